@@ -1,0 +1,44 @@
+# Everything here needs only Python 3.11 and make; the rest comes from the package registry into .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help demo test lint types unit bench clean venv lock
+
+help: ## Show this help
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(STAMP): pyproject.toml requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit("Umi needs Python 3.11 or newer, this is %s; try make PYTHON=python3.11" % sys.version.split()[0]) if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+venv: $(STAMP) ## Create .venv with everything, pinned
+
+demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
+	$(BIN)/umi demo
+
+test: lint types unit ## Lint, types and every test
+
+lint: $(STAMP)
+	$(BIN)/ruff check src tests scripts
+	$(BIN)/ruff format --check src tests scripts
+
+types: $(STAMP)
+	$(BIN)/mypy
+	$(BIN)/basedpyright --level error
+
+unit: $(STAMP)
+	$(BIN)/pytest -n 2 --dist loadfile
+
+lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
+	rm -rf build/lock && $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet --upgrade pip
+	build/lock/bin/python -m pip install --quiet . --group dev
+	build/lock/bin/python -m pip freeze --exclude umi-memory > requirements.lock
+
+clean: ## Remove what the targets above made
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache

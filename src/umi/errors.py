@@ -1,0 +1,97 @@
+"""Everything Umi raises, in one tree.
+
+    UmiError
+    |-- InvalidInput(ValueError)         a value outside its limits; names the limit, the value and the cure
+    |   |-- InvalidOptions               options of an operation (EvolutionError.InvalidOptions is this)
+    |   `-- NotFound(KeyError)           an id that is not in this namespace
+    |-- IdempotencyConflict              a known key came back with other content
+    |-- EvolutionError                   a relation that cannot be recorded, resolved or undone
+    |   `-- RelationCycle                a derive relation that would close a circle
+    |-- StoreError                       the store refused or failed; nothing was half-written
+    |   |-- StoreUnavailable             not a database, no permission, read-only, missing folder
+    |   |-- StoreBusy                    another process held the write lock past the busy timeout
+    |   |-- StoreFull                    disk full
+    |   |-- StoreCorrupt                 the file's own checks failed
+    |   |-- StoreVersion                 written by a newer Umi
+    |   `-- EmbedderMismatch             vectors in the file come from another embedder
+    |-- EmbeddingError                   an embedder failed or answered badly
+    |   `-- EmbedderUnavailable          its wheel, file, key or server is missing; says which
+    `-- Closed                           the memory was used after it was closed
+
+`InvariantError` (an AssertionError, in `umi.invariants`) is not in this tree on purpose: it is a bug, not a condition.
+"""
+
+from __future__ import annotations
+
+
+class UmiError(Exception):
+    """The root: `except umi.UmiError` catches everything Umi raises on purpose."""
+
+
+class InvalidInput(UmiError, ValueError):  # noqa: N818 - reads as what it is
+    """A value outside its limits. Raised before any store is touched."""
+
+
+class InvalidOptions(InvalidInput):
+    """Options of an operation are outside their limits."""
+
+
+class NotFound(InvalidInput, KeyError):
+    """An id that is not in this namespace."""
+
+    def __str__(self) -> str:  # KeyError would quote the message
+        return str(self.args[0]) if self.args else ""
+
+
+class IdempotencyConflict(UmiError):  # noqa: N818
+    """A known idempotency key came back with other content."""
+
+
+class EvolutionError(UmiError):
+    """A relation that cannot be recorded, resolved or undone."""
+
+    InvalidOptions = InvalidOptions
+
+
+class RelationCycle(EvolutionError):  # noqa: N818
+    """A derive relation that would make a memory follow from itself."""
+
+
+class StoreError(UmiError):
+    """The store refused or failed; the transaction was rolled back whole."""
+
+
+class StoreUnavailable(StoreError):  # noqa: N818
+    """The file cannot be opened or written: not a database, no permission, read-only, a directory, a missing folder."""
+
+
+class StoreBusy(StoreError):  # noqa: N818
+    """Another process held the write lock past the busy timeout."""
+
+
+class StoreFull(StoreError):  # noqa: N818
+    """The disk is full; what was acknowledged before is safe."""
+
+
+class StoreCorrupt(StoreError):  # noqa: N818
+    """The file's own checks failed."""
+
+
+class StoreVersion(StoreError):  # noqa: N818
+    """The file was written by a newer Umi."""
+
+
+class EmbedderMismatch(StoreError):  # noqa: N818
+    """The vectors in the file come from another embedder."""
+
+
+class EmbeddingError(UmiError):
+    """An embedder failed or answered badly; text stays searchable by its words."""
+
+
+class EmbedderUnavailable(EmbeddingError):  # noqa: N818
+    """The embedder's wheel, file, key or server is missing."""
+
+
+class Closed(UmiError):  # noqa: N818
+    """The memory was used after it was closed."""

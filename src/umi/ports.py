@@ -1,0 +1,275 @@
+"""What Umi needs from the world, as Protocols. Adapters satisfy them; pipelines know nothing else.
+
+A store is used through two closures, `read` and `write`. Each runs whole inside one transaction, on the store's own worker,
+and never awaits: so every row, vector, posting and state that one recall sees comes from one snapshot, a detection by
+rules cannot race with another process, and a cancelled task cannot leave a transaction open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from umi.types import (
+    Completion,
+    CompletionRequest,
+    Entity,
+    Episode,
+    EvolutionRelation,
+    NamespaceInfo,
+    OutboxItem,
+    VectorHit,
+)
+
+Vector = npt.NDArray[np.float32]  # shape (dimensions,), L2-normalised
+Matrix = npt.NDArray[np.float32]  # shape (count, dimensions), rows L2-normalised
+Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
+
+T = TypeVar("T")
+
+
+class Clock(Protocol):
+    """Time."""
+
+    def now(self) -> datetime: ...
+    def monotonic_s(self) -> float: ...
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Entropy(Protocol):
+    """Ids and randomness."""
+
+    def new_id(self, prefix: str, at: datetime) -> str: ...
+    def uniform(self) -> float: ...
+
+
+class LLMProvider(Protocol):
+    """A language model. Raises `umi.UmiError` when it fails."""
+
+    async def complete(self, request: CompletionRequest) -> Completion: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderIdentity:
+    """What must agree before two vectors may be compared: `digest` names the weights and the pooling."""
+
+    name: str
+    dimensions: int
+    digest: str
+
+
+class EmbeddingProvider(Protocol):
+    """Texts to vectors. Raises `umi.errors.EmbeddingError` when it fails."""
+
+    @property
+    def identity(self) -> EmbedderIdentity: ...
+    async def embed(self, text: str) -> Vector:
+        """One query, cut at the model's length."""
+        ...
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Statistics of one text level for the candidates: BM25 needs nothing else.
+
+    Shapes: `tf` (candidates, query terms), `length` (candidates,), `df` (query terms,).
+    """
+
+    tf: npt.NDArray[np.float32]
+    length: npt.NDArray[np.float32]
+    df: npt.NDArray[np.float32]
+    average_length: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextCandidates:
+    """Episodes that share a term with the query at any level, with each level's statistics."""
+
+    keys: Keys
+    turn: TermCounts
+    neighbours: TermCounts
+    session: TermCounts
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCandidates:
+    """The nearest episodes and those asked for by key: best window's cosine, and the whole namespace's mean and deviation."""
+
+    keys: Keys
+    cosine: npt.NDArray[np.float32]
+    mean: float
+    deviation: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """An episode with its already analysed terms, repeats kept; `words` counts words before stop words went."""
+
+    episode: Episode
+    terms: tuple[str, ...]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayRow:
+    """What an idempotency key stands for: the content's digest and the episodes it made."""
+
+    key: str
+    digest: str
+    episode_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Sizes of a namespace."""
+
+    episodes: int
+    entities: int
+    vectors: int
+    waiting: int
+    evolutions: Mapping[str, int]
+    store_bytes: int
+    cache_bytes: int
+
+
+class Snapshot(Protocol):
+    """One namespace as of one committed moment. Lives only inside `read` or `write`."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def sequence(self) -> int:
+        """Grows by one with every write transaction of this namespace; 0 when it has none."""
+        ...
+
+    def episodes(self, ids: Iterable[str]) -> dict[str, Episode]: ...
+    def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]: ...
+    def entities(self, ids: Iterable[str]) -> dict[str, Entity]: ...
+    def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
+        """Per episode its entities in order of span; an episode without entities has no key."""
+        ...
+
+    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+        """What was said about a subject (in one slot), newest first by (at, arrival), then span."""
+        ...
+
+    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
+        """A page in order of (arrival, place within the episode), each with its cursor."""
+        ...
+
+    def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]: ...
+    def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
+        """Per entity every relation at either end, undone ones too, by (created_at, id)."""
+        ...
+
+    def causes(self, entity_ids: Iterable[str]) -> dict[str, frozenset[str]]:
+        """Per stale entity the ids of the relations that made it so; others have no key."""
+        ...
+
+    def subject_of(self, alias: str) -> str | None:
+        """The subject key that a normalised alias stands for."""
+        ...
+
+    def aliases(self, subject: str) -> tuple[str, ...]: ...
+    def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]: ...
+    def outbox(self, limit: int) -> list[OutboxItem]:
+        """Waiting work in order of arrival."""
+        ...
+
+    def counts(self) -> Counts: ...
+    def text_candidates(self, terms: Sequence[str]) -> TextCandidates: ...
+    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates: ...
+
+
+class Transaction(Snapshot, Protocol):
+    """A snapshot that can change. All of it commits, or none. Reads see the transaction's own writes, but for the
+    two candidate legs, which may answer as of the last commit.
+    """
+
+    def next_arrival(self) -> int: ...
+    def add_episodes(self, rows: Sequence[EpisodeRow]) -> None: ...
+    def add_entities(self, entities: Sequence[Entity]) -> None: ...
+    def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        """Windows by episode id; replaces what was there."""
+        ...
+
+    def put_relation(self, relation: EvolutionRelation) -> None:
+        """Insert, or replace the row of the same id."""
+        ...
+
+    def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None: ...
+    def set_causes(self, entity_id: str, causes: frozenset[str]) -> None:
+        """The whole new set; an empty one makes the entity fresh."""
+        ...
+
+    def add_alias(self, alias: str, subject: str) -> None:
+        """The first owner of an alias keeps it."""
+        ...
+
+    def add_replay(self, row: ReplayRow) -> None: ...
+    def put_outbox(self, item: OutboxItem) -> None:
+        """Insert, or replace the item of the same episode."""
+        ...
+
+    def remove_outbox(self, episode_id: str) -> None: ...
+    def delete_episode(self, episode_id: str) -> bool:
+        """The episode and all that hangs on it: entities, terms, vectors, outbox, relations. True if it was there."""
+        ...
+
+
+class StorageBackend(Protocol):
+    """One namespace's rows (seed 004), and the transactions that pipelines use."""
+
+    @property
+    def namespace(self) -> str: ...
+    async def read(self, work: Callable[[Snapshot], T]) -> T: ...
+    async def write(self, work: Callable[[Transaction], T]) -> T: ...
+    async def store_entity(self, entity: Entity) -> str:
+        """Keep an entity made by hand; without an episode it gets one of its own content. Returns its id."""
+        ...
+
+    async def get_entity(self, entity_id: str) -> Entity | None: ...
+    async def search(self, query: str, /, limit: int) -> list[Entity]: ...
+    async def list(self, *, limit: int) -> list[Entity]: ...
+    async def delete(self, id: str) -> bool: ...  # noqa: A002 - the seed's name
+    async def count(self) -> int: ...
+
+
+class VectorBackend(Protocol):
+    """One namespace's vectors (seed 004), by entity or episode id."""
+
+    async def read(self, work: Callable[[Snapshot], T]) -> T: ...
+    async def store(self, id: str, embedding: Vector) -> None: ...  # noqa: A002
+    async def search(self, query: Vector, /, limit: int) -> list[VectorHit]: ...
+    async def exists(self, id: str) -> bool: ...  # noqa: A002
+    async def get(self, id: str) -> Vector | None: ...  # noqa: A002
+    async def delete(self, id: str) -> bool: ...  # noqa: A002
+    async def count(self) -> int: ...
+
+
+class Store(Protocol):
+    """All namespaces of one database."""
+
+    def namespace(self, name: str) -> StorageBackend: ...
+    async def namespaces(self) -> list[NamespaceInfo]: ...
+    async def embedder_identity(self) -> EmbedderIdentity | None: ...
+    async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:
+        """Kept with the first vectors; raises `EmbedderMismatch` if another is kept already."""
+        ...
+
+    async def check_integrity(self) -> list[str]:
+        """What is wrong with the file, in words; empty when all is well."""
+        ...
+
+    async def close(self) -> None: ...
