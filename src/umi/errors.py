@@ -36,7 +36,7 @@ class InvalidOptions(InvalidInput):
     """Options of an operation are outside their limits."""
 
 
-class NotFound(InvalidInput, KeyError):
+class NotFound(InvalidInput, KeyError):  # noqa: N818
     """An id that is not in this namespace."""
 
     def __str__(self) -> str:  # KeyError would quote the message

@@ -193,8 +193,9 @@ class Snapshot(Protocol):
 
 
 class Transaction(Snapshot, Protocol):
-    """A snapshot that can change. All of it commits, or none. Reads see the transaction's own writes, but for the
-    two candidate legs, which may answer as of the last commit.
+    """A snapshot that can change. All of it commits, or none.
+
+    Reads see the transaction's own writes, but for the two candidate legs, which may answer as of the last commit.
     """
 
     def next_arrival(self) -> int: ...

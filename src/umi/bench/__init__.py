@@ -1,0 +1,1 @@
+"""What `umi bench` runs."""

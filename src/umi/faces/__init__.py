@@ -1,0 +1,1 @@
+"""Ways to reach Umi from outside Python."""

@@ -1,0 +1,1 @@
+"""What Umi does: extract, evolve, remember, retrieve, maintain."""
