@@ -77,7 +77,6 @@ IMPURE = frozenset(
         "subprocess",
         "sys",
         "tempfile",
-        "threading",
         "time",
         "urllib",
         "uuid",
