@@ -1,0 +1,265 @@
+"""How fast Umi is, beside the least that the same work could cost: `umi bench speed`.
+
+Every figure is measured in one run on one real file with the real embedder. Its floor is what the parts cost bare: a
+durable SQLite commit, the embedding, a numpy scan. The ratio of the two says more than the milliseconds of one machine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from umi import limits
+from umi.bench import floors
+from umi.bench.report import Figure, Report, machine_facts, quantile
+from umi.bench.texts import question, sentence, turns
+from umi.bench.worker import recall_for
+from umi.build import open_embedder
+from umi.clock import SystemClock
+from umi.errors import EmbedderUnavailable
+from umi.invariants import InvariantError
+from umi.memory import Memory
+from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+
+SENTENCE_WORDS = 14  # 19 tokens of the local model
+TURN_WORDS = 26
+_SEED = 20
+_ROUNDS_COUNT = 3
+_SAMPLES_COUNT = 200
+_WORKERS_COUNT = 8
+_THROUGHPUT_S = 4.0
+_RECALL_LIMITS_MS = ((10_000, 5.0), (100_000, 8.0), (1_000_000, 30.0))
+
+Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
+
+
+@dataclass
+class _Timed:
+    """An embedder that knows how long it took; satisfies `umi.ports.EmbeddingProvider`."""
+
+    inner: EmbeddingProvider
+    spent_s: float = 0.0
+    clock: SystemClock = field(default_factory=SystemClock)
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self.inner.identity
+
+    async def embed(self, text: str) -> Vector:
+        start = self.clock.monotonic_s()
+        answer = await self.inner.embed(text)
+        self.spent_s += self.clock.monotonic_s() - start
+        return answer
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        start = self.clock.monotonic_s()
+        answer = await self.inner.embed_many(texts)
+        self.spent_s += self.clock.monotonic_s() - start
+        return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Samples:
+    """Seconds of many runs of one operation, in all and without the embedder."""
+
+    total: list[float]
+    own: list[float]
+
+    def figure(self, name: str, limit: float | None, floor: float, floor_is: str) -> Figure:
+        detail = {
+            "p99": quantile(self.total, 0.99) * 1e3,
+            "own_p50": quantile(self.own, 0.5) * 1e3,
+            "own_p99": quantile(self.own, 0.99) * 1e3,
+        }
+        p50 = quantile(self.total, 0.5) * 1e3
+        return Figure(name, p50, "ms", limit=limit, floor=floor * 1e3, floor_is=floor_is, detail=detail)
+
+
+async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: None) -> Report:
+    """Measure remember, recall, bulk import, throughput and a cold start.
+
+    Args:
+        sizes: Memories in one namespace, for each of which remember and recall are measured; throughput is at the largest.
+        step: Told what is being done, for a progress display.
+
+    Returns:
+        p50 in milliseconds (p99 and Umi's own part in `detail`) and operations per second.
+
+    Raises:
+        EmbedderUnavailable: Without the local embedder the figures would mean something else.
+    """
+    inner = open_embedder("local")
+    if inner is None:
+        raise EmbedderUnavailable("the local embedder is missing; install umi-memory with its dependencies")
+    embedder = _Timed(inner)
+    await embedder.embed("warm up")
+    machine = machine_facts()
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="umi-speed-") as folder:
+        url = str(Path(folder) / "speed.db")
+        for size in sorted(sizes):
+            figures += await _at_size(url, size, embedder, step)
+        largest = max(sizes)
+        figures += await _throughput(url, largest, embedder, step)
+        figures.append(await _cold_start(url, largest, step))
+    notes = (
+        f"remember: one sentence of {SENTENCE_WORDS} words (about 19 tokens), committed to disk, embedding included",
+        f"recall: questions in natural language, limit {limits.RECALL_LIMIT_DEFAULT}, embedding included; own = without it",
+        f"bulk: turns of {TURN_WORDS} words in conversations",
+    )
+    return Report("Speed", tuple(figures), machine, notes)
+
+
+async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
+    clock = SystemClock()
+    async with Memory.open(url, namespace=_namespace(size), embedder=embedder) as memory:
+        what = f"storing {size:,} memories"
+        step(what, 0, size)
+        start = clock.monotonic_s()
+        await memory.remember_many(turns(_SEED, size, TURN_WORDS), progress=lambda done: step(what, done, size))
+        per_s = size / (clock.monotonic_s() - start)
+        batch = [turn.content for turn in turns(_SEED, limits.BULK_BATCH_COUNT, TURN_WORDS)]
+        batches = [await floors.batch_per_s(embedder, batch) for _ in range(_ROUNDS_COUNT)]
+        bulk = Figure(
+            f"bulk import of {_short(size)}", per_s, "turns/s", limit=200, more_is_better=True,
+            floor=quantile(batches, 0.5), floor_is="the embedder alone, in batches",
+        )  # fmt: skip
+        texts = [sentence(_SEED + 1, index, SENTENCE_WORDS) for index in range(_SAMPLES_COUNT)]
+        questions = [question(_SEED + 1, index) for index in range(_SAMPLES_COUNT)]
+        await memory.recall(question(_SEED, 0))
+        step(f"recalling at {size:,}", 0, 0)
+        recalled = await _sample(embedder, [lambda text=text: memory.recall(text) for text in questions])
+        asking = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
+        step(f"remembering at {size:,}", 0, 0)
+        remembered = await _sample(embedder, [lambda text=text: memory.remember(text) for text in texts])
+        keeping = await floors.embedding_s(embedder, texts) + floors.commit_s(Path(url).parent, texts)
+    most = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
+    return [
+        bulk,
+        remembered.figure(f"remember at {_short(size)}", 6.0, keeping, "one durable commit + the embedding"),
+        recalled.figure(f"recall at {_short(size)}", most, asking, "the embedding + a numpy scan"),
+    ]
+
+
+async def _sample(embedder: _Timed, calls: Sequence[Callable[[], Any]]) -> _Samples:
+    clock = SystemClock()
+    samples = _Samples([], [])
+    for call in calls:
+        embedding_before, start = embedder.spent_s, clock.monotonic_s()
+        await call()
+        total = clock.monotonic_s() - start
+        samples.total.append(total)
+        samples.own.append(total - (embedder.spent_s - embedding_before))
+    return samples
+
+
+async def _throughput(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
+    questions = [question(_SEED + 2, index) for index in range(_SAMPLES_COUNT)]
+    bare_s = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
+    cores = int(machine_facts()["cores"])
+    step(f"{_WORKERS_COUNT} tasks", 0, 0)
+    tasks, task_errors = await _by_tasks(url, size, embedder)
+    step(f"{_WORKERS_COUNT} processes", 0, 0)
+    processes, process_errors = await _by_processes(url, size)
+    floor, floor_is = cores / bare_s, f"{cores} cores doing nothing but embedding and scanning"
+
+    def figure(kind: str, rate: float, limit: float) -> Figure:
+        name = f"{_WORKERS_COUNT} {kind} at {_short(size)}"
+        return Figure(name, rate, "recalls/s", limit=limit, more_is_better=True, floor=floor, floor_is=floor_is)
+
+    return [
+        figure("tasks", tasks, 150),
+        figure("processes", processes, 200),
+        Figure("errors in these", task_errors + process_errors, "", limit=0),
+    ]
+
+
+async def _by_tasks(url: str, size: int, embedder: EmbeddingProvider) -> tuple[float, int]:
+    clock = SystemClock()
+    rates, failed = [], 0
+    async with Memory.open(url, namespace=_namespace(size), embedder=embedder) as memory:
+        await memory.recall(question(_SEED, 1))
+        for round_ in range(_ROUNDS_COUNT):
+            start = clock.monotonic_s()
+            seeds = [100 * round_ + worker for worker in range(_WORKERS_COUNT)]
+            done = await asyncio.gather(*(recall_for(memory, _THROUGHPUT_S, seed) for seed in seeds))
+            rates.append(sum(one["answered"] for one in done) / (clock.monotonic_s() - start))
+            failed += sum(one["failed"] for one in done)
+    return quantile(rates, 0.5), failed
+
+
+async def _by_processes(url: str, size: int) -> tuple[float, int]:
+    rates, failed = [], 0
+    for round_ in range(_ROUNDS_COUNT):
+        rate, errors = await asyncio.to_thread(_one_round, url, size, round_)
+        rates.append(rate)
+        failed += errors
+    return quantile(rates, 0.5), failed
+
+
+def _one_round(url: str, size: int, round_: int) -> tuple[float, int]:
+    """All workers are ready before the first starts, and each counts for the same time."""
+    command = [sys.executable, "-m", "umi.bench.worker", "recall", url, _namespace(size), str(_THROUGHPUT_S)]
+    seeds = [1000 + 100 * round_ + worker for worker in range(_WORKERS_COUNT)]
+    pipe = subprocess.PIPE
+    workers = [subprocess.Popen([*command, str(seed)], stdin=pipe, stdout=pipe, text=True) for seed in seeds]
+    try:
+        for worker in workers:
+            _piped(worker.stdout).readline()
+        for worker in workers:
+            _piped(worker.stdin).write("go\n")
+            _piped(worker.stdin).flush()
+        answers = [json.loads(worker.communicate()[0]) for worker in workers]
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    return sum(one["answered"] for one in answers) / _THROUGHPUT_S, sum(one["failed"] for one in answers)
+
+
+def _piped(stream: IO[str] | None) -> IO[str]:
+    if stream is None:
+        raise InvariantError("a worker was started without its pipes")
+    return stream
+
+
+async def _cold_start(url: str, size: int, step: Step) -> Figure:
+    """A new process, from its start to its first answer."""
+    clock = SystemClock()
+    step("cold start", 0, 0)
+    command = [sys.executable, "-m", "umi.bench.worker", "cold", url, _namespace(size)]
+    walls, answers = [], []
+    for round_ in range(_ROUNDS_COUNT):
+        start = clock.monotonic_s()
+        done = await asyncio.to_thread(
+            subprocess.run, [*command, str(round_)], capture_output=True, text=True, check=True
+        )
+        walls.append(clock.monotonic_s() - start)
+        answers.append(json.loads(done.stdout))
+    detail = {part: quantile([answer[part] for answer in answers], 0.5) * 1e3 for part in ("open_s", "recall_s")}
+    start = clock.monotonic_s()
+    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", "import numpy, apsw, onnxruntime"], check=True)
+    bare = clock.monotonic_s() - start
+    return Figure(
+        f"cold start at {_short(size)}", quantile(walls, 0.5) * 1e3, "ms",
+        floor=bare * 1e3, floor_is="a new Python that imports numpy, apsw and onnxruntime",
+        detail={"open": detail["open_s"], "first recall": detail["recall_s"]},
+    )  # fmt: skip
+
+
+def _namespace(size: int) -> str:
+    return f"speed-{size}"
+
+
+def _short(size: int) -> str:
+    for unit, name in ((1_000_000, "M"), (1_000, "k")):
+        if size % unit == 0:
+            return f"{size // unit}{name}"
+    return str(size)

@@ -1,0 +1,68 @@
+"""One process of a benchmark, run as `python -m umi.bench.worker`: it answers questions from a store and counts.
+
+`recall URL NAMESPACE SECONDS SEED` says "ready", waits for a line, recalls for so long and reports. `cold URL NAMESPACE SEED` opens
+a store, asks one question and reports; its caller measures the process as a whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from typing import Any
+
+from umi.bench.texts import question
+from umi.clock import SystemClock
+from umi.errors import UmiError
+from umi.memory import Memory
+
+_WARM_UP_COUNT = 3
+
+
+async def recall_for(memory: Memory, seconds: float, seed: int) -> dict[str, Any]:
+    """Ask questions one after the other for `seconds`; how many were answered, how many failed."""
+    clock = SystemClock()
+    answered = failed = 0
+    errors: list[str] = []
+    end = clock.monotonic_s() + seconds
+    while clock.monotonic_s() < end:
+        try:
+            await memory.recall(question(seed, answered + failed))
+            answered += 1
+        except UmiError as error:
+            failed += 1
+            errors = [*errors[:4], str(error)]
+    return {"answered": answered, "failed": failed, "errors": errors}
+
+
+async def _recall(url: str, namespace: str, seconds: str, seed: str) -> None:
+    async with Memory.open(url, namespace=namespace) as memory:
+        for index in range(_WARM_UP_COUNT):
+            await memory.recall(question(int(seed) + 1, index))
+        _say("ready")
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        _say(await recall_for(memory, float(seconds), int(seed)))
+
+
+async def _cold(url: str, namespace: str, seed: str) -> None:
+    clock = SystemClock()
+    start = clock.monotonic_s()
+    async with Memory.open(url, namespace=namespace) as memory:
+        opened = clock.monotonic_s()
+        found = await memory.recall(question(int(seed), 0))
+        _say({"open_s": opened - start, "recall_s": clock.monotonic_s() - opened, "hits": len(found.hits)})
+
+
+def _say(answer: object) -> None:
+    sys.stdout.write(json.dumps(answer) + "\n")
+    sys.stdout.flush()
+
+
+def main(arguments: list[str]) -> None:
+    """Run the job that the arguments name."""
+    job, *rest = arguments
+    asyncio.run({"recall": _recall, "cold": _cold}[job](*rest))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
