@@ -11,10 +11,10 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from umi import limits
 from umi.bench import floors
@@ -135,10 +135,10 @@ async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Fi
         questions = [question(_SEED + 1, index) for index in range(_SAMPLES_COUNT)]
         await memory.recall(question(_SEED, 0))
         step(f"recalling at {size:,}", 0, 0)
-        recalled = await _sample(embedder, [lambda text=text: memory.recall(text) for text in questions])
+        recalled = await _sample(embedder, memory.recall, questions)
         asking = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
         step(f"remembering at {size:,}", 0, 0)
-        remembered = await _sample(embedder, [lambda text=text: memory.remember(text) for text in texts])
+        remembered = await _sample(embedder, memory.remember, texts)
         keeping = await floors.embedding_s(embedder, texts) + floors.commit_s(Path(url).parent, texts)
     most = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
     return [
@@ -148,12 +148,12 @@ async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Fi
     ]
 
 
-async def _sample(embedder: _Timed, calls: Sequence[Callable[[], Any]]) -> _Samples:
+async def _sample(embedder: _Timed, call: Callable[[str], Awaitable[object]], texts: Sequence[str]) -> _Samples:
     clock = SystemClock()
     samples = _Samples([], [])
-    for call in calls:
+    for text in texts:
         embedding_before, start = embedder.spent_s, clock.monotonic_s()
-        await call()
+        await call(text)
         total = clock.monotonic_s() - start
         samples.total.append(total)
         samples.own.append(total - (embedder.spent_s - embedding_before))

@@ -61,7 +61,7 @@ def _say(answer: object) -> None:
 def main(arguments: list[str]) -> None:
     """Run the job that the arguments name."""
     job, *rest = arguments
-    asyncio.run({"recall": _recall, "cold": _cold}[job](*rest))
+    asyncio.run(_recall(*rest) if job == "recall" else _cold(*rest))
 
 
 if __name__ == "__main__":
