@@ -1,0 +1,139 @@
+"""The tables of the embedded store, as the steps that lead from an empty file to the newest version.
+
+A new file walks the same steps as an old one, so there is one path and it is taken every day.
+
+A `key` is `ns << ARRIVAL_BITS | arrival`: it begins with its namespace, is SQLite's own row number, and so needs no index
+of its own. Everything that hangs on an episode carries the episode's key. Times are microseconds since 1970, UTC.
+The bulky columns come last, so that a scan of the narrow ones need not follow a long text's overflow pages.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from umi.invariants import check
+
+APPLICATION_ID: Final = 0x556D6931  # "Umi1": how we know a file is ours before touching it
+ARRIVAL_BITS: Final = 40
+ARRIVAL_MAX: Final = (1 << ARRIVAL_BITS) - 1
+NAMESPACE_COUNT_MAX: Final = (1 << (63 - ARRIVAL_BITS)) - 1
+
+_BASE: Final = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE namespaces (
+  ns INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE,
+  sequence INTEGER NOT NULL,
+  next_arrival INTEGER NOT NULL
+) STRICT;
+CREATE TABLE episodes (
+  key INTEGER PRIMARY KEY,
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  role TEXT NOT NULL,
+  speaker TEXT,
+  session TEXT,
+  at INTEGER NOT NULL,
+  recorded_at INTEGER NOT NULL,
+  message_id TEXT,
+  metadata TEXT,
+  content TEXT NOT NULL,
+  UNIQUE (ns, id)
+) STRICT;
+CREATE TABLE terms (key INTEGER PRIMARY KEY, words INTEGER NOT NULL, terms TEXT NOT NULL) STRICT;
+CREATE TABLE vectors (key INTEGER PRIMARY KEY, dimensions INTEGER NOT NULL, windows BLOB NOT NULL) STRICT;
+CREATE TABLE entities (
+  key INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  type TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  slot TEXT NOT NULL,
+  negated INTEGER NOT NULL,
+  confidence REAL NOT NULL,
+  span_start INTEGER,
+  span_end INTEGER,
+  valid_from INTEGER,
+  valid_to INTEGER,
+  recorded_at INTEGER,
+  invalidated_at INTEGER,
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  metadata TEXT,
+  content TEXT NOT NULL,
+  UNIQUE (key, place),
+  UNIQUE (ns, id)
+) STRICT;
+CREATE INDEX entities_by_slot ON entities (ns, subject, slot, at, key, place);
+CREATE INDEX entities_by_subject ON entities (ns, subject, at, key, place);
+CREATE TABLE relations (
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  source_id TEXT NOT NULL,
+  target_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  confidence REAL NOT NULL,
+  created_at INTEGER NOT NULL,
+  detector TEXT NOT NULL,
+  acted INTEGER NOT NULL,
+  resolved TEXT,
+  resolved_at INTEGER,
+  undone_at INTEGER,
+  PRIMARY KEY (ns, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX relations_by_source ON relations (ns, source_id);
+CREATE INDEX relations_by_target ON relations (ns, target_id);
+CREATE TABLE aliases (
+  ns INTEGER NOT NULL,
+  alias TEXT NOT NULL,
+  subject TEXT NOT NULL,
+  PRIMARY KEY (ns, alias)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX aliases_by_subject ON aliases (ns, subject);
+CREATE TABLE replays (
+  ns INTEGER NOT NULL,
+  key TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  episode_ids TEXT NOT NULL,
+  PRIMARY KEY (ns, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE outbox (
+  key INTEGER PRIMARY KEY,
+  attempts INTEGER NOT NULL,
+  reason TEXT NOT NULL,
+  derived_from TEXT NOT NULL,
+  extract_entities INTEGER NOT NULL,
+  track_evolution INTEGER NOT NULL
+) STRICT;
+"""
+
+# What happened to episodes that a cache may already hold: late vectors, and deletions. New episodes need no entry, because
+# arrivals only grow. `changes_from` is the first sequence whose entries are still kept.
+_CHANGE_LOG: Final = """
+CREATE TABLE changes (
+  ns INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (ns, sequence, key)
+) STRICT, WITHOUT ROWID;
+ALTER TABLE namespaces ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
+"""
+
+STEPS: Final = (_BASE, _CHANGE_LOG)  # STEPS[n] leads from version n to version n + 1; never edit one, append
+VERSION: Final = len(STEPS)
+
+check(VERSION >= 1, "version 0 is an empty file")
+check(NAMESPACE_COUNT_MAX << ARRIVAL_BITS | ARRIVAL_MAX < 1 << 63, "a key fits SQLite's signed 64 bits")
+
+
+def key_of(ns: int, arrival: int) -> int:
+    """The key of an episode, from its namespace's number and its arrival."""
+    return ns << ARRIVAL_BITS | arrival
+
+
+def arrival_of(key: int) -> int:
+    """The arrival within a key."""
+    return key & ARRIVAL_MAX

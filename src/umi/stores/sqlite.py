@@ -1,0 +1,238 @@
+"""The embedded store: one SQLite file that many processes may share.
+
+One worker thread owns the one connection. A closure of `read` or `write` runs whole on that worker, inside one transaction:
+cancelling the task that waits for it cannot leave anything open. Nothing is acknowledged before its WAL frames are on
+the disk (`synchronous=FULL`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import Final, Self, TypeVar
+
+import apsw
+
+from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreUnavailable
+from umi.invariants import check
+from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
+from umi.ports import Clock, EmbedderIdentity, Entropy
+from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
+from umi.stores.schema import NAMESPACE_COUNT_MAX
+from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_check import findings
+from umi.stores.sqlite_errors import mapped
+from umi.stores.sqlite_open import connect
+from umi.stores.sqlite_read import SqliteSnapshot, read_head
+from umi.stores.sqlite_rows import to_json
+from umi.stores.sqlite_write import SqliteTransaction
+from umi.types import NamespaceInfo
+
+T = TypeVar("T")
+
+_OPEN_PAUSE_S: Final = 0.02
+_NAMESPACES: Final = (
+    "SELECT n.name, coalesce(p.count, 0), coalesce(e.count, 0) FROM namespaces n"
+    " LEFT JOIN (SELECT ns, count(*) AS count FROM episodes GROUP BY ns) p ON p.ns = n.ns"
+    " LEFT JOIN (SELECT ns, count(*) AS count FROM entities GROUP BY ns) e ON e.ns = n.ns ORDER BY n.name"
+)
+
+
+class SqliteStore:
+    """Every namespace of one database file (or of `:memory:`). See `umi.ports.Store`; made by `open`."""
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        cache_bytes_max: int = STORE_CACHE_BYTES_DEFAULT,
+        busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
+    ) -> None:
+        self._path = path
+        self._clock = clock
+        self._entropy = entropy
+        self._busy_timeout_ms = busy_timeout_ms
+        self._cache = IndexCache(cache_bytes_max)
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="umi-store")
+        self._process_id = os.getpid()
+        self._closed = False
+        self._connection: apsw.Connection | None = None
+        self._immutable = False
+
+    @classmethod
+    async def open(
+        cls,
+        path: str,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        cache_bytes_max: int = STORE_CACHE_BYTES_DEFAULT,
+        busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
+    ) -> Self:
+        """Open the file, make it if it is not there, and bring an older one to the newest version.
+
+        Args:
+            path: A file, or `:memory:`.
+            clock: Time.
+            entropy: Ids.
+            cache_bytes_max: Bytes that search indexes may take together; the one in use is kept whatever it takes.
+            busy_timeout_ms: How long a write waits for another process's write.
+
+        Raises:
+            StoreUnavailable: Not a database of Umi, no permission, a folder, a missing folder.
+            StoreVersion: Written by a newer Umi.
+            StoreBusy: Another process kept the file locked.
+            StoreError: Anything else that SQLite reports.
+        """
+        store = cls(
+            path, clock=clock, entropy=entropy, cache_bytes_max=cache_bytes_max, busy_timeout_ms=busy_timeout_ms
+        )
+        opened = False
+        try:
+            await store._connect()
+            opened = True
+        finally:
+            if not opened:
+                await store.close()
+        return store
+
+    def namespace(self, name: str) -> BoundStore:
+        """The view of one namespace; nothing is written until it is used."""
+        return BoundStore(self, name, self._clock, self._entropy)
+
+    async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
+        """Run `work` on the worker in one read transaction."""
+        return await self._run(partial(self._read, namespace, work))
+
+    async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
+        """Run `work` on the worker in one write transaction; an error in it undoes all of it."""
+        return await self._run(partial(self._write, namespace, work))
+
+    async def namespaces(self) -> list[NamespaceInfo]:
+        return await self._run(lambda: [NamespaceInfo(*row) for row in self._db.execute(_NAMESPACES)])
+
+    async def embedder_identity(self) -> EmbedderIdentity | None:
+        return await self._run(self._identity)
+
+    async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:
+        await self._run(partial(self._set_identity, identity))
+
+    async def check_integrity(self) -> list[str]:
+        return await self._run(lambda: findings(self._db, self._cache, self._identity()))
+
+    async def close(self) -> None:
+        """Let the worker finish what was asked before, and close the file. Closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self._process_id == os.getpid():
+                await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
+        finally:
+            self._worker.shutdown(wait=False)
+
+    @property
+    def _db(self) -> apsw.Connection:
+        check(self._connection is not None, "SqliteStore is made by SqliteStore.open")
+        assert self._connection is not None  # noqa: S101 - for the type checker; the check above is the check
+        return self._connection
+
+    async def _connect(self) -> None:
+        # Several processes that make one file at once cannot all wait inside SQLite: turning WAL on refuses at once.
+        give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
+        while True:
+            try:
+                self._connection, self._immutable = await self._run(partial(connect, self._path, self._busy_timeout_ms))
+            except StoreBusy:
+                if self._clock.monotonic_s() >= give_up_s:
+                    raise
+                await self._clock.sleep(_OPEN_PAUSE_S)
+            else:
+                return
+
+    async def _run(self, job: Callable[[], T]) -> T:
+        if self._closed:
+            raise Closed(f"the store {self._path} was closed: open it again")
+        if self._process_id != os.getpid():
+            raise StoreUnavailable(f"{self._path} was opened before this process was forked: open it after the fork")
+        return await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._mapped, job))
+
+    def _mapped(self, job: Callable[[], T]) -> T:
+        with mapped(self._path, self._connection):
+            return job()
+
+    def _read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
+        db = self._db
+        if self._immutable and Path(f"{self._path}-wal").exists():
+            raise StoreUnavailable(
+                f"another process began to write {self._path}, opened here as unchanging: open it again"
+            )
+        db.execute("BEGIN DEFERRED")
+        try:
+            snapshot = SqliteSnapshot(db, namespace, read_head(db, namespace), self._cache)
+            try:
+                return work(snapshot)
+            finally:
+                snapshot.end()
+        finally:
+            self._roll_back()
+
+    def _write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
+        db = self._db
+        db.execute(
+            "BEGIN IMMEDIATE"
+        )  # not at the first change: a lock taken after a read fails at once when it is late
+        try:
+            transaction = SqliteTransaction(db, namespace, self._head_to_write(namespace), self._cache)
+            try:
+                result = work(transaction)
+                changed = transaction.conclude()
+            finally:
+                transaction.end()
+            if changed:
+                db.execute("COMMIT")
+            return result
+        finally:
+            self._roll_back()
+
+    def _head_to_write(self, namespace: str) -> Head:
+        head = read_head(self._db, namespace)
+        if head.ns:
+            return head
+        self._db.execute("INSERT INTO namespaces (name, sequence, next_arrival) VALUES (?, 0, 0)", (namespace,))
+        check(self._db.last_insert_rowid() <= NAMESPACE_COUNT_MAX, "no number is left for another namespace")
+        return read_head(self._db, namespace)
+
+    def _roll_back(self) -> None:
+        # After a full disk or an I/O error SQLite may have rolled back by itself.
+        if self._db.in_transaction:
+            self._db.execute("ROLLBACK")
+
+    def _identity(self) -> EmbedderIdentity | None:
+        row = self._db.execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
+        return None if row is None else EmbedderIdentity(**json.loads(row[0]))
+
+    def _set_identity(self, identity: EmbedderIdentity) -> None:
+        if self._identity() == identity:
+            return
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            kept = self._identity()
+            if kept is not None and kept != identity:
+                raise EmbedderMismatch(another_embedder(kept, identity))
+            fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (to_json(fields),))
+            self._db.execute("COMMIT")
+        finally:
+            self._roll_back()
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()

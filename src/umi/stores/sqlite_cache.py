@@ -1,0 +1,126 @@
+"""The search indexes of a process: one per namespace, derived from committed rows, brought up to date inside a snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Final
+
+from umi.stores.index import NamespaceIndex
+from umi.stores.schema import arrival_of, key_of
+from umi.stores.sqlite_rows import Row, to_terms
+from umi.vectors import unpack
+
+_CHANGED: Final = "SELECT DISTINCT key FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
+_DOCUMENTS: Final = (
+    "SELECT p.key, t.terms, t.words, p.session, p.speaker, v.windows, v.dimensions"
+    " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
+    " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
+)
+_VECTORS: Final = (
+    "SELECT p.key, v.windows, v.dimensions FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
+    " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
+)
+
+Execute = Callable[..., Iterator[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a namespace stands in a snapshot: its number, its change sequence, the next arrival, and how far back the log goes."""
+
+    ns: int
+    sequence: int
+    next_arrival: int
+    changes_from: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    index: NamespaceIndex
+    sequence: int
+    next_arrival: int
+    bytes: int = 0
+
+
+class IndexCache:
+    """Indexes by namespace, the least recently used dropped first once all together exceed `bytes_max`."""
+
+    def __init__(self, bytes_max: int) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._entries: dict[int, _Entry] = {}  # in order of use
+
+    def bytes_of(self, ns: int) -> int:
+        """What a namespace's index takes in memory; 0 while it has none."""
+        entry = self._entries.get(ns)
+        return 0 if entry is None else entry.bytes
+
+    def current(self, execute: Execute, head: Head, touched: AbstractSet[int] = frozenset()) -> NamespaceIndex:
+        """The index of a namespace as of `head`, which must be of the snapshot that `execute` reads.
+
+        Args:
+            execute: Runs a statement in the snapshot.
+            head: Where the namespace stands, as committed.
+            touched: Keys that the asking transaction changed itself and has not committed.
+
+        Only committed rows may enter an index that outlives the transaction. So an index that had to read a touched row
+        serves this transaction and is dropped.
+        """
+        # Out of the cache while it changes: should a read fail half-way, the half-advanced index is gone with it.
+        entry = self._take(head)
+        if entry.sequence == head.sequence or self._advance(entry, execute, head, touched):
+            self._keep(head.ns, entry)
+        return entry.index
+
+    def rebuilt(self, execute: Execute, head: Head) -> NamespaceIndex:
+        """The same index made from nothing, for comparison; the cache is left alone."""
+        entry = _Entry(NamespaceIndex(), 0, 0)
+        self._advance(entry, execute, head, frozenset())
+        return entry.index
+
+    def __contains__(self, ns: int) -> bool:
+        return ns in self._entries
+
+    def _take(self, head: Head) -> _Entry:
+        entry = self._entries.pop(head.ns, None)
+        if entry is not None:
+            self._bytes -= entry.bytes
+            if head.changes_from - 1 <= entry.sequence <= head.sequence:
+                return entry
+        return _Entry(NamespaceIndex(), 0, 0)  # none yet, or older than the log reaches back
+
+    def _keep(self, ns: int, entry: _Entry) -> None:
+        entry.bytes = entry.index.bytes
+        self._entries[ns] = entry
+        self._bytes += entry.bytes
+        while self._bytes > self._bytes_max and len(self._entries) > 1:
+            self._bytes -= self._entries.pop(next(iter(self._entries))).bytes
+
+    def _advance(self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int]) -> bool:
+        """Bring an index from its own sequence to the head's; True if it read no touched row."""
+        known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
+        changed = [key for (key,) in execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))]
+        if not self._follow(entry.index, execute, changed):
+            entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+        for key, terms, words, session, speaker, windows, dimensions in execute(_DOCUMENTS, (known, end)):
+            arrival = arrival_of(key)
+            entry.index.add_document(arrival, to_terms(terms), words, session, speaker)
+            if windows is not None:
+                entry.index.add_vectors(arrival, unpack(windows, dimensions))
+        entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
+        return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
+
+    def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
+        """Take over late vectors and deletions; False if an episode lost its vectors only, which an index cannot follow."""
+        gone = dict.fromkeys(changed)
+        for key, windows, dimensions in execute(_VECTORS, (json.dumps(changed),)) if changed else ():
+            if windows is None:
+                return False
+            del gone[key]
+            index.add_vectors(arrival_of(key), unpack(windows, dimensions))
+        for key in gone:
+            index.remove(arrival_of(key))
+        return True

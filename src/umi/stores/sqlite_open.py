@@ -1,0 +1,111 @@
+"""Opening the file: is it ours, which version, and the settings that durability rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import apsw
+
+from umi.errors import StoreUnavailable, StoreVersion
+from umi.stores.schema import APPLICATION_ID, STEPS, VERSION
+from umi.stores.sqlite_errors import mapped, translate
+
+MEMORY: Final = ":memory:"
+_CACHE_KIB: Final = 16_384
+_STATEMENTS_COUNT: Final = 256
+
+# cell_size_check finds damage early; fullfsync matters on macOS, where fsync alone does not reach the disk.
+_SETTINGS: Final = f"""
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA cache_size = -{_CACHE_KIB};
+"""
+
+
+def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
+    """A connection to a database of the newest version, made or migrated where needed.
+
+    Returns:
+        The connection, and whether the file is read as unchanging (read-only, in a read-only folder).
+
+    Raises:
+        StoreError: See `SqliteStore.open`.
+    """
+    try:
+        return _prepared(apsw.Connection(path, statementcachesize=_STATEMENTS_COUNT), path, busy_timeout_ms), False
+    except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        if not Path(path).is_file() or Path(f"{path}-wal").exists():
+            raise translate(error, path, None) from error
+        # WAL wants to make a file beside the database. Where the folder forbids it and no writer has one open, nothing
+        # changes under us, and SQLite can be told so.
+        unchanging = f"file:{quote(path)}?immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with mapped(path):
+            return _prepared(apsw.Connection(unchanging, flags=flags), path, busy_timeout_ms), True
+
+
+def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Connection:
+    ready = False
+    try:
+        db.set_busy_timeout(busy_timeout_ms)
+        version = _version(db, path)
+        db.execute(_SETTINGS)
+        writable = not db.readonly("main")
+        if writable and path != MEMORY:
+            _turn_wal_on(db, path)
+        if version < VERSION:
+            _migrate(db, path)
+        ready = True
+    finally:
+        if not ready:
+            db.close()
+    return db
+
+
+def _version(db: apsw.Connection, path: str) -> int:
+    """The file's version, 0 when it is new.
+
+    Raises:
+        StoreUnavailable: When it belongs to another program.
+        StoreVersion: When a newer Umi wrote it.
+    """
+    sql = (
+        "SELECT (SELECT application_id FROM pragma_application_id), user_version, (SELECT count(*) FROM sqlite_schema)"
+    )
+    ours, version, tables = db.execute(f"{sql} FROM pragma_user_version").get
+    if ours == APPLICATION_ID:
+        if version > VERSION:
+            raise StoreVersion(
+                f"{path} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
+            )
+        return int(version)
+    if ours or version or tables:
+        raise StoreUnavailable(f"{path} is a SQLite database of another program: give Umi a file of its own")
+    return 0
+
+
+def _turn_wal_on(db: apsw.Connection, path: str) -> None:
+    mode = db.execute("PRAGMA journal_mode = WAL").get
+    if mode != "wal":
+        raise StoreUnavailable(
+            f"{path} lies where SQLite cannot share it between processes (journal mode {mode}): use a local disk"
+        )
+
+
+def _migrate(db: apsw.Connection, path: str) -> None:
+    """Walk the steps from the file's version to ours, in one transaction."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in STEPS[_version(db, path) :]:  # read again: another process may just have done it
+            db.execute(step)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};")
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")

@@ -1,0 +1,199 @@
+"""One namespace of the embedded store as of one transaction's snapshot: every lookup is one statement for all its ids."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Final, NoReturn
+
+import apsw
+
+from umi.invariants import InvariantError
+from umi.ports import Counts, Keys, Matrix, ReplayRow, TextCandidates, Vector, VectorCandidates
+from umi.stores import sqlite_rows as rows
+from umi.stores.schema import ARRIVAL_MAX, arrival_of, key_of
+from umi.stores.sqlite_cache import Head, IndexCache
+from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
+from umi.vectors import unpack
+
+# The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
+_THESE: Final = "(SELECT value FROM json_each(?))"
+_ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
+_NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
+_HEAD: Final = "SELECT ns, sequence, next_arrival, changes_from FROM namespaces WHERE name = ?"
+_BY_TIME: Final = attrgetter("created_at", "id")
+
+
+def read_head(db: apsw.Connection, namespace: str) -> Head:
+    """Where a namespace stands; as a transaction's first statement it pins the snapshot."""
+    row = db.execute(_HEAD, (namespace,)).fetchone()
+    return Head(*row) if row is not None else Head(0, 0, 0, 0)  # no namespace has number 0: all lookups come back empty
+
+
+def _ended(*_: object) -> NoReturn:
+    raise InvariantError("a snapshot was used after its transaction ended: keep the records, not the snapshot")
+
+
+def _packed(ids: Iterable[str]) -> str:
+    return json.dumps(list(dict.fromkeys(ids)))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an episode is kept, and when it was said, in microseconds."""
+
+    key: int
+    at: int
+
+
+class SqliteSnapshot:
+    """See `umi.ports.Snapshot`."""
+
+    def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
+        self._db = db
+        self._execute: Callable[..., apsw.Cursor] = db.execute
+        self._namespace = namespace
+        self._head = head
+        self._ns = head.ns
+        self._cache = cache
+        self._touched: set[int] = set()  # keys whose terms or vectors this very transaction changed
+
+    def end(self) -> None:
+        """No lookup works from here on: what follows the transaction is not of its snapshot."""
+        self._execute = _ended
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def sequence(self) -> int:
+        return self._head.sequence
+
+    def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
+        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
+        found = map(rows.to_episode, self._execute(sql, (self._ns, _packed(ids))))
+        return {episode.id: episode for episode in found}
+
+    def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
+        packed = json.dumps([key_of(self._ns, int(key)) for key in keys if 0 <= key <= ARRIVAL_MAX])
+        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
+        found = map(rows.to_episode, self._execute(sql, (packed,)))
+        return {episode.arrival: episode for episode in found}
+
+    def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
+        found = map(
+            rows.to_entity, self._execute(f"{_ENTITIES} WHERE e.ns = ? AND e.id IN {_THESE}", (self._ns, _packed(ids)))
+        )
+        return {entity.id: entity for entity in found}
+
+    def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
+        sql = (
+            f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON e.key = p.key"
+            f" WHERE p.ns = ? AND p.id IN {_THESE}"
+            " ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
+        )
+        found: dict[str, list[Entity]] = {}
+        for entity in map(rows.to_entity, self._execute(sql, (self._ns, _packed(episode_ids)))):
+            found.setdefault(entity.episode_id, []).append(entity)
+        return {episode_id: tuple(entities) for episode_id, entities in found.items()}
+
+    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+        if slot is None:
+            found = self._execute(
+                f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? {_NEWEST_FIRST}", (self._ns, subject, limit)
+            )
+        else:
+            found = self._execute(
+                f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}",
+                (self._ns, subject, slot, limit),
+            )
+        return [rows.to_entity(row) for row in found]
+
+    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
+        arrival, place = after if after is not None else (0, -1)
+        sql = f"{_ENTITIES} WHERE (e.key, e.place) > (?, ?) AND e.key <= ? ORDER BY e.key, e.place LIMIT ?"
+        found = self._execute(sql, (key_of(self._ns, arrival), place, key_of(self._ns, ARRIVAL_MAX), limit))
+        return [((arrival_of(row[0]), row[1]), rows.to_entity(row)) for row in found]
+
+    def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
+        sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? AND r.id IN {_THESE}"
+        found = map(rows.to_relation, self._execute(sql, (self._ns, _packed(ids))))
+        return {relation.id: relation for relation in found}
+
+    def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
+        wanted = list(dict.fromkeys(entity_ids))
+        packed = json.dumps(wanted)
+        select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
+        sql = f"{select} AND r.source_id IN {_THESE} UNION {select} AND r.target_id IN {_THESE}"
+        touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
+        found: dict[str, list[EvolutionRelation]] = {}
+        for relation in sorted(touching, key=_BY_TIME):
+            for end in dict.fromkeys((relation.source_id, relation.target_id)):
+                found.setdefault(end, []).append(relation)
+        return {entity_id: tuple(found[entity_id]) for entity_id in wanted if entity_id in found}
+
+    def subject_of(self, alias: str) -> str | None:
+        row = self._execute("SELECT subject FROM aliases WHERE ns = ? AND alias = ?", (self._ns, alias)).fetchone()
+        return None if row is None else row[0]
+
+    def aliases(self, subject: str) -> tuple[str, ...]:
+        sql = "SELECT alias FROM aliases WHERE ns = ? AND subject = ? ORDER BY alias"
+        return tuple(row[0] for row in self._execute(sql, (self._ns, subject)))
+
+    def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]:
+        sql = f"SELECT key, digest, episode_ids FROM replays WHERE ns = ? AND key IN {_THESE}"
+        found = map(rows.to_replay, self._execute(sql, (self._ns, _packed(keys))))
+        return {replay.key: replay for replay in found}
+
+    def outbox(self, limit: int) -> list[OutboxItem]:
+        sql = (
+            f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
+            " WHERE o.key BETWEEN ? AND ? ORDER BY o.key LIMIT ?"
+        )
+        return [rows.to_outbox(row) for row in self._execute(sql, (*self._range(), limit))]
+
+    def counts(self) -> Counts:
+        low, high = self._range()
+        evolutions = self._execute(
+            "SELECT type, count(*) FROM relations WHERE ns = ? AND undone_at IS NULL GROUP BY type ORDER BY type",
+            (self._ns,),
+        )
+        return Counts(
+            episodes=self._one("SELECT count(*) FROM episodes WHERE ns = ?", self._ns),
+            entities=self._one("SELECT count(*) FROM entities WHERE ns = ?", self._ns),
+            vectors=self._one("SELECT count(*) FROM vectors WHERE key BETWEEN ? AND ?", low, high),
+            waiting=self._one("SELECT count(*) FROM outbox WHERE key BETWEEN ? AND ?", low, high),
+            evolutions=dict(evolutions),
+            store_bytes=self._one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+            cache_bytes=self._cache.bytes_of(self._ns),
+        )
+
+    def text_candidates(self, terms: Sequence[str]) -> TextCandidates:
+        return self._cache.current(self._execute, self._head, self._touched).text_candidates(terms)
+
+    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
+        index = self._cache.current(self._execute, self._head, self._touched)
+        return index.vector_candidates(embedding, also=also, pool=pool)
+
+    def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
+        """Per episode its windows as kept; an episode without vectors has no key."""
+        sql = (
+            "SELECT p.id, v.windows, v.dimensions FROM episodes p JOIN vectors v ON v.key = p.key"
+            f" WHERE p.ns = ? AND p.id IN {_THESE}"
+        )
+        found = self._execute(sql, (self._ns, _packed(episode_ids)))
+        return {id_: unpack(windows, dimensions) for id_, windows, dimensions in found}
+
+    def _range(self) -> tuple[int, int]:
+        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MAX)
+
+    def _one(self, sql: str, *values: rows.Value) -> int:
+        row = self._execute(sql, values).fetchone()
+        return 0 if row is None else row[0]
+
+    def _places(self, episode_ids: Iterable[str]) -> dict[str, Place]:
+        sql = f"SELECT id, key, at FROM episodes WHERE ns = ? AND id IN {_THESE}"
+        return {id_: Place(key, at) for id_, key, at in self._execute(sql, (self._ns, _packed(episode_ids)))}

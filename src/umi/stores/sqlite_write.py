@@ -1,0 +1,224 @@
+"""A write transaction on one namespace of the embedded store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from umi.errors import InvalidInput, NotFound, UmiError
+from umi.invariants import check
+from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
+from umi.ports import EpisodeRow, Matrix, ReplayRow
+from umi.stores import sqlite_rows as rows
+from umi.stores.bound import vector_fault
+from umi.stores.schema import ARRIVAL_MAX, key_of
+from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_read import Place, SqliteSnapshot
+from umi.types import Entity, EvolutionRelation, OutboxItem
+from umi.vectors import pack
+
+_THESE: Final = "(SELECT value FROM json_each(?))"
+_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+_ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(11)})"
+_ADD_TERMS: Final = "INSERT INTO terms VALUES (?, ?, ?)"
+_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(20)})"
+_PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)"
+_PUT_RELATION: Final = f"INSERT OR REPLACE INTO relations VALUES ({_marks(13)})"
+_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(6)})"
+_LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?)"
+
+
+class SqliteTransaction(SqliteSnapshot):
+    """See `umi.ports.Transaction`.
+
+    A refusal spoils the whole transaction, also when the closure swallows it: nothing half-done may commit.
+    """
+
+    def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
+        super().__init__(db, namespace, head, cache)
+        self._next_arrival = head.next_arrival
+        self._added: dict[str, Place] = {}
+        self._refused: UmiError | None = None
+        self._changes_before = db.total_changes()
+
+    def conclude(self) -> bool:
+        """Advance the change sequence if anything changed, and say whether.
+
+        Raises:
+            UmiError: What a method refused before.
+        """
+        if self._refused is not None:
+            raise self._refused
+        if self._db.total_changes() == self._changes_before:
+            return False
+        sequence = self._head.sequence + 1
+        self._execute(
+            "UPDATE namespaces SET sequence = ?, next_arrival = ? WHERE ns = ?",
+            (sequence, self._next_arrival, self._ns),
+        )
+        if self._touched:
+            self._log(sequence)
+        return True
+
+    def next_arrival(self) -> int:
+        return self._next_arrival
+
+    def add_episodes(self, rows_: Sequence[EpisodeRow]) -> None:
+        episodes, terms = [], []
+        for row in rows_:
+            episode = row.episode
+            check(
+                self._next_arrival <= episode.arrival <= ARRIVAL_MAX,
+                f"arrival {episode.arrival} of {episode.id} is not new: the next is {self._next_arrival}",
+            )
+            self._next_arrival = episode.arrival + 1
+            key = key_of(self._ns, episode.arrival)
+            values = rows.episode_values(episode, key, self._ns)
+            episodes.append(values)
+            terms.append((key, row.words, rows.terms_text(row.terms)))
+            self._added[episode.id] = Place(key, rows.to_micros(episode.at))
+        self._insert(_ADD_EPISODE, episodes, "an episode")
+        self._insert(_ADD_TERMS, terms, "an episode")
+
+    def add_entities(self, entities: Sequence[Entity]) -> None:
+        if not entities:
+            return
+        where = self._where(entity.episode_id for entity in entities)
+        places = self._next_places(where)
+        values = []
+        for entity in sorted(entities, key=_span):
+            place = where[entity.episode_id]
+            values.append(rows.entity_values(entity, place.key, places.get(place.key, 0), self._ns, place.at))
+            places[place.key] = places.get(place.key, 0) + 1
+        self._insert(_ADD_ENTITY, values, "an entity")
+
+    def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        if not vectors:
+            return
+        where = self._where(vectors)
+        dimensions = self._dimensions()
+        for episode_id, windows in vectors.items():
+            fault = vector_fault(episode_id, windows, dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+            dimensions = int(windows.shape[1])
+            key = where[episode_id].key
+            self._execute(_PUT_VECTORS, (key, dimensions, pack(windows)))
+            self._touch(key)
+
+    def remove_vectors(self, episode_id: str) -> bool:
+        """Take an episode's vectors away; True if it had any."""
+        place = self._places([episode_id]).get(episode_id)
+        if place is None or not self._changed("DELETE FROM vectors WHERE key = ?", place.key):
+            return False
+        self._touch(place.key)
+        return True
+
+    def put_relation(self, relation: EvolutionRelation) -> None:
+        ends = {relation.source_id, relation.target_id}
+        found = self._one(
+            f"SELECT count(*) FROM entities WHERE ns = ? AND id IN {_THESE}", self._ns, json.dumps(sorted(ends))
+        )
+        if found != len(ends):
+            raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
+        self._execute(_PUT_RELATION, rows.relation_values(relation, self._ns))
+
+    def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
+        values = rows.to_micros_or_none(valid_to), rows.to_micros_or_none(invalidated_at)
+        sql = "UPDATE entities SET valid_to = ?, invalidated_at = ? WHERE ns = ? AND id = ?"
+        if not self._changed(sql, *values, self._ns, entity_id):
+            raise self._refuse(NotFound(f"entity {entity_id} is not here"))
+
+    def add_alias(self, alias: str, subject: str) -> None:
+        self._execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (self._ns, alias, subject))
+
+    def add_replay(self, row: ReplayRow) -> None:
+        self._insert(
+            "INSERT INTO replays VALUES (?, ?, ?, ?)",
+            [(self._ns, row.key, row.digest, rows.to_json(row.episode_ids))],
+            "an idempotency key",
+        )
+
+    def put_outbox(self, item: OutboxItem) -> None:
+        place = self._where([item.episode_id])[item.episode_id]
+        self._execute(_PUT_OUTBOX, rows.outbox_values(item, place.key))
+
+    def remove_outbox(self, episode_id: str) -> None:
+        self._execute(
+            "DELETE FROM outbox WHERE key = (SELECT key FROM episodes WHERE ns = ? AND id = ?)", (self._ns, episode_id)
+        )
+
+    def delete_episode(self, episode_id: str) -> bool:
+        place = self._places([episode_id]).get(episode_id)
+        if place is None:
+            return False
+        key, ns = place.key, self._ns
+        entities = json.dumps([id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,))])
+        for end in ("source_id", "target_id"):
+            self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
+        for table in ("entities", "outbox", "vectors", "terms", "episodes"):
+            self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        self._added.pop(episode_id, None)
+        self._touch(key)
+        return True
+
+    def _insert(self, sql: str, values: Sequence[tuple[rows.Value, ...]], what: str) -> None:
+        try:
+            self._db.executemany(sql, values)
+        except apsw.ConstraintError as error:
+            taken = f"{what} of this id is here already ({error}): each is written once"
+            raise self._refuse(InvalidInput(taken)) from error
+
+    def _changed(self, sql: str, *values: rows.Value) -> bool:
+        self._execute(sql, values)
+        return self._db.changes() > 0
+
+    def _refuse(self, error: UmiError) -> UmiError:
+        self._refused = error
+        return error
+
+    def _touch(self, key: int) -> None:
+        self._touched.add(key)
+
+    def _log(self, sequence: int) -> None:
+        known = key_of(self._ns, self._head.next_arrival)  # what came later no index holds yet
+        changes = [(self._ns, sequence, key) for key in sorted(self._touched) if key < known]
+        self._db.executemany(_LOG_CHANGE, changes)
+        oldest = sequence - CHANGE_LOG_SEQUENCES_COUNT_MAX + 1
+        if changes and oldest > self._head.changes_from:
+            self._execute("DELETE FROM changes WHERE ns = ? AND sequence < ?", (self._ns, oldest))
+            self._execute("UPDATE namespaces SET changes_from = ? WHERE ns = ?", (oldest, self._ns))
+
+    def _where(self, episode_ids: Iterable[str]) -> dict[str, Place]:
+        wanted = list(dict.fromkeys(episode_ids))
+        found = {id_: self._added[id_] for id_ in wanted if id_ in self._added}
+        others = [id_ for id_ in wanted if id_ not in found]
+        if others:
+            found |= self._places(others)
+        missing = [id_ for id_ in wanted if id_ not in found]
+        if missing:
+            raise self._refuse(NotFound(f"no such episode in namespace {self._namespace!r}: {', '.join(missing[:5])}"))
+        return found
+
+    def _next_places(self, where: Mapping[str, Place]) -> dict[int, int]:
+        keys = json.dumps(sorted(place.key for place in where.values()))
+        sql = f"SELECT key, max(place) + 1 FROM entities WHERE key IN {_THESE} GROUP BY key"
+        return dict(self._execute(sql, (keys,)))
+
+    def _dimensions(self) -> int:
+        kept = self._execute("SELECT value ->> 'dimensions' FROM meta WHERE name = 'embedder'").fetchone()
+        return kept[0] if kept is not None else self._one("SELECT dimensions FROM vectors LIMIT 1")
+
+
+def _span(entity: Entity) -> tuple[int, int]:
+    return entity.span if entity.span is not None else (_LAST, _LAST)
