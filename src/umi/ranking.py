@@ -1,0 +1,236 @@
+"""Statistics to scores: BM25, the fusion of the legs, reciprocal rank fusion, calibration. Every store ranks alike.
+
+A query's legs are put on scales that do not grow with the store: a cosine as its distance from the namespace's mean in
+deviations, BM25 as a share of what the query's terms weigh. Then
+
+    score = V * cosine + T * ((1 - C) * turn + C * (S * neighbours + (1 - S) * session)) + priors
+
+where T, the weight of words against meaning, and C, the share of a turn's surroundings, are learned functions of the query and
+its scores (the gate). ADR 0003 tells how; `scripts/fit_fusion.py` reproduces the constants.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from umi.limits import RRF_K
+from umi.ports import Keys, TermCounts, TextCandidates, VectorCandidates
+
+Array = npt.NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
+
+SCORE_DECIMALS: Final = 6  # rounded before sorting, so that a machine's last bits change no order
+
+BM25_K1: Final = 0.9
+BM25_B: Final = 0.75
+
+# A cosine's mean and deviation in a small namespace are drawn towards those of many texts with the local embedder.
+COSINE_MEAN_PRIOR: Final = 0.12
+COSINE_DEVIATION_PRIOR: Final = 0.1
+COSINE_PRIOR_COUNT: Final = 20
+
+BM25_SCALE: Final = 3.0  # brings BM25's share of 0..1 to the spread of a cosine in deviations
+WORDS_ENOUGH: Final = 20  # short turns ("Thanks, Mel!") are near everything; beyond this, length says nothing more
+
+SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
+FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken", "assistant")
+
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
+_ADVICE: Final = re.compile(
+    r"\b(?:recommend\w*|suggest\w*|advice|advise|tips?|ideas?|should i|could i|can i|would you|can you|could you|help me"
+    r"|what are some|any good|best|looking for|planning|how (?:can|should|do|could) i|options?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Fitted weights: `text` and `context` have one weight per signal."""
+
+    vector: float
+    words: float
+    spoken: float
+    assistant: float
+    neighbours_share: float
+    text: tuple[float, ...]
+    context: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """A logistic: from a hit's score and its query's signs to the probability that the hit is relevant."""
+
+    bias: float
+    score: float
+    best_cosine: float
+    best_coverage: float
+    first_person: float
+    asks_advice: float
+    abstain_below: float  # of the best hit
+    keep_from: float  # of the others
+
+
+GATE: Final = Gate(
+    vector=0.71,
+    words=0.11,
+    spoken=0.25,
+    assistant=-0.37,
+    neighbours_share=0.37,
+    text=(0.88, -0.17, -0.43, 0.32, 0.57, -0.48),
+    context=(1.01, -0.60, 0.09, 0.64, -0.29, -0.03),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What both legs say about one query: `features` (candidates, FEATURES), `signals` (SIGNALS,), and signs for calibration."""
+
+    keys: Keys
+    features: Array
+    signals: Array
+    best_cosine: float
+    best_coverage: float
+
+
+def bm25(counts: TermCounts, total_idf: float) -> Array:
+    """BM25 of each unit as a share of the query's weight, about 0..2.
+
+    Args:
+        counts: Statistics of one level.
+        total_idf: The weight of the query's terms, those that occur nowhere included.
+
+    Returns:
+        Shape (units,). Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009).
+    """
+    if not len(counts.unit):
+        return np.zeros(len(counts.length))
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * counts.length.astype(np.float64) / max(counts.average_length, 1e-9))
+    tf = counts.tf.astype(np.float64)
+    weights = idf(counts)[counts.term] * tf * (BM25_K1 + 1) / (tf + norm[counts.unit])
+    return np.bincount(counts.unit, weights=weights, minlength=len(counts.length)) / total_idf
+
+
+def idf(counts: TermCounts) -> Array:
+    """The weight of each query term, shape (terms,); never negative."""
+    df = counts.df.astype(np.float64)
+    return np.log1p((counts.count - df + 0.5) / (df + 0.5))
+
+
+def coverage(counts: TermCounts) -> Array:
+    """The share of the query's weight whose terms a unit contains, shape (units,), 0..1."""
+    weights = idf(counts)
+    found = np.bincount(counts.unit, weights=weights[counts.term], minlength=len(counts.length))
+    return found / max(float(weights.sum()), 1e-9)
+
+
+def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandidates | None) -> Evidence:
+    """Both legs' statistics as features on common scales. A leg that is missing leaves zeros.
+
+    Args:
+        query: As asked.
+        text: The text leg's candidates, or None when it failed.
+        vector: The vector leg's, or None; should cover the text leg's keys.
+    """
+    text_keys = np.empty(0, dtype=np.int64) if text is None else text.keys
+    vector_keys = np.empty(0, dtype=np.int64) if vector is None else vector.keys
+    keys: Keys = np.union1d(text_keys, vector_keys)
+    features = np.zeros((len(keys), len(FEATURES)))
+    best_coverage = best_cosine = 0.0
+    if vector is not None and len(vector_keys):
+        rows = np.searchsorted(keys, vector_keys)
+        features[rows, 0] = _standardised(vector)
+        features[rows, 1] = _length_prior(vector.words)
+        features[rows, 6] = vector.assistant
+        best_cosine = float(vector.cosine.max())
+    if text is not None and len(text_keys):
+        rows = np.searchsorted(keys, text_keys)
+        total_idf = max(float(idf(text.turn).sum()), 1e-9)
+        features[rows, 1] = _length_prior(text.words)
+        features[rows, 2] = bm25(text.turn, total_idf) * BM25_SCALE
+        features[rows, 3] = bm25(text.neighbours, total_idf) * BM25_SCALE
+        features[rows, 4] = bm25(text.session, total_idf)[text.session_unit] * BM25_SCALE
+        features[rows, 5] = text.spoken
+        features[rows, 6] = text.assistant
+        best_coverage = float(coverage(text.turn).max())
+    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage)
+
+
+def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
+    """One score per candidate, shape (candidates,); comparable within one query."""
+    weights = gate_weights(evidence.signals, gate)
+    return evidence.features @ weights
+
+
+def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
+    """The weight of each feature for a query with these signals, shape (FEATURES,)."""
+    text = math.exp(min(4.0, max(-4.0, float(signals @ np.asarray(gate.text)))))
+    context = 1.0 / (1.0 + math.exp(-float(signals @ np.asarray(gate.context))))
+    near = context * gate.neighbours_share
+    far = context * (1 - gate.neighbours_share)
+    return np.array(
+        [gate.vector, gate.words, text * (1 - context), text * near, text * far, gate.spoken, gate.assistant]
+    )
+
+
+def reciprocal_rank_fusion(
+    lists: Sequence[Sequence[Key]], limit: int, weights: Sequence[float] | None = None
+) -> list[Key]:
+    """Merge ranked lists: each gives weight / (k + rank), ranks from 1; every list's first item stays in the result.
+
+    Args:
+        lists: Best first; an item counts once per list.
+        limit: Length of the result at most. With more lists than that, the heavier lists' first items are kept.
+        weights: One per list; all 1 by default.
+
+    Returns:
+        Items by falling score; ties in order of first appearance. Source: Cormack, Clarke and Buettcher (SIGIR 2009).
+    """
+    shares = list(weights) if weights is not None else [1.0] * len(lists)
+    scores: dict[Key, float] = {}
+    for ranked, share in zip(lists, shares, strict=True):
+        for rank, item in enumerate(dict.fromkeys(ranked), start=1):
+            scores[item] = scores.get(item, 0.0) + share / (RRF_K + rank)
+    order = sorted(scores, key=lambda item: -round(scores[item], 12))  # sorted() keeps first appearance on ties
+    heaviest = sorted(range(len(lists)), key=lambda place: -shares[place])
+    kept = list(dict.fromkeys(lists[place][0] for place in heaviest if lists[place]))[:limit]
+    chosen = set(kept)
+    for item in order:
+        if len(chosen) >= limit:
+            break
+        chosen.add(item)
+    return [item for item in order if item in chosen]
+
+
+def _standardised(vector: VectorCandidates) -> Array:
+    """Cosines as distance from the namespace's mean in deviations, both drawn to a prior while there are few."""
+    total = vector.count + COSINE_PRIOR_COUNT
+    mean = (vector.count * vector.mean + COSINE_PRIOR_COUNT * COSINE_MEAN_PRIOR) / total
+    variance = (vector.count * vector.deviation**2 + COSINE_PRIOR_COUNT * COSINE_DEVIATION_PRIOR**2) / total
+    standardised: Array = (vector.cosine.astype(np.float64) - mean) / math.sqrt(variance)
+    return standardised
+
+
+def _length_prior(words: npt.NDArray[np.float32]) -> Array:
+    prior: Array = np.log(np.clip(words.astype(np.float64), 1, WORDS_ENOUGH))
+    return prior
+
+
+def _signals(query: str, text: TextCandidates | None, features: Array) -> Array:
+    terms = 0 if text is None else len(text.turn.df)
+    return np.array(
+        [
+            1.0,
+            float(_FIRST_PERSON.search(query) is not None),
+            float(_ADVICE.search(query) is not None) - 0.5,
+            float(text is not None and bool(text.spoken.any())),
+            min(terms, 15) / 5 - 1,
+            float(features[:, 0].max(initial=0.0)) / 3 - 1,
+        ]
+    )
