@@ -37,9 +37,11 @@ class Format(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A message to keep. `group` is the conversation or question it came from: a namespace of its own, if wanted."""
+    """A message to keep and where it stood. `group` is its conversation or question: a namespace of its own, if wanted."""
 
     message: Message
+    line: int
+    where: str
     group: str | None = None
 
 
@@ -362,7 +364,7 @@ def _record(given: Mapping[str, Any], line: int, where: str, group: str | None =
     if given.get("content") is None:
         return Rejected(line, where, "has no 'content'")
     try:
-        return Record(validate.message(given), group)
+        return Record(validate.message(given), line, where, group)
     except InvalidInput as error:
         return Rejected(line, where, str(error))
 

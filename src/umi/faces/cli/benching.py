@@ -1,0 +1,131 @@
+"""`umi bench`: figures beside their limits and floors."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from umi.bench import install as install_bench
+from umi.bench import speed as speed_bench
+from umi.bench.report import Figure, Report
+from umi.errors import InvalidInput, UmiError
+from umi.faces.cli import render
+from umi.faces.cli.envelope import Answer, Code, answered
+from umi.faces.cli.options import AsJson
+
+_SIZE = re.compile(r"(\d+)([kKmM]?)\Z")
+_UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
+_SIZE_MAX = 10_000_000
+
+app = typer.Typer(help="Measure Umi on this machine.", no_args_is_help=True)
+
+
+class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
+    """A benchmark could not be run."""
+
+
+@app.command()
+def speed(
+    sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
+    as_json: AsJson = False,
+) -> None:
+    """Time remember, recall, bulk import, throughput and a cold start, beside the least that each could cost."""
+
+    async def work() -> Answer:
+        counts = _sizes(sizes)
+        with _bar(as_json) as bar:
+            task = bar.add_task("", total=None) if bar else None
+
+            def step(what: str, done: int, of: int) -> None:
+                if bar and task is not None:
+                    bar.update(task, description=what, completed=done, total=of or None)
+
+            return _answer(await speed_bench.measure(counts, step))
+
+    answered(work, as_json=as_json)
+
+
+@app.command()
+def install(as_json: AsJson = False) -> None:
+    """Install Umi alone into a new environment and measure packages, size and the time of `import umi`."""
+
+    async def work() -> Answer:
+        with _bar(as_json) as bar:
+            task = bar.add_task("", total=None) if bar else None
+
+            def step(what: str) -> None:
+                if bar and task is not None:
+                    bar.update(task, description=what)
+
+            try:
+                return _answer(await asyncio.to_thread(install_bench.measure, step))
+            except install_bench.InstallFailed as error:
+                raise BenchFailed(str(error)) from error
+
+    answered(work, as_json=as_json)
+
+
+def _sizes(text: str) -> list[int]:
+    counts = []
+    for part in text.split(","):
+        found = _SIZE.match(part.strip())
+        count = int(found[1]) * _UNITS[found[2].lower()] if found else 0
+        if not 1 <= count <= _SIZE_MAX:
+            raise InvalidInput(f"--sizes {part.strip()!r} is no size in 1..10M; write numbers such as 1k,10k,100k")
+        counts.append(count)
+    return counts
+
+
+def _bar(as_json: bool) -> Any:
+    if as_json:
+        return nullcontext()
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=render.terminal(stderr=True), transient=True)
+
+
+def _answer(report: Report) -> Answer:
+    missed = any(figure.ok is False for figure in report.figures)
+    return Answer(report.as_json(), _draw(report), Code.INCOMPLETE if missed else Code.OK)
+
+
+def _draw(report: Report) -> Callable[[Console], None]:
+    def draw(console: Console) -> None:
+        machine = ", ".join(f"{name} {value}" for name, value in report.machine.items())
+        render.heading(console, report.title, machine)
+        made = render.table("what", "measured", "to reach", "", "floor", "ratio", "detail")
+        for column in made.columns[1:2]:
+            column.justify = "right"
+        for figure in report.figures:
+            made.add_row(*_row(figure))
+        console.print(made)
+        for note in report.notes:
+            console.print(Text(note, style="dim"))
+        for floor in dict.fromkeys(figure.floor_is for figure in report.figures if figure.floor_is):
+            names = ", ".join(figure.name for figure in report.figures if figure.floor_is == floor)
+            console.print(Text(f"floor of {names}: {floor}", style="dim"))
+
+    return draw
+
+
+def _row(figure: Figure) -> tuple[Text | str, ...]:
+    marks = {None: Text(""), True: Text("ok", style="green"), False: Text("missed", style="bold red")}
+    bound = "" if figure.limit is None else f"{'>=' if figure.more_is_better else '<='} {_number(figure.limit)}"
+    floor = "" if figure.floor is None else _number(figure.floor)
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.1f}x"
+    detail = ", ".join(f"{name} {_number(value)}" for name, value in figure.detail.items())
+    measured = f"{_number(figure.value)} {figure.unit}".strip()
+    return figure.name, measured, bound, marks[figure.ok], floor, ratio, Text(detail, style="dim")
+
+
+def _number(value: float) -> str:
+    if value == int(value) or value >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"

@@ -1,0 +1,139 @@
+"""What changed and why, and how to correct it: history, why, relate, resolve, undo."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from umi.errors import NotFound
+from umi.faces.cli import render
+from umi.faces.cli.envelope import Answer, Target, on_memory
+from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
+from umi.faces.cli.remembering import entities_of
+from umi.memory import Memory
+from umi.types import Entity, EvolutionRelation, EvolutionType, HistoryStep
+
+RelationId = Annotated[
+    str, typer.Argument(metavar="RELATION", help="Id of a relation (rel_...), as history and why show it.")
+]
+
+
+class Keep(StrEnum):
+    """Which side of a contradiction holds."""
+
+    NEW = "new"
+    OLD = "old"
+    BOTH = "both"
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the app its commands."""
+    app.command("history")(history)
+    app.command("why")(why)
+    app.command("relate")(relate)
+    app.command("resolve")(resolve)
+    app.command("undo")(undo)
+
+
+def history(
+    subject: Annotated[
+        str, typer.Argument(metavar="ID_OR_SUBJECT", help="Id of a statement, or a name such as Alice.")
+    ],
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Show how something came to be as it is: a timeline, oldest first, with reasons."""
+
+    async def work(memory: Memory) -> Answer:
+        steps = await memory.history(subject)
+        if not steps:
+            raise NotFound(f"nothing is known of {subject!r} in namespace {namespace!r}; `umi list` shows what is")
+        texts = await _texts(memory, steps)
+        return Answer(steps, lambda console: console.print(render.timeline(steps, texts)))
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def why(
+    entity_id: Annotated[str, typer.Argument(metavar="ID", help="Id of a statement.")],
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Explain one statement: who said it, what it rests on, what changed it."""
+
+    async def work(memory: Memory) -> Answer:
+        found = await memory.why(entity_id)
+        known = await entities_of(memory, (*found.evolutions, *found.stale_because))
+        return Answer(found, lambda console: console.print(render.explanation(found, known)))
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def relate(
+    old: Annotated[str, typer.Argument(metavar="OLD", help="Id of the older statement.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Id of the newer statement.")],
+    kind: Annotated[EvolutionType, typer.Argument(metavar="TYPE", help="update, extend, derive or contradict.")],
+    reason: Annotated[str, typer.Argument(metavar="REASON", help="Why, in your words.")],
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Say yourself how a newer statement changes an older one."""
+
+    async def work(memory: Memory) -> Answer:
+        return await _changed(memory, await memory.relate(old, new, kind, reason), "recorded")
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def resolve(
+    relation: RelationId,
+    keep: Annotated[Keep, typer.Option(help="Which side holds.")] = Keep.NEW,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Settle a contradiction."""
+
+    async def work(memory: Memory) -> Answer:
+        return await _changed(memory, await memory.resolve(relation, keep.value), "resolved")
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def undo(
+    relation: RelationId,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Take a relation back: what it closed holds again, what it made stale is fresh again."""
+
+    async def work(memory: Memory) -> Answer:
+        return await _changed(memory, await memory.undo(relation), "undone")
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+async def _changed(memory: Memory, relation: EvolutionRelation, word: str) -> Answer:
+    known = await entities_of(memory, (relation,))
+
+    def draw(console: Console) -> None:
+        console.print(Text(word, style="green"))
+        console.print(
+            render.indented(render.change(relation, known.get(relation.source_id), known.get(relation.target_id)))
+        )
+
+    return Answer(relation, draw)
+
+
+async def _texts(memory: Memory, steps: tuple[HistoryStep, ...]) -> dict[str, str]:
+    relations = tuple(relation for step in steps for relation in step.evolutions)
+    known: dict[str, Entity] = await entities_of(memory, relations)
+    return {id_: entity.content for id_, entity in known.items()}

@@ -1,0 +1,180 @@
+"""How a command answers: a table for people or one JSON envelope for programs, and an exit code for both."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import UTC, datetime
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from umi.clock import SystemClock
+from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
+from umi.faces.cli.render import error_line, terminal
+from umi.memory import Memory
+from umi.types import Hit
+
+
+class Code(IntEnum):
+    """What the exit code of `umi` says."""
+
+    OK = 0
+    NOTHING_FOUND = 1
+    BAD_INPUT = 2
+    STORE_TROUBLE = 3
+    INCOMPLETE = 4
+    BUG = 70
+    INTERRUPTED = 130
+
+
+EXIT_CODES = {
+    Code.OK: "done",
+    Code.NOTHING_FOUND: "nothing found: no relevant memory, an unknown id or subject",
+    Code.BAD_INPUT: "bad input: an option or a value outside its limits",
+    Code.STORE_TROUBLE: "store trouble: the file cannot be opened, is busy, full or damaged",
+    Code.INCOMPLETE: "incomplete: an import rejected records, or a benchmark missed a limit",
+    Code.BUG: "a bug in Umi",
+    Code.INTERRUPTED: "interrupted; what was acknowledged is safe",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a command found: `data` for programs, `show` draws it for people, `code` is the exit code."""
+
+    data: Any
+    show: Callable[[Console], None]
+    code: Code = Code.OK
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which memory a command works on, and how it answers."""
+
+    db: str
+    namespace: str
+    as_json: bool
+
+    @property
+    def path(self) -> Path | None:
+        """The file behind `db`; None when there is none."""
+        name = self.db.removeprefix("sqlite:///")
+        return None if name in {"", ":memory:", "dict:"} or "://" in name else Path(name)
+
+    def require(self) -> None:
+        """Refuse to make an empty file where somebody wants to read.
+
+        Raises:
+            StoreUnavailable: When the file is not there.
+        """
+        if self.path is not None and not self.path.exists():
+            raise StoreUnavailable(
+                f"there is no memory at {self.path} yet; start one with `umi remember`, or name another with --db"
+            )
+
+
+def on_memory(target: Target, work: Callable[[Memory], Awaitable[Answer]], *, create: bool = False) -> NoReturn:
+    """Open the memory, do the work, print the answer and leave with its exit code.
+
+    Args:
+        target: Which memory.
+        work: What to do with it.
+        create: Whether a missing file may be made.
+    """
+
+    async def opened() -> Answer:
+        if not create:
+            target.require()
+        async with Memory.open(target.db, namespace=target.namespace) as memory:
+            return await work(memory)
+
+    answered(opened, as_json=target.as_json)
+
+
+def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoReturn:
+    """Do the work, print the answer, leave with its exit code; an error becomes one line that says what to do."""
+    clock = SystemClock()
+    start = clock.monotonic_s()
+
+    async def whole() -> Answer:
+        return await work()
+
+    try:
+        answer = asyncio.run(whole())
+    except UmiError as error:
+        answer = _failed(error)
+    except KeyboardInterrupt:
+        answer = _stopped()
+    took_ms = (clock.monotonic_s() - start) * 1e3
+    if as_json:
+        _print_json(answer, took_ms)
+    else:
+        answer.show(terminal(stderr=answer.code in {Code.BAD_INPUT, Code.STORE_TROUBLE, Code.INTERRUPTED}))
+    raise typer.Exit(int(answer.code))
+
+
+def _failed(error: UmiError) -> Answer:
+    message = str(error)
+    data = {"error": type(error).__name__, "message": message}
+    return Answer(data, lambda console: error_line(console, message), code_of(error))
+
+
+def _stopped() -> Answer:
+    message = "stopped; everything acknowledged so far is stored. Run the same command again to go on"
+    data = {"error": "Interrupted", "message": message}
+    return Answer(data, lambda console: error_line(console, message), Code.INTERRUPTED)
+
+
+def code_of(error: UmiError) -> Code:
+    """The exit code of an error."""
+    if isinstance(error, NotFound):
+        return Code.NOTHING_FOUND
+    if isinstance(error, StoreError | EmbeddingError | Closed):
+        return Code.STORE_TROUBLE
+    return Code.BAD_INPUT
+
+
+def _print_json(answer: Answer, took_ms: float) -> None:
+    statuses = {Code.OK: "ok", Code.NOTHING_FOUND: "empty", Code.INCOMPLETE: "incomplete"}
+    failed = isinstance(answer.data, Mapping) and "error" in answer.data
+    status = "error" if failed else statuses.get(answer.code, "error")
+    envelope = {"status": status, "data": plain(answer.data), "took_ms": round(took_ms, 1)}
+    wide = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    indent = 2 if sys.stdout.isatty() else None
+    typer.echo(json.dumps(envelope, ensure_ascii=not wide, indent=indent, allow_nan=False))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can carry it: records become objects, times ISO 8601, tuples lists."""
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value) and not isinstance(value, type):
+        record = {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        return record | ({"message_ids": list(value.message_ids)} if isinstance(value, Hit) else {})
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def moment(value: str | None, name: str) -> datetime | None:
+    """A date or time as a person writes it; without a zone it is UTC.
+
+    Raises:
+        InvalidInput: When it is not ISO 8601.
+    """
+    if value is None:
+        return None
+    with suppress(ValueError):
+        at = datetime.fromisoformat(value.strip())
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at
+    raise InvalidInput(f"{name} {value!r} is not a date; write 2026-03-15 or 2026-03-15T09:30+01:00")

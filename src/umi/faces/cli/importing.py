@@ -1,0 +1,203 @@
+"""`umi import`: a file of text or messages into one namespace or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import UTC, timedelta, timezone, tzinfo
+from itertools import groupby, islice
+from pathlib import Path
+from typing import Annotated, BinaryIO
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from umi.build import open_embedder
+from umi.errors import IdempotencyConflict, InvalidInput
+from umi.faces.cli import render
+from umi.faces.cli.envelope import Answer, Code, answered, moment
+from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
+from umi.faces.importers import Defaults, Format, Record, Rejected, detect, read
+from umi.limits import BULK_BATCH_COUNT
+from umi.memory import Memory
+
+_REJECTED_KEPT_COUNT = 100
+_REJECTED_SHOWN_COUNT = 20
+
+
+@dataclass
+class Tally:
+    """What an import did in one namespace."""
+
+    namespace: str
+    messages: int = 0
+    known_already: int = 0
+    statements: int = 0
+    changes: int = 0
+    waiting: int = 0
+
+
+@dataclass
+class Outcome:
+    """What an import did in all; of the rejected records the first hundred are kept."""
+
+    file: str
+    form: Format
+    namespaces: list[Tally] = field(default_factory=list)
+    rejected: list[Rejected] = field(default_factory=list)
+    rejected_count: int = 0
+
+    def reject(self, one: Rejected) -> None:
+        """Count a record that could not be kept."""
+        self.rejected_count += 1
+        if len(self.rejected) < _REJECTED_KEPT_COUNT:
+            self.rejected.append(one)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the app its command."""
+    app.command("import")(import_)
+
+
+def import_(
+    file: Annotated[Path, typer.Argument(help="The file to read.", exists=True, dir_okay=False, readable=True)],
+    form: Annotated[Format, typer.Option("--format", "-f", help="What the file is; auto looks at it.")] = Format.AUTO,
+    split: Annotated[
+        bool | None,
+        typer.Option(
+            "--split/--no-split",
+            help="One namespace per conversation (LoCoMo) or question (LongMemEval), or all in --namespace. "
+            "Default: split LoCoMo only.",
+        ),
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Put before the names of namespaces that --split makes.")] = "",
+    zone: Annotated[
+        str, typer.Option("--timezone", help="Zone of times that name none, such as Europe/Berlin or +09:00.")
+    ] = "UTC",
+    speaker: Annotated[
+        str | None, typer.Option("--speaker", "-s", help="Who speaks where the file does not say.")
+    ] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session where the file does not say. Default for text: the file's name.")
+    ] = None,
+    at: Annotated[str | None, typer.Option(help="When it was said where the file does not say. Default: now.")] = None,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Store a file of text, JSON Lines, LoCoMo or LongMemEval; running it again stores nothing twice."""
+
+    async def work() -> Answer:
+        defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"))
+        with file.open("rb") as stream:
+            kind = detect(stream, file.name) if form is Format.AUTO else form
+            outcome = Outcome(str(file), kind)
+            apart = kind is Format.LOCOMO if split is None else split
+
+            def place(record: Record) -> str:
+                return f"{prefix}{record.group}" if apart and record.group is not None else namespace
+
+            size = file.stat().st_size
+            with nullcontext() if as_json else _bar() as bar:
+                task = bar.add_task(file.name, total=size) if bar else None
+
+                def advance() -> None:
+                    if bar and task is not None:
+                        bar.update(task, completed=stream.tell())
+
+                await _store(db, _kept(stream, kind, defaults, outcome), place, outcome, advance)
+        code = Code.INCOMPLETE if outcome.rejected_count else Code.OK
+        return Answer(outcome, lambda console: _show(console, outcome, db), code)
+
+    answered(work, as_json=as_json)
+
+
+async def _store(
+    db: str, records: Iterator[Record], place: Callable[[Record], str], outcome: Outcome, advance: Callable[[], None]
+) -> None:
+    """Store the records namespace by namespace, as they come, a batch at a time."""
+    embedder = open_embedder("local")
+    for name, group in groupby(records, key=place):
+        tally = Tally(name)
+        outcome.namespaces.append(tally)
+        async with Memory.open(db, namespace=name, embedder=embedder) as memory:
+            while batch := list(islice(group, BULK_BATCH_COUNT)):
+                await _store_batch(memory, batch, tally, outcome)
+                advance()
+
+
+async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcome: Outcome) -> None:
+    """A batch is atomic; where one of its ids is known with other content, the others are stored one by one."""
+    try:
+        await _keep(memory, batch, tally)
+    except IdempotencyConflict:
+        for record in batch:
+            try:
+                await _keep(memory, [record], tally)
+            except IdempotencyConflict as conflict:
+                outcome.reject(Rejected(record.line, record.where, str(conflict)))
+
+
+async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:
+    receipt = await memory.remember_many([record.message for record in batch])
+    tally.messages += receipt.messages
+    tally.known_already += receipt.replayed
+    tally.statements += receipt.entities
+    tally.changes += receipt.evolutions
+    tally.waiting += receipt.deferred
+
+
+def _kept(stream: BinaryIO, form: Format, defaults: Defaults, outcome: Outcome) -> Iterator[Record]:
+    for item in read(stream, form, defaults):
+        if isinstance(item, Rejected):
+            outcome.reject(item)
+        else:
+            yield item
+
+
+def _zone(name: str) -> tzinfo:
+    if name.upper() in {"UTC", "Z"}:
+        return UTC
+    if name[:1] in {"+", "-"} and name[1:].replace(":", "").isdigit():
+        hours, _, minutes = name[1:].partition(":")
+        offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
+        if offset < timedelta(days=1):
+            return timezone(-offset if name[0] == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise InvalidInput(
+            f"--timezone {name!r} is not known; write UTC, +09:00 or a name like Europe/Berlin"
+        ) from None
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=render.terminal(stderr=True), transient=True)
+
+
+def _show(console: Console, outcome: Outcome, db: str) -> None:
+    made = render.table("namespace", "messages", "new", "known already", "statements", "changes")
+    for one in outcome.namespaces:
+        new = one.messages - one.known_already
+        numbers = (one.messages, new, one.known_already, one.statements, one.changes)
+        made.add_row(render.said(one.namespace), *(f"{number:,}" for number in numbers))
+    console.print(made if outcome.namespaces else Text("the file holds no message"))
+    if outcome.rejected_count:
+        console.print()
+        console.print(Text(f"{outcome.rejected_count:,} records were left out:", style="yellow"))
+        left_out = render.table("line", "record", "reason")
+        for bad in outcome.rejected[:_REJECTED_SHOWN_COUNT]:
+            left_out.add_row(f"{bad.line:,}", render.said(bad.where), render.said(bad.reason))
+        console.print(left_out)
+        if outcome.rejected_count > _REJECTED_SHOWN_COUNT:
+            console.print(Text("--json lists more of them", style="dim"))
+    if sum(one.waiting for one in outcome.namespaces):
+        console.print(Text("some work is left: `umi maintain` finishes it", style="yellow"))
+    if outcome.namespaces:
+        name = outcome.namespaces[0].namespace
+        console.print(Text(f'ask it: umi recall "..." --db {db} --namespace {name}', style="dim"))

@@ -1,0 +1,64 @@
+"""The `umi` command. Every command lives in the module of its group; here they are gathered and the last error is caught."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from io import TextIOWrapper
+from typing import Annotated
+
+import typer
+
+import umi
+from umi.faces.cli import benching, changing, demo, importing, remembering, upkeep
+from umi.faces.cli.envelope import EXIT_CODES, Code
+from umi.faces.cli.render import error_line, terminal
+
+_EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
+
+app = typer.Typer(
+    name="umi",
+    help="Memory for AI agents: what was said word for word, what holds now, what held then, and why it changed.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (remembering, changing, importing, upkeep, demo):
+    group.add_to(app)
+app.add_typer(benching.app, name="bench")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"umi {umi.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line. An exception that nobody expected becomes one line and exit code 70."""
+    logging.getLogger("umi").addHandler(logging.NullHandler())  # commands say what was degraded themselves
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
+    try:
+        app()
+    except Exception as error:  # the one guard of this face: a bug must not look like the user's fault
+        if os.environ.get("UMI_DEBUG"):
+            raise
+        error_line(
+            terminal(stderr=True),
+            f"a bug in Umi, not your fault: {type(error).__name__}: {error}. Your memories are safe; run again with "
+            "UMI_DEBUG=1 and report what it prints",
+        )
+        sys.exit(int(Code.BUG))

@@ -1,0 +1,247 @@
+"""Into the memory and out of it: remember, recall, list, show."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, Group
+from rich.text import Text
+
+from umi.errors import InvalidInput, NotFound
+from umi.faces.cli import render
+from umi.faces.cli.envelope import Answer, Code, Target, moment, on_memory
+from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
+from umi.limits import LIST_LIMIT_DEFAULT, RECALL_LIMIT_DEFAULT, TEXT_BYTES_MAX
+from umi.memory import Memory
+from umi.types import Degradation, Entity, EvolutionRelation, Page, RecallReceipt, RememberReceipt
+
+_POORER = {
+    Degradation.NO_EMBEDDER: "no embedder: found by words only",
+    Degradation.EMBEDDING_FAILED: "the embedder failed: found by words only, `umi maintain` tries again",
+}
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the app its commands."""
+    app.command("remember")(remember)
+    app.command("recall")(recall)
+    app.command("list")(list_)
+    app.command("show")(show)
+
+
+def remember(
+    text: Annotated[str, typer.Argument(help="What to keep; - reads it from standard input.", metavar="TEXT")],
+    at: Annotated[
+        str | None, typer.Option(help="When it was said, ISO 8601; UTC unless it says otherwise. Default: now.")
+    ] = None,
+    speaker: Annotated[str | None, typer.Option("--speaker", "-s", help='Who says it: the subject of "I".')] = None,
+    role: Annotated[str | None, typer.Option(help="user, assistant, ... Default: user.")] = None,
+    session: Annotated[str | None, typer.Option(help="The conversation it belongs to.")] = None,
+    key: Annotated[
+        str | None, typer.Option(help="Idempotency key: the same key and text again stores nothing.")
+    ] = None,
+    metadata: Annotated[str | None, typer.Option(help="A JSON object to keep with it.")] = None,
+    derived_from: Annotated[
+        list[str] | None,
+        typer.Option(help="Id of a memory that this was concluded from; may be repeated.", metavar="ID"),
+    ] = None,
+    extract: Annotated[bool, typer.Option(help="Read statements in the text, or keep it as one note.")] = True,
+    evolution: Annotated[bool, typer.Option(help="Notice what it changes.")] = True,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Keep a text, word for word, and notice what it changes."""
+
+    async def work(memory: Memory) -> Answer:
+        receipt = await memory.remember(
+            _standard_input() if text == "-" else text,
+            at=moment(at, "--at"),
+            speaker=speaker,
+            role=role,
+            session=session,
+            metadata=_json_object(metadata),
+            idempotency_key=key,
+            extract_entities=extract,
+            track_evolution=evolution,
+            derived_from=tuple(derived_from or ()),
+        )
+        known = await entities_of(memory, receipt.evolutions)
+        return Answer(receipt, lambda console: _show_remembered(console, receipt, known))
+
+    on_memory(Target(db, namespace, as_json), work, create=True)
+
+
+def recall(
+    query: Annotated[str, typer.Argument(help="A question or keywords.")],
+    *,
+    limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many hits.")] = RECALL_LIMIT_DEFAULT,
+    deep: Annotated[
+        bool | None,
+        typer.Option("--deep/--fast", help="Search variations of the query too. Default: as the query needs."),
+    ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="What held in the world at that moment, with all that is known today.")
+    ] = None,
+    known_at: Annotated[str | None, typer.Option(help="What Umi knew at that moment.")] = None,
+    since: Annotated[str | None, typer.Option("--from", help="Start of a time range; with --to.")] = None,
+    until: Annotated[str | None, typer.Option("--to", help="End of a time range, not included.")] = None,
+    superseded: Annotated[
+        bool, typer.Option("--include-superseded", help="Show what no longer holds too, marked.")
+    ] = False,
+    min_score: Annotated[
+        float | None, typer.Option(help="Least score, 0..1; 0 shows the nearest whatever they are.")
+    ] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Stop before the hits exceed about this many tokens.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the search gave.")] = False,
+    context: Annotated[bool, typer.Option("--context", help="Print plain lines to paste into a prompt.")] = False,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Answer a question with what holds now, or say that nothing is known."""
+
+    async def work(memory: Memory) -> Answer:
+        start, end = moment(since, "--from"), moment(until, "--to")
+        if (start is None) != (end is None):
+            raise InvalidInput("--from and --to belong together; give both")
+        found = await memory.recall(
+            query,
+            limit=limit,
+            deep=deep,
+            as_of=moment(as_of, "--as-of"),
+            known_at=moment(known_at, "--known-at"),
+            time_range=(start, end) if start and end else None,
+            include_superseded=superseded,
+            min_score=min_score,
+            max_tokens=max_tokens,
+            explain=explain,
+        )
+        data = {"context": found.as_context()} if context else found
+        return Answer(
+            data,
+            lambda console: show_recalled(console, found, explain=explain, context=context),
+            Code.OK if found.hits else Code.NOTHING_FOUND,
+        )
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def list_(
+    limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many.")] = LIST_LIMIT_DEFAULT,
+    after: Annotated[str | None, typer.Option(help="Go on after this mark, which the page before ends with.")] = None,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """List what is known, oldest first, with the state of each."""
+
+    async def work(memory: Memory) -> Answer:
+        page = await memory.list(limit=limit, after=after)
+        return Answer(page, lambda console: _show_page(console, page, limit))
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+def show(
+    id_: Annotated[str, typer.Argument(metavar="ID", help="Id of a statement (ent_...) or a message (epi_...).")],
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Show one memory in full."""
+
+    async def work(memory: Memory) -> Answer:
+        found = await memory.get(id_)
+        if found is None:
+            raise NotFound(f"nothing has the id {id_!r} in namespace {namespace!r}; `umi list` shows the ids")
+        if isinstance(found, Entity):
+            state = (await memory.why(id_)).state
+            return Answer(found, lambda console: console.print(render.entity(found, state)))
+        return Answer(found, lambda console: console.print(render.episode(found)))
+
+    on_memory(Target(db, namespace, as_json), work)
+
+
+async def entities_of(memory: Memory, relations: tuple[EvolutionRelation, ...]) -> dict[str, Entity]:
+    """Both ends of the relations, by id."""
+    ids = dict.fromkeys(id_ for relation in relations for id_ in (relation.source_id, relation.target_id))
+    found = {id_: await memory.get(id_) for id_ in ids}
+    return {id_: one for id_, one in found.items() if isinstance(one, Entity)}
+
+
+def _standard_input() -> str:
+    raw = sys.stdin.buffer.read(TEXT_BYTES_MAX + 1)
+    if len(raw) > TEXT_BYTES_MAX:
+        raise InvalidInput(
+            f"standard input has more than {TEXT_BYTES_MAX:,} bytes; use `umi import FILE` for long texts"
+        )
+    try:
+        return raw.decode("utf-8").removeprefix("\ufeff").rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"standard input is not UTF-8 at byte {error.start}; convert it first") from None
+
+
+def _json_object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"--metadata is not JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise InvalidInput(f"--metadata must be a JSON object, got {type(value).__name__}")
+    return value
+
+
+def degradations(console: Console, degraded: tuple[Degradation, ...]) -> None:
+    """Say what was poorer than it could be."""
+    for one in degraded:
+        console.print(Text.assemble(("poorer: ", "yellow"), _POORER.get(one, one.value.replace("_", " "))))
+
+
+def _show_remembered(console: Console, receipt: RememberReceipt, known: dict[str, Entity]) -> None:
+    word = "known already, nothing stored" if receipt.replayed else "stored"
+    console.print(Text.assemble((word, "green"), "  ", (" ".join(receipt.episode_ids), "dim")))
+    console.print(render.indented(render.entities(receipt.entities)))
+    for relation in receipt.evolutions:
+        drawn = render.change(relation, known.get(relation.source_id), known.get(relation.target_id))
+        console.print(render.indented(Text(""), drawn))
+    if receipt.deferred:
+        console.print(Text("some work is left: `umi maintain` finishes it", style="yellow"))
+    degradations(console, receipt.degraded)
+
+
+def show_recalled(console: Console, found: RecallReceipt, *, explain: bool = False, context: bool = False) -> None:
+    """The hits of a recall, or an honest "I don't know"."""
+    if context:
+        console.print(Text(render.clean(found.as_context())), soft_wrap=True)
+        return
+    if found.hits:
+        console.print(render.hits(found.hits, explain=explain))
+        changes = {one.id: one for hit in found.hits for one in hit.evolutions}
+        if changes:
+            console.print(Text("`umi why ID` and `umi history ID` say what changed", style="dim"))
+    else:
+        console.print(Text.assemble(("I don't know. ", "bold"), "Nothing that is stored and holds answers this."))
+        console.print(Text("--min-score 0 shows the nearest, --include-superseded what no longer holds", style="dim"))
+    if found.query_variations and explain:
+        console.print(Group(Text("also asked:", style="dim"), *(render.said(one) for one in found.query_variations)))
+    degradations(console, found.degraded)
+
+
+def _show_page(console: Console, page: Page, limit: int) -> None:
+    if not page.items:
+        console.print(Text("nothing is stored here yet; `umi remember` or `umi import` changes that"))
+        return
+    made = render.table("since", "what", "read as", "state")
+    for step in page.items:
+        one = step.entity
+        what = Group(render.said(one.content), Text(one.id, style="dim"))
+        made.add_row(render.day(one.valid_from or one.at), what, render.reading(one), render.state_of(step.state))
+    console.print(made)
+    if page.next is not None:
+        console.print(Text(f"more: umi list --limit {limit} --after {page.next}", style="dim"))

@@ -1,0 +1,236 @@
+"""What people see. User text is never markup: it goes into `Text`, with control characters made visible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, Explanation, HistoryStep, Hit, HitState
+
+WIDTH_PIPED_CHARS = 100
+_TEXT_SHOWN_CHARS = 600
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+_STATE_STYLE = {
+    HitState.CURRENT: "green",
+    HitState.SUPERSEDED: "dim",
+    HitState.STALE: "yellow",
+    HitState.DISPUTED: "magenta",
+    HitState.FORGOTTEN: "red",
+}
+_TYPE_STYLE = {
+    EvolutionType.UPDATE: "cyan",
+    EvolutionType.EXTEND: "green",
+    EvolutionType.DERIVE: "blue",
+    EvolutionType.CONTRADICT: "magenta",
+}
+_TYPE_VERB = {
+    EvolutionType.UPDATE: "replaces",
+    EvolutionType.EXTEND: "adds to",
+    EvolutionType.DERIVE: "was concluded from",
+    EvolutionType.CONTRADICT: "contradicts",
+}
+
+
+def terminal(*, stderr: bool = False) -> Console:
+    """A console without markup; 100 columns wide when nobody is looking."""
+    console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=WIDTH_PIPED_CHARS)
+    return console
+
+
+def clean(text: str) -> str:
+    """User text that cannot move the cursor, change colours or reverse the line."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def said(text: str, style: str = "") -> Text:
+    """User text, cut for the screen where it is very long."""
+    shown = clean(text)
+    if len(shown) > _TEXT_SHOWN_CHARS:
+        shown = f"{shown[:_TEXT_SHOWN_CHARS]} ... ({len(text):,} characters)"
+    return Text(shown, style=style)
+
+
+def day(at: datetime | None) -> Text:
+    """A date for the eye."""
+    return Text(f"{at:%Y-%m-%d}" if at else "", style="dim")
+
+
+def minute(at: datetime | None) -> str:
+    """A date and time for the eye, in UTC as stored."""
+    return f"{at:%Y-%m-%d %H:%M}" if at else ""
+
+
+def state_of(state: HitState) -> Text:
+    """A state in its colour."""
+    return Text(state.value, style=_STATE_STYLE[state])
+
+
+def error_line(console: Console, message: str) -> None:
+    """One line that says what is wrong and what to do next."""
+    console.print(Text.assemble(("umi: ", "bold red"), clean(message)))
+
+
+def heading(console: Console, title: str, note: str = "") -> None:
+    """A title with room above it."""
+    console.print()
+    console.print(Text.assemble((title, "bold"), (f"  {note}" if note else "", "dim")))
+
+
+def table(*columns: str, title: str = "") -> Table:
+    """A table in the house's look: a rule under its head and nothing else."""
+    made = Table(box=box.SIMPLE_HEAD, title=title or None, title_justify="left", pad_edge=False, show_edge=False)
+    for name in columns:
+        made.add_column(name, overflow="fold", header_style="bold")
+    return made
+
+
+def indented(*parts: RenderableType) -> Padding:
+    """Parts moved to the right."""
+    return Padding(Group(*parts), (0, 0, 0, 2))
+
+
+def reading(entity: Entity) -> Text:
+    """What the rules read in a statement: subject, slot and value, or its type alone."""
+    if not entity.slot:
+        return Text(entity.entity_type.value, style="dim")
+    slot = ("not " if entity.negated else "") + entity.slot.replace("_", " ")
+    return Text.assemble(said(entity.name), (f" {slot} ", "dim"), said(entity.value))
+
+
+def entities(rows: Iterable[Entity], *, ids: bool = True) -> Table:
+    """What was read in a text."""
+    made = table("read as", "from", *(["id"] if ids else []))
+    for entity in rows:
+        made.add_row(reading(entity), said(entity.content), *([Text(entity.id, style="dim")] if ids else []))
+    return made
+
+
+def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None) -> Group:
+    """One relation as a sentence: the newer statement, what it does to the older one, and why."""
+    kind = relation.evolution_type
+    first = said(new.content if new else relation.target_id)
+    second = said(old.content if old else relation.source_id, "dim" if relation.acted else "")
+    arrow = Text.assemble(("  \N{RIGHTWARDS ARROW} ", "dim"), (_TYPE_VERB[kind], _TYPE_STYLE[kind]), " ", second)
+    notes = [clean(relation.reason), f"{relation.detector}, confidence {relation.confidence:.2f}"]
+    if kind is EvolutionType.UPDATE and not relation.acted:
+        notes.append("flagged only, both hold")
+    if relation.resolved:
+        notes.append(f"resolved: kept {relation.resolved}")
+    if relation.undone_at:
+        notes.append("undone")
+    return Group(first, arrow, Text(f"    {'; '.join(notes)}", style="dim"), Text(f"    {relation.id}", style="dim"))
+
+
+def hits(found: Sequence[Hit], *, explain: bool = False) -> Table:
+    """What a recall found, best first."""
+    made = table("score", "when", "who", "what", "state")
+    for hit in found:
+        what = [said(hit.content), Text(hit.id, style="dim")]
+        if explain and hit.legs:
+            what.append(Text(", ".join(f"{name} {value:.3f}" for name, value in sorted(hit.legs.items())), style="dim"))
+        score = f"{hit.score:.2f}" if hit.calibrated else f"({hit.score:.2f})"
+        made.add_row(score, day(hit.at), said(hit.speaker or ""), Group(*what), state_of(hit.state))
+    return made
+
+
+def timeline(steps: Sequence[HistoryStep], texts: Mapping[str, str]) -> Group:
+    """A chain as a timeline, oldest first: when, what, its state, and below it what happened to it.
+
+    Args:
+        steps: The chain.
+        texts: The content of entities by id, for the other ends of relations.
+    """
+    parts: list[RenderableType] = []
+    mine = {step.entity.id for step in steps}
+    for number, step in enumerate(steps):
+        last = number == len(steps) - 1
+        dot = "\N{BLACK CIRCLE}" if step.state in {HitState.CURRENT, HitState.DISPUTED} else "\N{WHITE CIRCLE}"
+        until = f" until {step.entity.valid_to:%Y-%m-%d}" if step.entity.valid_to else ""
+        since = step.entity.valid_from or step.entity.at
+        head = Text.assemble(
+            (dot, _STATE_STYLE[step.state]), f" {since:%Y-%m-%d}  " if since else "  ", said(step.entity.content),
+            "  ", (f"[{step.state}{until}]", _STATE_STYLE[step.state]),
+        )  # fmt: skip
+        bar = "  " if last else "\N{BOX DRAWINGS LIGHT VERTICAL} "
+        parts += [head, Text(f"{bar}            {step.entity.id}", style="dim")]
+        parts += [_step_relation(relation, step.entity.id, bar, texts, mine) for relation in step.evolutions]
+    return Group(*parts)
+
+
+def _step_relation(
+    relation: EvolutionRelation, entity_id: str, bar: str, texts: Mapping[str, str], mine: frozenset[str] | set[str]
+) -> Text:
+    incoming = relation.target_id == entity_id
+    other = relation.source_id if incoming else relation.target_id
+    kind = relation.evolution_type
+    verb = _TYPE_VERB[kind] if incoming else f"{kind.value} by"
+    arrow = "\N{LEFTWARDS ARROW}" if incoming else "\N{RIGHTWARDS ARROW}"
+    undone = ", undone" if relation.undone_at else ""
+    settled = f", resolved: kept {relation.resolved}" if relation.resolved else ""
+    where = "" if other in mine else " (elsewhere)"
+    return Text.assemble(
+        (f"{bar}            {arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)), where,
+        (f"  {clean(relation.reason)}{settled}{undone}", "dim"), (f"  {relation.id}", "dim"),
+    )  # fmt: skip
+
+
+def episode(one: Episode) -> Table:
+    """A message as stored."""
+    rows = {
+        "said": minute(one.at),
+        "by": one.speaker or one.role,
+        "session": one.session or "",
+        "recorded": minute(one.recorded_at),
+        "message id": one.message_id or "",
+        "id": one.id,
+    }
+    return facts({"text": clean(one.content)} | rows)
+
+
+def entity(one: Entity, state: HitState | None = None) -> Table:
+    """A statement with its times."""
+    rows = {
+        "text": clean(one.content),
+        "type": one.entity_type.value,
+        "read as": clean(reading(one).plain) if one.slot else "",
+        "state": state.value if state else "",
+        "holds": f"{minute(one.valid_from)} .. {minute(one.valid_to) or 'now'}" if one.valid_from else "",
+        "known": f"{minute(one.recorded_at)} .. {minute(one.invalidated_at) or 'now'}" if one.recorded_at else "",
+        "episode": one.episode_id,
+        "id": one.id,
+    }
+    return facts(rows)
+
+
+def explanation(one: Explanation, texts: Mapping[str, Entity]) -> Group:
+    """Why a statement is known and stands as it does."""
+    parts: list[RenderableType] = [entity(one.entity, one.state), Text(""), Text("said in", style="bold")]
+    parts.append(indented(episode(one.episode)))
+    for title, rows in (("concluded from", one.derived_from), ("supports", one.supports)):
+        if rows:
+            parts += [Text(""), Text(title, style="bold"), indented(*(said(row.content) for row in rows))]
+    for title, relations in (("stale because", one.stale_because), ("changes", one.evolutions)):
+        if relations:
+            drawn = [change(row, texts.get(row.source_id), texts.get(row.target_id)) for row in relations]
+            parts += [Text(""), Text(title, style="bold"), indented(*drawn)]
+    return Group(*parts)
+
+
+def facts(rows: Mapping[str, str]) -> Table:
+    """Names and values, empty ones left out."""
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim", no_wrap=True)
+    made.add_column(overflow="fold")
+    for name, value in rows.items():
+        if value:
+            made.add_row(name, Text(value))
+    return made
