@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -20,7 +21,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from umi.limits import RRF_K
+from umi.limits import CANDIDATE_POOL_COUNT, RRF_K
 from umi.ports import Keys, TermCounts, TextCandidates, VectorCandidates
 
 Array = npt.NDArray[np.float64]
@@ -86,6 +87,17 @@ GATE: Final = Gate(
     text=(0.88, -0.17, -0.43, 0.32, 0.57, -0.48),
     context=(1.01, -0.60, 0.09, 0.64, -0.29, -0.03),
 )
+
+
+CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
+CALIBRATORS: Final = {
+    "both": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
+    "text": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
+    "vector": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
+}
+
+FIRST_LIST_WEIGHT: Final = 3.0  # the query as asked against each variation of it
+FEEDBACK_TERMS_COUNT: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +189,91 @@ def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
     return np.array(
         [gate.vector, gate.words, text * (1 - context), text * near, text * far, gate.spoken, gate.assistant]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
+
+    Shapes: `keys` and `scores` (candidates,), `parts` (candidates, FEATURES) what each feature added before calibration.
+    """
+
+    keys: Keys
+    scores: Array
+    parts: Array
+    calibrator: Calibrator | None
+
+    def legs(self, place: int) -> dict[str, float]:
+        """What each feature added to the score of the candidate at a place."""
+        named = zip(FEATURES, self.parts[place], strict=True)
+        return {name: round(float(part), SCORE_DECIMALS) for name, part in named if part}
+
+
+def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | None, embedder: str | None) -> Ranking:
+    """Candidates of one query by falling score; of equal ones the first to arrive.
+
+    Args:
+        query: As asked.
+        text: The text leg's answer, or None when it failed.
+        vector: The vector leg's answer, or None.
+        embedder: The name of the vectors' embedder; calibration holds for the one it was fitted with.
+    """
+    evidence = weigh_evidence(query, text, vector)
+    parts = evidence.features * gate_weights(evidence.signals)
+    fused = np.round(parts.sum(axis=1), SCORE_DECIMALS)
+    order = np.lexsort((evidence.keys, -fused))
+    legs = "both" if text is not None and vector is not None else "text" if vector is None else "vector"
+    known = vector is None or embedder == CALIBRATED_EMBEDDER
+    calibrator = CALIBRATORS[legs]
+    scores = np.round(probability(calibrator, evidence, fused), SCORE_DECIMALS)
+    return Ranking(evidence.keys[order], scores[order], parts[order], calibrator if known else None)
+
+
+def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:
+    """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query."""
+    signs = np.array([evidence.best_cosine, evidence.best_coverage, *evidence.signals[1:3]])
+    slopes = np.array(
+        [calibrator.best_cosine, calibrator.best_coverage, calibrator.first_person, calibrator.asks_advice]
+    )
+    logit = np.clip(calibrator.bias + calibrator.score * fused + float(signs @ slopes), -50.0, 50.0)
+    return np.asarray(1.0 / (1.0 + np.exp(-logit)), dtype=np.float64)
+
+
+def merge_rankings(rankings: Sequence[Ranking]) -> Ranking:
+    """Several rankings as one by reciprocal rank fusion, the first (the query as asked) at `FIRST_LIST_WEIGHT`.
+
+    A candidate's score is its best among the lists, raised where a lower place has more, so that scores never rise.
+    The merged ranking is calibrated when the first is.
+    """
+    lists = [[int(key) for key in ranking.keys[:CANDIDATE_POOL_COUNT]] for ranking in rankings]
+    weights = [FIRST_LIST_WEIGHT, *([1.0] * (len(lists) - 1))]
+    merged = reciprocal_rank_fusion(lists, CANDIDATE_POOL_COUNT, weights)
+    best: dict[int, tuple[float, int, int]] = {}
+    for number, ranking in enumerate(rankings):
+        for place, key in enumerate(lists[number]):
+            score = float(ranking.scores[place])
+            if ranking.calibrator is rankings[0].calibrator and score > best.get(key, (-1.0, 0, 0))[0]:
+                best[key] = (score, number, place)
+    scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
+    parts = [rankings[best[key][1]].parts[best[key][2]] if key in best else np.zeros(len(FEATURES)) for key in merged]
+    return Ranking(
+        keys=np.array(merged, dtype=np.int64),
+        scores=np.maximum.accumulate(scores[::-1])[::-1],
+        parts=np.array(parts).reshape(len(merged), len(FEATURES)),
+        calibrator=rankings[0].calibrator,
+    )
+
+
+def feedback_terms(asked: Sequence[str], said: Sequence[Sequence[str]]) -> list[str]:
+    """The query's terms and those that most of the first hits share besides, at most `FEEDBACK_TERMS_COUNT` new ones.
+
+    Args:
+        asked: The analysed query.
+        said: The analysed texts of the first hits.
+    """
+    counts = Counter(term for terms in said for term in dict.fromkeys(terms) if term not in asked)
+    shared = [term for term, count in counts.most_common() if count * 2 > len(said)]
+    return [*asked, *shared[:FEEDBACK_TERMS_COUNT]] if shared else []
 
 
 def reciprocal_rank_fusion(

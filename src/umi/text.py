@@ -39,8 +39,10 @@ _CONTRACTED: Final = frozenset(
 _CONTRACTION_TAILS: Final = frozenset(["s", "t", "d", "m", "re", "ve", "ll", "em", "all"])
 # Particles and endings of Japanese and Korean: alone they say nothing.
 _CJK_STOP: Final = frozenset(
-    "です ます した して いる ない から ので こと する れる てい でい まし いま った ってい たい んで ある という"
-    " 은 는 이 가 을 를 에 의 도 로 와 과 다 요 니 고 서 습니 니다 어요 아요 에서 입니".split()  # noqa: SIM905
+    """
+    です ます した して いる ない から ので こと する れる てい でい まし いま った ってい たい んで ある という
+    은 는 이 가 을 를 에 의 도 로 와 과 다 요 니 고 서 습니 니다 어요 아요 에서 입니
+    """.split()  # noqa: SIM905
 )
 
 _MARK_RANGES: Final = ((0x300, 0x1D00), (0x20D0, 0x2100), (0xA800, 0xAC00))
@@ -99,6 +101,11 @@ def analyse(text: str) -> list[str]:
 def query_terms(query: str) -> list[str]:
     """The different terms of a query, in order of first use."""
     return list(dict.fromkeys(analyse(query)))
+
+
+def indexed_line(content: str, speaker: str | None) -> str:
+    """What is analysed and embedded for a message: "speaker: text", so that a question may name who said it."""
+    return f"{speaker}: {content}" if speaker else content
 
 
 def count_words(text: str) -> int:

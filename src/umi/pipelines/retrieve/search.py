@@ -1,0 +1,314 @@
+"""The two paths. Fast: one query through both legs. Deep: its variations too, merged by reciprocal rank fusion.
+
+Before the snapshot, queries are embedded; in it, everything else happens: legs, ranking, rows, states. So no hit is half old.
+Every failure leaves a poorer answer that says so: no vectors, then words; no words, then vectors; a variation down, the others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Protocol, TypeVar
+
+import numpy as np
+
+from umi import limits
+from umi.errors import EmbeddingError, UmiError
+from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.retrieve.rewrite import rewrite
+from umi.pipelines.retrieve.variants import rule_variants, wants_deep
+from umi.pipelines.states import Shown, Standings, View
+from umi.ports import (
+    EmbeddingProvider,
+    Keys,
+    LLMProvider,
+    Snapshot,
+    StorageBackend,
+    TextCandidates,
+    Vector,
+    VectorBackend,
+    VectorCandidates,
+)
+from umi.ranking import Ranking, feedback_terms, merge_rankings, rank, reciprocal_rank_fusion
+from umi.text import analyse, query_terms
+from umi.types import Degradation, Hit, VectorHit
+
+_FEEDBACK_EPISODES: Final = 3
+_NO_KEYS: Final = np.empty(0, dtype=np.int64)
+
+
+class HasId(Protocol):
+    """Anything with an id."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+        ...
+
+
+Item = TypeVar("Item", bound=HasId)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question, validated.
+
+    `min_score` None uses the calibrated threshold and may abstain; 0 takes whatever comes.
+    """
+
+    text: str
+    limit: int = limits.RECALL_LIMIT_DEFAULT
+    deep: bool | None = None
+    view: View = field(default_factory=View)
+    min_score: float | None = None
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search gave. `abstained` says that nothing here is relevant enough (or nothing is here)."""
+
+    hits: tuple[Hit, ...]
+    abstained: bool
+    degraded: tuple[Degradation, ...]
+    deep_search_used: bool
+    query_variations: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """One text to search for, with what the vector leg needs for it, made before the snapshot."""
+
+    text: str
+    embedding: Vector | None = None
+    hits: tuple[VectorHit, ...] | None = None  # from a vector backend that is not the store
+
+
+class DualRetriever:
+    """Searches one namespace.
+
+    Args:
+        llm: Rewrites queries on the deep path; None uses rules.
+        embedder: Embeds queries; None leaves the text leg alone.
+        vector: The vector leg; the storage object itself when one store does both.
+        storage: Rows and the text leg.
+    """
+
+    def __init__(
+        self,
+        llm: LLMProvider | None,
+        embedder: EmbeddingProvider | None,
+        vector: VectorBackend | None,
+        storage: StorageBackend,
+    ) -> None:
+        self._llm = llm
+        self._embedder = _guarded(embedder)
+        self._vector = vector
+        self._storage = storage
+
+    async def fast_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
+        """One look-up through both legs, whatever the scores (seed 004)."""
+        return list((await self.search(Query(query, limit, deep=False, min_score=0))).hits)
+
+    async def deep_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
+        """The query and its variations through both legs, merged, whatever the scores (seed 004)."""
+        return list((await self.search(Query(query, limit, deep=True, min_score=0))).hits)
+
+    def rrf_merge(self, lists: Sequence[Sequence[Item]], limit: int) -> list[Item]:
+        """Merge ranked lists of things with ids by reciprocal rank fusion; every list's first stays (seed 004)."""
+        by_id = {item.id: item for ranked in reversed(lists) for item in reversed(ranked)}
+        ids = reciprocal_rank_fusion([[item.id for item in ranked] for ranked in lists], limit)
+        return [by_id[id_] for id_ in ids]
+
+    async def search(self, query: Query) -> Found:
+        """Find what answers a query.
+
+        Raises:
+            StoreError: When both legs failed, or the rows could not be read.
+        """
+        degraded: dict[Degradation, None] = {}
+        deep = wants_deep(query.text) if query.deep is None else query.deep
+        texts = [query.text, *(await self._variations(query.text, degraded) if deep else ())]
+        variants = await self._prepare(texts, degraded)
+        asked = _Search(query, variants, deep, self._calibrated_vectors(), one_store=self._is_one_store())
+        hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
+        return Found(
+            hits=tuple(hits),
+            abstained=not hits,
+            degraded=tuple(degraded),
+            deep_search_used=deep,
+            query_variations=tuple(texts[1:]),
+        )
+
+    async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[str]:
+        if self._llm is None:
+            return rule_variants(query)
+        try:
+            return await rewrite(self._llm, query)
+        except UmiError:
+            degraded[Degradation.REWRITE_FAILED] = None
+            return []
+
+    async def _prepare(self, texts: Sequence[str], degraded: dict[Degradation, None]) -> list[_Variant]:
+        first, *others = await asyncio.gather(*(self._variant(text, degraded) for text in texts))
+        if any(other.embedding is None for other in others) and first.embedding is not None:
+            degraded[Degradation.VARIANT_FAILED] = None
+        return [first, *others]
+
+    async def _variant(self, text: str, degraded: dict[Degradation, None]) -> _Variant:
+        if self._embedder is None or self._vector is None:
+            degraded[Degradation.NO_EMBEDDER] = None
+            return _Variant(text)
+        try:
+            embedding = await self._embedder.embed(text)
+        except EmbeddingError:
+            degraded[Degradation.EMBEDDING_FAILED] = None
+            return _Variant(text)
+        if self._is_one_store():
+            return _Variant(text, embedding)
+        try:
+            hits = await self._vector.search(embedding, limits.CANDIDATE_POOL_COUNT)
+        except (UmiError, OSError):  # a time-out is an OSError
+            degraded[Degradation.VECTOR_LEG_FAILED] = None
+            return _Variant(text)
+        return _Variant(text, embedding, tuple(hits))
+
+    def _is_one_store(self) -> bool:
+        vector: object = self._vector
+        return vector is self._storage
+
+    def _calibrated_vectors(self) -> str | None:
+        return None if self._embedder is None else self._embedder.identity.name
+
+
+class _Search:
+    """One search inside one snapshot."""
+
+    def __init__(
+        self, query: Query, variants: Sequence[_Variant], deep: bool, embedder: str | None, *, one_store: bool
+    ) -> None:
+        self._query = query
+        self._variants = variants
+        self._deep = deep
+        self._embedder = embedder
+        self._one_store = one_store
+
+    def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
+        rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
+        if self._deep:
+            rankings.extend(self._feedback(snapshot, rankings[0]))
+        ranking = merge_rankings(rankings) if len(rankings) > 1 else rankings[0]
+        terms = query_terms(self._query.text)
+        hits: list[Hit] = []
+        for place, shown in self._visible(snapshot, ranking, terms):
+            if not self._is_enough(ranking, place, first=not hits):
+                break
+            hits.append(_hit(shown, ranking, place, explain=self._query.explain))
+            if len(hits) == self._query.limit:
+                break
+        return hits
+
+    def _rank(self, snapshot: Snapshot, variant: _Variant, degraded: dict[Degradation, None]) -> Ranking:
+        """Both legs of one variant. Raises the text leg's error when neither answers."""
+        text: TextCandidates | None = None
+        failure: UmiError | None = None
+        try:
+            text = snapshot.text_candidates(query_terms(variant.text))
+        except UmiError as error:
+            degraded[Degradation.TEXT_LEG_FAILED] = None
+            failure = error
+        vector = self._vector_leg(snapshot, variant, text, degraded)
+        if failure is not None and vector is None:
+            raise failure
+        return rank(variant.text, text, vector, self._embedder)
+
+    def _vector_leg(
+        self,
+        snapshot: Snapshot,
+        variant: _Variant,
+        text: TextCandidates | None,
+        degraded: dict[Degradation, None],
+    ) -> VectorCandidates | None:
+        if variant.embedding is None:
+            return None
+        also = _NO_KEYS if text is None else text.keys
+        pool = max(limits.CANDIDATE_POOL_COUNT, 2 * self._query.limit)
+        try:
+            if variant.hits is not None:
+                return _foreign_candidates(snapshot, variant.hits)
+            return snapshot.vector_candidates(variant.embedding, also=also, pool=pool)
+        except UmiError:
+            degraded[Degradation.VECTOR_LEG_FAILED] = None
+            return None
+
+    def _feedback(self, snapshot: Snapshot, ranking: Ranking) -> Iterator[Ranking]:
+        """A text search for what the first hits say besides the query."""
+        keys = ranking.keys[:_FEEDBACK_EPISODES]
+        episodes = snapshot.episodes_at(int(key) for key in keys)
+        said = [analyse(episode.content) for _, episode in sorted(episodes.items())]
+        terms = feedback_terms(query_terms(self._query.text), said)
+        if not terms:
+            return
+        try:
+            yield rank(self._query.text, snapshot.text_candidates(terms), None, None)
+        except UmiError:
+            return  # the rankings at hand stand without it
+
+    def _visible(self, snapshot: Snapshot, ranking: Ranking, terms: Sequence[str]) -> Iterator[tuple[int, Shown]]:
+        """Places in the ranking whose episode the view shows, best first, read in growing portions."""
+        standings = Standings(snapshot, self._query.view)
+        start, portion = 0, self._query.limit + 2
+        while start < len(ranking.keys):
+            keys = [int(key) for key in ranking.keys[start : start + portion]]
+            episodes = snapshot.episodes_at(keys)
+            places = [start + step for step, key in enumerate(keys) if key in episodes]
+            shown = standings.show([episodes[int(ranking.keys[place])] for place in places], terms)
+            yield from ((place, each) for place, each in zip(places, shown, strict=True) if each is not None)
+            start, portion = start + portion, portion * 2
+
+    def _is_enough(self, ranking: Ranking, place: int, *, first: bool) -> bool:
+        score = float(ranking.scores[place])
+        if self._query.min_score is not None:
+            return score >= self._query.min_score
+        if ranking.calibrator is None:
+            return True
+        return score >= (ranking.calibrator.abstain_below if first else ranking.calibrator.keep_from)
+
+
+def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
+    episode, entity = shown.episode, shown.entity
+    span = None if entity is None else entity.span
+    return Hit(
+        id=episode.id if entity is None else entity.id,
+        content=episode.content if span is None else episode.content[span[0] : span[1]],
+        score=float(ranking.scores[place]),
+        state=shown.state,
+        episode=episode,
+        entity=entity,
+        evolutions=shown.evolutions,
+        calibrated=ranking.calibrator is not None,
+        legs=ranking.legs(place) if explain else {},
+    )
+
+
+def _foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorCandidates:
+    """Candidates of a vector backend that knows ids only. A vector without a row is left out."""
+    best: dict[int, float] = {}
+    ids = [hit.id for hit in hits]
+    arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items() if entity.arrival >= 0}
+    arrivals |= {id_: episode.arrival for id_, episode in snapshot.episodes(ids).items()}
+    for hit in hits:
+        arrival = arrivals.get(hit.id)
+        if arrival is not None:
+            best[arrival] = max(best.get(arrival, -1.0), hit.score)
+    keys: Keys = np.array(sorted(best), dtype=np.int64)
+    cosine = np.array([best[int(key)] for key in keys], dtype=np.float32)
+    plain = np.zeros(len(keys), dtype=np.float32)
+    return VectorCandidates(keys, cosine, plain, plain, mean=0.0, deviation=0.0, count=0)
+
+
+def _guarded(embedder: EmbeddingProvider | None) -> GuardedEmbedder | None:
+    if embedder is None or isinstance(embedder, GuardedEmbedder):
+        return embedder
+    return GuardedEmbedder(embedder)

@@ -1,0 +1,87 @@
+"""Variations of a query for the deep path, without a model: its names alone, and its words by other words.
+
+Each is a list of terms or a text to embed; the third kind, feedback from the first hits, needs the hits and is made in the search.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from umi.limits import QUERY_VARIATIONS_COUNT_MAX
+from umi.text import STOP_WORDS
+
+# Questions that one look-up seldom answers: causes, comparisons, changes, overviews. Word borders keep "show" from "how".
+_DEEP: Final = re.compile(
+    r"\b(?:why|how (?:did|does|do|has|have)|compare[ds]?|comparison|differen\w+|relat(?:e|es|ed|ion|ionship)s?|between"
+    r"|everything|summar\w+|overview|history|over time|chang(?:e|es|ed)|evol\w+|in common|similar)\b",
+    re.IGNORECASE,
+)
+_QUOTED: Final = re.compile(r"[\"\u201c\u300c]([^\"\u201d\u300d]{2,80})[\"\u201d\u300d]")
+_NAME: Final = re.compile(r"\b[A-Z][\w'\u2019-]*(?:\s+(?:of|the|de|van|von)?\s*[A-Z][\w'\u2019-]*)*")
+
+# Groups of words that stand for each other in what people say of themselves. Ours; short on purpose.
+_GROUPS: Final = (
+    ("work", "job", "employer", "company", "career"),
+    ("live", "home", "move", "city", "address"),
+    ("like", "love", "enjoy", "favorite", "prefer"),
+    ("hate", "dislike", "avoid"),
+    ("buy", "purchase", "order"),
+    ("trip", "travel", "vacation", "holiday"),
+    ("doctor", "appointment", "clinic"),
+    ("child", "kid", "son", "daughter"),
+    ("wife", "husband", "spouse", "partner", "married"),
+    ("friend", "buddy"),
+    ("study", "school", "university", "degree"),
+    ("meet", "meeting", "call"),
+    ("food", "eat", "restaurant", "dinner"),
+    ("movie", "film", "show", "series"),
+    ("car", "vehicle"),
+    ("pet", "dog", "cat"),
+    ("ill", "sick", "health"),
+    ("money", "price", "cost", "pay"),
+)
+_SYNONYMS: Final = {word: tuple(other for other in group if other != word) for group in _GROUPS for word in group}
+
+
+def wants_deep(query: str) -> bool:
+    """Whether a query reads as one that a single look-up seldom answers."""
+    return _DEEP.search(query) is not None
+
+
+def rule_variants(query: str) -> list[str]:
+    """Other ways to put a query, at most `QUERY_VARIATIONS_COUNT_MAX` - 1, never the query itself.
+
+    Args:
+        query: As asked.
+
+    Returns:
+        Texts, the most useful first: names and quotations alone; the query with other words for its words.
+    """
+    found = [" ".join(_names(query)), _reworded(query)]
+    asked = query.strip().casefold()
+    different = [text for text in dict.fromkeys(found) if text and text.casefold() != asked]
+    return different[: QUERY_VARIATIONS_COUNT_MAX - 1]
+
+
+def _names(query: str) -> list[str]:
+    quoted = _QUOTED.findall(query)
+    named = [match.group() for match in _NAME.finditer(query)]
+    kept = [name for name in named if name.casefold() not in STOP_WORDS and name != "I"]
+    return list(dict.fromkeys(quoted + kept))
+
+
+def _reworded(query: str) -> str:
+    words = [word.casefold() for word in re.findall(r"[\w'\u2019-]+", query)]
+    other = [synonym for word in words for synonym in _synonyms(word)]
+    return f"{query} {' '.join(dict.fromkeys(other))}" if other else ""
+
+
+def _synonyms(word: str) -> tuple[str, ...]:
+    for ending in ("", "s", "d", "ed", "ing"):
+        stem = word.removesuffix(ending)
+        if stem in _SYNONYMS:
+            return _SYNONYMS[stem]
+        if ending == "ing" and f"{stem}e" in _SYNONYMS:
+            return _SYNONYMS[f"{stem}e"]
+    return ()
