@@ -26,7 +26,7 @@ from umi.ports import (
     Vector,
 )
 from umi.ranking import bm25, idf
-from umi.text import analyse, count_words, indexed_line, query_terms
+from umi.text import analyse, count_words, query_terms
 from umi.types import Entity, Episode, VectorHit
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class BoundStore:
                 arrival = transaction.next_arrival()
                 episode = Episode(episode_id, entity.content, _ROLE, None, None, said, now, arrival)
                 row = EpisodeRow(
-                    episode, tuple(analyse(indexed_line(entity.content, None))), count_words(entity.content)
+                    episode, tuple(analyse(entity.content)), count_words(entity.content)
                 )
                 transaction.add_episodes([row])
             made = replace(entity, episode_id=episode_id, recorded_at=entity.recorded_at or now)

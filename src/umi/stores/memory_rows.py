@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, NoReturn, TypeVar
+from typing import Final, NoReturn, TypeVar, cast
 
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
@@ -111,7 +111,7 @@ class MemorySnapshot:
 
     def end(self) -> None:
         """No lookup works from here on."""
-        self._space = _Ended()  # type: ignore[assignment]
+        self._space = cast("Space", _Ended())
 
     @property
     def namespace(self) -> str:
@@ -196,10 +196,13 @@ class MemorySnapshot:
         )
 
     def text_candidates(self, terms: Sequence[str]) -> TextCandidates:
-        return self._index().text_candidates(terms)
+        return self._current().text_candidates(terms)
 
     def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
-        return self._index().vector_candidates(embedding, also=also, pool=pool)
+        return self._current().vector_candidates(embedding, also=also, pool=pool)
+
+    def _current(self) -> NamespaceIndex:
+        return self._index()
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """Per episode its windows as kept; an episode without vectors has no key."""
@@ -344,6 +347,14 @@ class MemoryTransaction(MemorySnapshot):
         self._drop(self._space.arrivals, episode_id)
         self._touched.add(arrival)
         return True
+
+    def _current(self) -> NamespaceIndex:
+        if self._undo and self._space.index is None:
+            # Made of rows that may yet be undone: it serves this transaction and is not kept.
+            index = NamespaceIndex()
+            grow(self._space, index, 0)
+            return index
+        return self._index()
 
     def _drop_relation(self, relation_id: str) -> None:
         relation = self._space.relations.get(relation_id)

@@ -19,7 +19,7 @@ from typing import Final, Self, TypeVar
 import apsw
 
 from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreUnavailable
-from umi.invariants import check
+from umi.invariants import InvariantError, check
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
 from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
@@ -140,8 +140,8 @@ class SqliteStore:
 
     @property
     def _db(self) -> apsw.Connection:
-        check(self._connection is not None, "SqliteStore is made by SqliteStore.open")
-        assert self._connection is not None  # noqa: S101 - for the type checker; the check above is the check
+        if self._connection is None:
+            raise InvariantError("SqliteStore is made by SqliteStore.open")
         return self._connection
 
     async def _connect(self) -> None:

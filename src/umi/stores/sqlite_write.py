@@ -13,7 +13,7 @@ from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import check
 from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EpisodeRow, Matrix, ReplayRow
-from umi.stores import sqlite_rows as rows
+from umi.stores import sqlite_rows as codec
 from umi.stores.bound import vector_fault
 from umi.stores.schema import ARRIVAL_MAX, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
@@ -73,9 +73,9 @@ class SqliteTransaction(SqliteSnapshot):
     def next_arrival(self) -> int:
         return self._next_arrival
 
-    def add_episodes(self, rows_: Sequence[EpisodeRow]) -> None:
+    def add_episodes(self, rows: Sequence[EpisodeRow]) -> None:
         episodes, terms = [], []
-        for row in rows_:
+        for row in rows:
             episode = row.episode
             check(
                 self._next_arrival <= episode.arrival <= ARRIVAL_MAX,
@@ -83,10 +83,10 @@ class SqliteTransaction(SqliteSnapshot):
             )
             self._next_arrival = episode.arrival + 1
             key = key_of(self._ns, episode.arrival)
-            values = rows.episode_values(episode, key, self._ns)
+            values = codec.episode_values(episode, key, self._ns)
             episodes.append(values)
-            terms.append((key, row.words, rows.terms_text(row.terms)))
-            self._added[episode.id] = Place(key, rows.to_micros(episode.at))
+            terms.append((key, row.words, codec.terms_text(row.terms)))
+            self._added[episode.id] = Place(key, codec.to_micros(episode.at))
         self._insert(_ADD_EPISODE, episodes, "an episode")
         self._insert(_ADD_TERMS, terms, "an episode")
 
@@ -98,7 +98,7 @@ class SqliteTransaction(SqliteSnapshot):
         values = []
         for entity in sorted(entities, key=_span):
             place = where[entity.episode_id]
-            values.append(rows.entity_values(entity, place.key, places.get(place.key, 0), self._ns, place.at))
+            values.append(codec.entity_values(entity, place.key, places.get(place.key, 0), self._ns, place.at))
             places[place.key] = places.get(place.key, 0) + 1
         self._insert(_ADD_ENTITY, values, "an entity")
 
@@ -131,10 +131,10 @@ class SqliteTransaction(SqliteSnapshot):
         )
         if found != len(ends):
             raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
-        self._execute(_PUT_RELATION, rows.relation_values(relation, self._ns))
+        self._execute(_PUT_RELATION, codec.relation_values(relation, self._ns))
 
     def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
-        values = rows.to_micros_or_none(valid_to), rows.to_micros_or_none(invalidated_at)
+        values = codec.to_micros_or_none(valid_to), codec.to_micros_or_none(invalidated_at)
         sql = "UPDATE entities SET valid_to = ?, invalidated_at = ? WHERE ns = ? AND id = ?"
         if not self._changed(sql, *values, self._ns, entity_id):
             raise self._refuse(NotFound(f"entity {entity_id} is not here"))
@@ -145,13 +145,13 @@ class SqliteTransaction(SqliteSnapshot):
     def add_replay(self, row: ReplayRow) -> None:
         self._insert(
             "INSERT INTO replays VALUES (?, ?, ?, ?)",
-            [(self._ns, row.key, row.digest, rows.to_json(row.episode_ids))],
+            [(self._ns, row.key, row.digest, codec.to_json(row.episode_ids))],
             "an idempotency key",
         )
 
     def put_outbox(self, item: OutboxItem) -> None:
         place = self._where([item.episode_id])[item.episode_id]
-        self._execute(_PUT_OUTBOX, rows.outbox_values(item, place.key))
+        self._execute(_PUT_OUTBOX, codec.outbox_values(item, place.key))
 
     def remove_outbox(self, episode_id: str) -> None:
         self._execute(
@@ -172,14 +172,14 @@ class SqliteTransaction(SqliteSnapshot):
         self._touch(key)
         return True
 
-    def _insert(self, sql: str, values: Sequence[tuple[rows.Value, ...]], what: str) -> None:
+    def _insert(self, sql: str, values: Sequence[tuple[codec.Value, ...]], what: str) -> None:
         try:
             self._db.executemany(sql, values)
         except apsw.ConstraintError as error:
             taken = f"{what} of this id is here already ({error}): each is written once"
             raise self._refuse(InvalidInput(taken)) from error
 
-    def _changed(self, sql: str, *values: rows.Value) -> bool:
+    def _changed(self, sql: str, *values: codec.Value) -> bool:
         self._execute(sql, values)
         return self._db.changes() > 0
 

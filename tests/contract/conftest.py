@@ -1,0 +1,53 @@
+"""The stores that must keep the port's contract. Another one joins by an entry in `OPENERS`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from umi.clock import SystemClock, SystemEntropy
+from umi.errors import Closed
+from umi.ports import StorageBackend, Store
+from umi.stores.memory import MemoryStore
+from umi.stores.sqlite import SqliteStore
+
+Opener = Callable[[], Awaitable[Store]]
+
+
+async def _sqlite_file(folder: Path) -> Store:
+    return await SqliteStore.open(str(folder / "umi.db"), clock=SystemClock(), entropy=SystemEntropy())
+
+
+async def _sqlite_in_memory(_: Path) -> Store:
+    return await SqliteStore.open(":memory:", clock=SystemClock(), entropy=SystemEntropy())
+
+
+async def _dicts(_: Path) -> Store:
+    return MemoryStore(clock=SystemClock(), entropy=SystemEntropy())
+
+
+OPENERS = {"sqlite": _sqlite_file, "sqlite-in-memory": _sqlite_in_memory, "dicts": _dicts}
+PERSISTENT = ("sqlite",)
+
+
+@pytest.fixture(params=sorted(OPENERS))
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    opened = await OPENERS[request.param](tmp_path)
+    yield opened
+    with suppress(Closed):  # a test may have closed it
+        assert await opened.check_integrity() == []
+    await opened.close()
+
+
+@pytest.fixture
+def alice(store: Store) -> StorageBackend:
+    return store.namespace("alice")
+
+
+@pytest.fixture(params=PERSISTENT)
+def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
+    """Opens the same persistent store each time it is called."""
+    return lambda: OPENERS[request.param](tmp_path)
