@@ -16,12 +16,22 @@
     |   `-- EmbedderMismatch             vectors in the file come from another embedder
     |-- EmbeddingError                   an embedder failed or answered badly
     |   `-- EmbedderUnavailable          its wheel, file, key or server is missing; says which
+    |-- LLMError                         a model failed or answered badly; the work is deferred, never lost
+    |   |-- LLMError.Timeout             no answer in time
+    |   |-- LLMError.RateLimit           too many requests; knows `retry_after_s` when the server said so
+    |   |-- LLMError.ContextOverflow     the prompt is too long; knows `tokens`
+    |   |-- LLMError.InvalidResponse     an answer that breaks the contract; knows `message`
+    |   |-- LLMError.ServiceUnavailable  not reachable, or resting after too many failures
+    |   |-- LLMError.JsonError           an answer that is no JSON; knows `message`
+    |   `-- LLMError.BudgetExceeded      the token budget is spent
     `-- Closed                           the memory was used after it was closed
 
 `InvariantError` (an AssertionError, in `umi.invariants`) is not in this tree on purpose: it is a bug, not a condition.
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class UmiError(Exception):
@@ -91,6 +101,77 @@ class EmbeddingError(UmiError):
 
 class EmbedderUnavailable(EmbeddingError):  # noqa: N818
     """The embedder's wheel, file, key or server is missing."""
+
+
+class LLMError(UmiError):
+    """A model failed or answered badly (seed 002). The kinds are attributes: `except umi.LLMError.RateLimit`."""
+
+    Timeout: ClassVar[type[LLMTimeout]]
+    RateLimit: ClassVar[type[LLMRateLimit]]
+    ContextOverflow: ClassVar[type[LLMContextOverflow]]
+    InvalidResponse: ClassVar[type[LLMInvalidResponse]]
+    ServiceUnavailable: ClassVar[type[LLMServiceUnavailable]]
+    JsonError: ClassVar[type[LLMJsonError]]
+    BudgetExceeded: ClassVar[type[LLMBudgetExceeded]]
+
+
+class LLMTimeout(LLMError):  # noqa: N818
+    """No answer in time."""
+
+    def __init__(self, message: str = "the model did not answer in time") -> None:
+        super().__init__(message)
+
+
+class LLMRateLimit(LLMError):  # noqa: N818
+    """Too many requests; `retry_after_s` is the server's wish, when it said one."""
+
+    def __init__(self, message: str = "the model's rate limit is reached", retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class LLMContextOverflow(LLMError):  # noqa: N818
+    """The prompt of `tokens` tokens is too long for the model."""
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(f"the prompt of {tokens} tokens is too long for the model")
+        self.tokens = tokens
+
+
+class LLMInvalidResponse(LLMError):  # noqa: N818
+    """An answer that breaks the task's contract; `message` says how."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"the model's answer breaks the contract: {message}")
+        self.message = message
+
+
+class LLMServiceUnavailable(LLMError):  # noqa: N818
+    """The model cannot be reached, or is left to rest after too many failures."""
+
+    def __init__(self, message: str = "the model's service is unavailable") -> None:
+        super().__init__(message)
+
+
+class LLMJsonError(LLMError):
+    """An answer that is no JSON; `message` says why."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(f"the model's answer is no JSON: {message}")
+        self.message = message
+
+
+class LLMBudgetExceeded(LLMError):  # noqa: N818
+    """The token budget is spent; work that needs a model is deferred."""
+
+
+LLMError.Timeout = LLMTimeout
+LLMError.RateLimit = LLMRateLimit
+LLMError.ContextOverflow = LLMContextOverflow
+LLMError.InvalidResponse = LLMInvalidResponse
+LLMError.ServiceUnavailable = LLMServiceUnavailable
+LLMError.JsonError = LLMJsonError
+LLMError.BudgetExceeded = LLMBudgetExceeded
 
 
 class Closed(UmiError):  # noqa: N818

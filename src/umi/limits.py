@@ -41,6 +41,20 @@ CANDIDATE_POOL_COUNT: Final = 400
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning
 STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536
 
+# Models (seed 002).
+LLM_PROMPT_BYTES_MAX: Final = 100_000
+LLM_RESPONSE_BYTES_MAX: Final = 50_000
+LLM_WINDOW_BYTES_MAX: Final = 24_000  # text per extraction call
+LLM_CALL_TIMEOUT_S: Final = 20.0
+LLM_RETRIES_COUNT_MAX: Final = 2  # after a timeout, a rate limit or an unreachable service
+LLM_REASKS_COUNT_MAX: Final = 1  # after an answer that breaks the contract
+LLM_BACKOFF_BASE_S: Final = 0.5
+LLM_BACKOFF_MAX_S: Final = 8.0
+LLM_BREAKER_FAILURES_COUNT: Final = 5  # in a row, before the model is left to rest
+LLM_BREAKER_REST_S: Final = 30.0
+LLM_ENTITIES_COUNT_MAX: Final = 100  # taken from one answer
+LLM_RELATIONS_COUNT_MAX: Final = 200
+
 # Store.
 STORE_BUSY_TIMEOUT_MS: Final = 10_000
 STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
@@ -49,6 +63,10 @@ DEADLINE_S_DEFAULT: Final = 30.0
 OUTBOX_ATTEMPTS_COUNT_MAX: Final = 8
 OUTBOX_DRAIN_COUNT: Final = 16  # deferred items that one remember finishes on the side
 
+# Simulation.
+SIM_VIRTUAL_S_MAX: Final = 366 * 24 * 3600.0  # of one run
+SIM_STEPS_COUNT_MAX: Final = 10_000_000  # callbacks of one run
+
 check(QUERY_BYTES_MAX <= TEXT_BYTES_MAX, "a query is a text")
 check(REASON_BYTES_MAX >= NAME_BYTES_MAX, "a reason can quote a name")
 check(RECALL_LIMIT_DEFAULT <= RECALL_LIMIT_MAX <= LIST_LIMIT_MAX, "recall returns no more than list may")
@@ -56,4 +74,7 @@ check(CANDIDATE_POOL_COUNT >= 10 * RECALL_LIMIT_DEFAULT, "the pool leaves room f
 check(
     0 < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT < EVOLUTION_SUPERSEDE_CONFIDENCE_MIN < 1, "flagged lies below acted on"
 )
+check(4 * LLM_WINDOW_BYTES_MAX < LLM_PROMPT_BYTES_MAX, "a window fits its prompt, escapes and instructions included")
+check(LLM_CALL_TIMEOUT_S < DEADLINE_S_DEFAULT, "one call leaves time in the operation")
+check(LLM_BACKOFF_BASE_S <= LLM_BACKOFF_MAX_S, "backoff grows up to its bound")
 check(BULK_BATCH_COUNT <= REMEMBER_MESSAGES_COUNT_MAX, "a bulk batch is a legal remember")

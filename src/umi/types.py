@@ -235,6 +235,7 @@ class CompletionRequest:
 
     prompt: str
     task: str = ""
+    attempt: int = 0  # 1 when the first answer was refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,13 +304,12 @@ class MaintainReceipt:
 
 @dataclass(frozen=True, slots=True)
 class OutboxItem:
-    """Work that an episode still needs: extraction, evolution and vectors, or (`vectors_only`) just its vectors."""
+    """Work that an episode still needs: whatever of entities, evolution and vectors is not there yet."""
 
     episode_id: str
     arrival: int
     attempts: int = 0
     reason: str = ""
-    vectors_only: bool = False
     derived_from: tuple[str, ...] = ()
     extract_entities: bool = True
     track_evolution: bool = True
@@ -365,10 +365,11 @@ class RecallReceipt:
 
     def as_context(self) -> str:
         """The hits as lines for a prompt: date, speaker, text, and the state where it is not current."""
-        return "\n".join(_context_line(hit) for hit in self.hits)
+        return "\n".join(context_line(hit) for hit in self.hits)
 
 
-def _context_line(hit: Hit) -> str:
+def context_line(hit: Hit) -> str:
+    """One hit as a line for a prompt."""
     state = "" if hit.state is HitState.CURRENT else f" [{hit.state}]"
     speaker = f"{hit.speaker}: " if hit.speaker else ""
     return f"- {hit.at:%Y-%m-%d}{state} {speaker}{hit.content}"
@@ -394,6 +395,14 @@ class Explanation:
     derived_from: tuple[Entity, ...] = ()
     supports: tuple[Entity, ...] = ()
     stale_because: tuple[EvolutionRelation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One page of a listing; give `next` back as `after` for the following one, None after the last."""
+
+    items: tuple[HistoryStep, ...]
+    next: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,59 @@
+"""From what a caller writes (`"umi.db"`, `"local"`) to the adapters behind the ports. The only place that names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from umi.config import Config
+from umi.errors import EmbedderUnavailable, InvalidInput
+from umi.pipelines.guard import GuardedEmbedder
+from umi.ports import Clock, EmbeddingProvider, Entropy, Store
+from umi.stores.memory import MemoryStore
+from umi.stores.sqlite import SqliteStore
+from umi.validate import text
+
+SQLITE_PREFIX = "sqlite:///"
+
+
+async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -> Store:
+    """The store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
+
+    Raises:
+        InvalidInput: For a URL of a kind that Umi does not know.
+        StoreError: When the store cannot be opened; the message says why.
+    """
+    url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
+    if url == "dict:":
+        return MemoryStore(clock=clock, entropy=entropy, cache_bytes_max=config.cache_bytes_max)
+    path = url.removeprefix(SQLITE_PREFIX)
+    if "://" in path:
+        raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
+    return await SqliteStore.open(
+        path,
+        clock=clock,
+        entropy=entropy,
+        cache_bytes_max=config.cache_bytes_max,
+        busy_timeout_ms=config.busy_timeout_ms,
+    )
+
+
+def open_embedder(embedder: str | EmbeddingProvider | None) -> GuardedEmbedder | None:
+    """The embedder of that name, the caller's own object behind a guard, or None.
+
+    "local" without its wheel gives None too: Umi then works on words alone and says so in `degraded`.
+
+    Raises:
+        InvalidInput: For an unknown name.
+    """
+    if embedder is None:
+        return None
+    if not isinstance(embedder, str):
+        return GuardedEmbedder(embedder)
+    if embedder != "local":
+        raise InvalidInput(f"embedder {embedder!r} is not known; give 'local', None or an object with embed()")
+    from umi.providers.local import LocalEmbedder  # noqa: PLC0415 - onnxruntime is imported only when it is used
+
+    try:
+        return GuardedEmbedder(LocalEmbedder())
+    except EmbedderUnavailable:
+        return None

@@ -1,0 +1,568 @@
+"""The facade: everything Umi does, in the order a reader wants to know it.
+
+Text goes in through `remember` (umi.pipelines.remember: durable first, then read by umi.pipelines.extract and related by
+umi.pipelines.evolve), answers come out of `recall` (umi.pipelines.retrieve finds, umi.pipelines.states decides what may be
+shown), and `history`, `why`, `relate`, `resolve` and `undo` read and correct what changed (umi.pipelines.timeline and .lineage).
+Stores and embedders are behind umi.ports; umi.build picks them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self
+
+from umi import limits, validate
+from umi.build import open_embedder, open_store
+from umi.clock import SystemClock, SystemEntropy
+from umi.config import Config
+from umi.errors import Closed, EmbedderMismatch, InvalidInput
+from umi.pipelines import timeline
+from umi.pipelines.echo import Echoes
+from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.lineage import Lineage, Proposal
+from umi.pipelines.maintain import Settler
+from umi.pipelines.remember import Admitted, Settled, Wishes, admit, outbox_item, recollect, settle
+from umi.pipelines.retrieve import DualRetriever, Query
+from umi.pipelines.states import View
+from umi.ports import Clock, EmbeddingProvider, Entropy, Snapshot, StorageBackend, Store, Transaction
+from umi.types import (
+    BulkReceipt,
+    Degradation,
+    Detector,
+    Entity,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Explanation,
+    HistoryStep,
+    Hit,
+    HitState,
+    MaintainReceipt,
+    Message,
+    NamespaceInfo,
+    Page,
+    RecallReceipt,
+    RememberReceipt,
+    Stats,
+)
+
+log = logging.getLogger("umi")
+
+MessageLike = str | Message | Mapping[str, Any]
+
+
+class Memory:
+    """One namespace of one store.
+
+    Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share
+    the file. Every method raises `umi.Closed` once it is closed, `umi.InvalidInput` for input outside its limits and
+    `umi.StoreError` when the store fails; nothing is then half-written.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        namespace: str,
+        embedder: GuardedEmbedder | None,
+        config: Config,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> None:
+        self._url = url
+        self._name = namespace
+        self._embedder = embedder
+        self._config = config
+        self._clock = clock
+        self._entropy = entropy
+        self._store: Store | None = None
+        self._degradations: Counter[Degradation] = Counter()
+        self._draining: asyncio.Task[None] | None = None
+        self._something_waits = False
+        self._echoes = Echoes()
+
+    @classmethod
+    def open(
+        cls,
+        url: str = "umi.db",
+        *,
+        namespace: str = "default",
+        embedder: str | EmbeddingProvider | None = "local",
+        config: Config | None = None,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+    ) -> Self:
+        """A memory to enter with `async with`, or to `await` and close by hand.
+
+        Args:
+            url: A file path, `sqlite:///PATH`, or `:memory:`.
+            namespace: The unit of isolation: a user, a team, an agent. At most 256 bytes.
+            embedder: "local" (the built-in model), None (words only), or an object with `identity`, `embed`, `embed_many`.
+            config: Settings; see `umi.Config`.
+            clock: Another source of time than the machine's.
+            entropy: Another source of ids than the machine's.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+        """
+        return cls(
+            url,
+            namespace=validate.name(namespace, "namespace"),
+            embedder=open_embedder(embedder),
+            config=config or Config(),
+            clock=clock or SystemClock(),
+            entropy=entropy or SystemEntropy(),
+        )
+
+    def __await__(self) -> Generator[Any, None, Self]:
+        return self.__aenter__().__await__()
+
+    async def __aenter__(self) -> Self:
+        if self._store is not None:
+            raise InvalidInput("this memory is open already")
+        store = await open_store(self._url, self._config, self._clock, self._entropy)
+        try:
+            await self._require_same_embedder(store)
+            self._attach(store)
+            self._something_waits = (await self._storage.read(_counts)).waiting > 0
+        except BaseException:
+            self._store = None
+            await store.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Finish background work and let go of the store. Closing twice is fine."""
+        if self._draining is not None:
+            await asyncio.gather(self._draining, return_exceptions=True)
+        store, self._store = self._store, None
+        if store is not None:
+            await store.close()
+
+    # What goes in.
+
+    async def remember(
+        self,
+        content: MessageLike | Sequence[MessageLike],
+        *,
+        at: datetime | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        extract_entities: bool = True,
+        track_evolution: bool = True,
+        derived_from: Sequence[str] = (),
+    ) -> RememberReceipt:
+        """Keep one message, or several as one atomic unit, word for word, and notice what changed.
+
+        Args:
+            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata), or a
+                list of them, at most 1,000.
+            at: When it was said; timezone-aware. For messages without a time of their own. Default: now.
+            speaker: Who says it: the subject of "I". As `role`, `session` and `metadata`, for messages without their own.
+            role: "user" (the default), "assistant", ...
+            session: The conversation it belongs to.
+            metadata: JSON-able, at most 64 KiB.
+            idempotency_key: The same key and content again stores nothing and gives the first receipt, `replayed`.
+            extract_entities: False keeps the text as one note.
+            track_evolution: False records no relation to older memories.
+            derived_from: Ids of entities or episodes that this was concluded from, at most 100.
+
+        Raises:
+            IdempotencyConflict: When the key, or a message's id, was used before with other content.
+            NotFound: When `derived_from` names what is not here.
+        """
+        storage = self._storage
+        several = isinstance(content, Sequence) and not isinstance(content, str)
+        given = list(content) if several else [content]  # type: ignore[arg-type]
+        validate.count(len(given), "number of messages", low=1, high=limits.REMEMBER_MESSAGES_COUNT_MAX)
+        defaults = {"at": at, "speaker": speaker, "role": role, "session": session, "metadata": metadata}
+        messages = [validate.message(one, defaults) for one in given]
+        validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
+        wishes = Wishes(
+            extract_entities=extract_entities,
+            track_evolution=track_evolution,
+            derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
+            idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
+        )
+        admitted, settled, degraded = await self._remember(storage, messages, wishes)
+        return RememberReceipt(
+            episode_ids=admitted.episode_ids,
+            entities=settled.entities,
+            evolutions=settled.evolutions,
+            deferred=settled.waiting,
+            degraded=degraded,
+            replayed=not admitted.fresh,
+        )
+
+    async def remember_many(
+        self,
+        messages: Iterable[MessageLike] | AsyncIterable[MessageLike],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> BulkReceipt:
+        """Keep any number of messages in bounded memory, in batches that are atomic each.
+
+        A message with an `id` that is known already is skipped, so a broken-off run is resumed by running it again.
+
+        Args:
+            messages: As `remember` takes them, one after the other.
+            progress: Called with the number of messages done after each batch.
+        """
+        storage = self._storage
+        done: Counter[str] = Counter()
+        degradations: dict[Degradation, None] = {}
+        async for batch in _batches(messages, limits.BULK_BATCH_COUNT):
+            prepared = [validate.message(message, {}) for message in batch]
+            admitted, settled, degraded = await self._remember(storage, prepared, Wishes(), bulk=True)
+            done["messages"] += len(batch)
+            done["replayed"] += len(admitted.replayed)
+            done["entities"] += len(settled.entities)
+            done["evolutions"] += len(settled.evolutions)
+            done["deferred"] += len(settled.waiting)
+            degradations.update(dict.fromkeys(degraded))
+            if progress is not None:
+                progress(done["messages"])
+        names = ("messages", "entities", "evolutions", "replayed", "deferred")
+        return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
+
+    # What comes out.
+
+    async def recall(
+        self,
+        query: str,
+        *,
+        limit: int = limits.RECALL_LIMIT_DEFAULT,
+        deep: bool | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        time_range: tuple[datetime, datetime] | None = None,
+        include_superseded: bool = False,
+        min_score: float | None = None,
+        max_tokens: int | None = None,
+        explain: bool = False,
+    ) -> RecallReceipt:
+        """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
+
+        Args:
+            query: A question or keywords, 1 to 10,000 bytes.
+            limit: At most this many hits, 1..1,000.
+            deep: True searches variations of the query too, False never, None decides by the query.
+            as_of: What held in the world at that moment, with all that is known today.
+            known_at: What Umi knew at that moment.
+            time_range: What held or was said within [from, to).
+            include_superseded: Show superseded and stale memories too, marked as such.
+            min_score: Least score, 0..1; None uses the calibrated threshold and may abstain, 0 takes all.
+            max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
+            explain: Fill each hit's `legs`.
+        """
+        storage = self._storage
+        asked = Query(
+            text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
+            limit=validate.count(limit, "limit", low=1, high=limits.RECALL_LIMIT_MAX),
+            deep=deep,
+            view=View(
+                as_of=validate.optional_when(as_of, "as_of"),
+                known_at=validate.optional_when(known_at, "known_at"),
+                time_range=validate.time_range(time_range),
+                include_superseded=include_superseded,
+            ),
+            min_score=None if min_score is None else validate.fraction(min_score, "min_score"),
+            explain=explain,
+        )
+        if max_tokens is not None:
+            validate.count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX)
+        found = await self._retriever(storage).search(asked)
+        self._count(found.degraded)
+        hits = _within_tokens(found.hits, max_tokens)
+        self._echoes.handed_out(hits)
+        return RecallReceipt(
+            id=self._entropy.new_id("rec", self._clock.now()),
+            query=query,
+            hits=hits,
+            abstained=found.abstained,
+            degraded=found.degraded,
+            deep_search_used=found.deep_search_used,
+            query_variations=found.query_variations,
+        )
+
+    async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
+        """The entity or episode of that id, or None."""
+        key = validate.name(id, "id")
+        return await self._storage.read(lambda snapshot: _get(snapshot, key))
+
+    async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
+        """Entities in order of arrival, a page at a time, with the state of each."""
+        validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
+        return await self._storage.read(partial(timeline.page, after=after, limit=limit))
+
+    async def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
+        """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
+        key = validate.name(entity_id_or_subject, "entity id or subject")
+        return await self._storage.read(partial(timeline.history, key=key))
+
+    async def why(self, entity_id: str) -> Explanation:
+        """Where an entity comes from, what it rests on, and what made it stand as it does.
+
+        Raises:
+            NotFound: For an unknown id.
+        """
+        key = validate.name(entity_id, "entity id")
+        return await self._storage.read(partial(timeline.why, entity_id=key))
+
+    # What the caller knows better.
+
+    async def relate(
+        self,
+        old_id: str,
+        new_id: str,
+        type: EvolutionType | str,  # noqa: A002 - the design's name
+        reason: str,
+    ) -> EvolutionRelation:
+        """Record that the newer entity updates, extends, derives from or contradicts the older one, and act on it.
+
+        Raises:
+            NotFound: When an id is unknown.
+            EvolutionError: When the relation is impossible (same entity, a circle, newer before older).
+        """
+        try:
+            kind = EvolutionType(type)
+        except ValueError:
+            known = ", ".join(EvolutionType)
+            raise InvalidInput(f"type must be one of {known}, got {type!r}") from None
+        proposal = Proposal(
+            validate.name(old_id, "old_id"),
+            validate.name(new_id, "new_id"),
+            kind,
+            validate.text(reason, "reason", bytes_max=limits.REASON_BYTES_MAX),
+            1.0,
+            Detector.CALLER,
+        )
+        return await self._change(lambda lineage: lineage.record(proposal))
+
+    async def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
+        """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it is not an open contradiction.
+        """
+        key = validate.name(relation_id, "relation id")
+        return await self._change(lambda lineage: lineage.resolve(key, keep))
+
+    async def undo(self, relation_id: str) -> EvolutionRelation:
+        """Take a relation back: what it closed holds again, what it made stale is fresh again.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it was undone before.
+        """
+        key = validate.name(relation_id, "relation id")
+        return await self._change(lambda lineage: lineage.undo(key))
+
+    # Upkeep.
+
+    async def maintain(self) -> MaintainReceipt:
+        """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
+        storage, settler, completed = self._storage, self._settler(self._storage), 0
+        degradations: tuple[Degradation, ...] = ()
+        while (waiting := (await storage.read(_counts)).waiting) > 0:
+            _, degradations = await settler.drain(limits.BULK_BATCH_COUNT)
+            self._count(degradations)
+            left = (await storage.read(_counts)).waiting
+            completed += max(0, waiting - left)
+            if left >= waiting:
+                break
+        self._something_waits = waiting > 0
+        return MaintainReceipt(completed, tuple(await storage.read(_outbox)), degradations)
+
+    async def namespaces(self) -> Sequence[NamespaceInfo]:
+        """Every namespace of the store, by name."""
+        return await self._open_store.namespaces()
+
+    async def stats(self) -> Stats:
+        """Counts of this namespace, the states of its entities, and the degradations of this process."""
+        storage = self._storage
+        sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
+        states: Counter[HitState] = Counter()
+        after: str | None = None
+        while True:
+            some, after = await storage.read(partial(timeline.count_states, after=after, limit=1000))
+            states += some
+            if after is None:
+                break
+        identity = await self._open_store.embedder_identity()
+        return Stats(
+            namespace=self._name,
+            episodes=counts.episodes,
+            entities=counts.entities,
+            vectors=counts.vectors,
+            evolutions=counts.evolutions,
+            states={str(state): states[state] for state in HitState if states[state]},
+            waiting=counts.waiting,
+            embedder=identity.name if identity else None,
+            sequence=sequence,
+            store_bytes=counts.store_bytes,
+            cache_bytes=counts.cache_bytes,
+            degradations={str(name): self._degradations[name] for name in sorted(self._degradations)},
+        )
+
+    async def check(self) -> Sequence[str]:
+        """What is wrong with the store, in words; empty when all is well."""
+        return await self._open_store.check_integrity()
+
+    # Inside.
+
+    @property
+    def _open_store(self) -> Store:
+        if self._store is None:
+            raise Closed("this memory is not open; use it inside `async with umi.Memory.open(...) as memory:`")
+        return self._store
+
+    @property
+    def _storage(self) -> StorageBackend:
+        return self._open_store.namespace(self._name)
+
+    def _attach(self, store: Store) -> None:
+        self._store = store
+
+    def _settler(self, storage: StorageBackend) -> Settler:
+        return Settler(storage, self._embedder, self._clock, self._entropy)
+
+    def _retriever(self, storage: Any) -> DualRetriever:
+        return DualRetriever(None, self._embedder, storage, storage)
+
+    async def _require_same_embedder(self, store: Store) -> None:
+        kept = await store.embedder_identity()
+        mine = self._embedder.identity if self._embedder else None
+        if kept is not None and mine is not None and kept != mine:
+            raise EmbedderMismatch(
+                f"{self._url} holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), "
+                f"not of {mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None"
+            )
+
+    async def _remember(
+        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes, *, bulk: bool = False
+    ) -> tuple[Admitted, Settled, tuple[Degradation, ...]]:
+        origins = [self._echoes.origin(message) for message in messages]
+        said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
+        echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
+        admitted, settled, degraded = await self._remember_new(storage, said, wishes)
+        if echoed:
+            admitted = replace(
+                admitted, episode_ids=(*admitted.episode_ids, *echoed), replayed=(*admitted.replayed, *echoed)
+            )
+        if admitted.replayed and not bulk:
+            settled = await storage.read(partial(recollect, episode_ids=admitted.episode_ids))
+        return admitted, settled, degraded
+
+    async def _remember_new(
+        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes
+    ) -> tuple[Admitted, Settled, tuple[Degradation, ...]]:
+        if not messages:
+            return Admitted((), (), ()), Settled(), ()
+        now = self._clock.now()
+        first = partial(admit, entropy=self._entropy, now=now, messages=messages, wishes=wishes)
+        if self._embedder is None:  # nothing to wait for: both transactions are one
+            admitted, settled = await storage.write(lambda tx: self._admit_and_settle(tx, first, wishes, now))
+            degraded: tuple[Degradation, ...] = (Degradation.NO_EMBEDDER,) if admitted.fresh else ()
+        else:
+            await self._open_store.set_embedder_identity(self._embedder.identity)
+            admitted = await storage.write(first)
+            items = [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
+            settled, degraded = await self._settle(storage, items)
+        self._count(degraded)
+        return admitted, settled, degraded
+
+    def _admit_and_settle(
+        self, tx: Transaction, first: Callable[[Transaction], Admitted], wishes: Wishes, now: datetime
+    ) -> tuple[Admitted, Settled]:
+        admitted = first(tx)
+        items = [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
+        return admitted, settle(tx, self._entropy, now, items, None)
+
+    async def _settle(self, storage: StorageBackend, items: Sequence[Any]) -> tuple[Settled, tuple[Degradation, ...]]:
+        if not items:
+            return Settled(), ()
+        settled, degraded, why = await self._settler(storage).settle(items)
+        if degraded:
+            self._something_waits = True
+            log.warning("%d episodes stored without vectors: %s", len(items), why)
+        elif self._something_waits:
+            self._start_draining(storage)
+        return settled, degraded
+
+    def _start_draining(self, storage: StorageBackend) -> None:
+        if self._draining is None or self._draining.done():
+            self._draining = asyncio.get_running_loop().create_task(self._drain_some(storage))
+
+    async def _drain_some(self, storage: StorageBackend) -> None:
+        _, degraded = await self._settler(storage).drain(limits.OUTBOX_DRAIN_COUNT)
+        self._something_waits = bool(degraded) or (await storage.read(_counts)).waiting > 0
+
+    async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
+        now = self._clock.now()
+        return await self._storage.write(lambda tx: change(Lineage(tx, self._entropy, now)))
+
+    def _count(self, degraded: Iterable[Degradation]) -> None:
+        for name in degraded:
+            self._degradations[name] += 1
+            log.warning("degraded: %s", name)
+
+
+def _counts(snapshot: Snapshot) -> Any:
+    return snapshot.counts()
+
+
+def _outbox(snapshot: Snapshot) -> Any:
+    return snapshot.outbox(limits.LIST_LIMIT_DEFAULT)
+
+
+def _get(snapshot: Snapshot, key: str) -> Entity | Episode | None:
+    return snapshot.entities([key]).get(key) or snapshot.episodes([key]).get(key)
+
+
+def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> tuple[Hit, ...]:
+    if max_tokens is None:
+        return tuple(hits)
+    left, kept = max_tokens, []
+    for hit in hits:
+        left -= -(-len(hit.content.encode()) // 4)
+        if left < 0:
+            break
+        kept.append(hit)
+    return tuple(kept)
+
+
+async def _batches(
+    messages: Iterable[MessageLike] | AsyncIterable[MessageLike], size: int
+) -> AsyncIterator[list[MessageLike]]:
+    batch: list[MessageLike] = []
+    if isinstance(messages, AsyncIterable):
+        async for message in messages:
+            batch.append(message)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    else:
+        for message in messages:
+            batch.append(message)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    if batch:
+        yield batch

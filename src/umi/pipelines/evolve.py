@@ -1,0 +1,171 @@
+"""Noticing how a new entity relates to older ones: the tracker of seeds 000 and 001, and the step inside `remember`."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from umi.errors import UmiError
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.pipelines import rules
+from umi.pipelines.lineage import Lineage, Proposal, statement_order
+from umi.pipelines.prompts import build_detection_prompt
+from umi.ports import LLMProvider, StorageBackend, Transaction
+from umi.types import (
+    CompletionRequest,
+    DetectionOptions,
+    DetectionResult,
+    Detector,
+    Entity,
+    EvolutionRelation,
+    EvolutionType,
+)
+from umi.validate import detection_options, text
+
+log = logging.getLogger("umi")
+
+
+class EvolutionTracker:
+    """Finds the strongest relation between a new entity and existing ones (seeds 000 and 001).
+
+    Args:
+        llm: A model, or None for the rules. A model that fails or answers badly gives None and is counted.
+        storage: Where `find_and_detect` looks for related entities.
+    """
+
+    def __init__(self, llm: LLMProvider | None, storage: StorageBackend) -> None:
+        self._llm = llm
+        self._storage = storage
+        self.failures = 0
+
+    async def detect(
+        self, new_entity: Entity, existing_entities: Sequence[Entity], options: DetectionOptions | None = None
+    ) -> DetectionResult | None:
+        """The strongest relation at or above `options.min_confidence`, from an existing entity to the new one.
+
+        Only the first `options.max_comparisons` existing entities are compared.
+
+        Raises:
+            InvalidOptions: When an option is outside its bounds.
+            InvalidInput: When an entity has no id.
+        """
+        options = detection_options(options or DetectionOptions())
+        for entity in (new_entity, *existing_entities):
+            text(entity.id, "entity id")
+        compared = [entity for entity in existing_entities if entity.id != new_entity.id][: options.max_comparisons]
+        if not compared:
+            return None
+        if self._llm is None:
+            relation = self._by_rules(new_entity, compared)
+        else:
+            relation = await self._by_model(self._llm, new_entity, compared)
+        if relation is None or relation.confidence < options.min_confidence:
+            return None
+        return DetectionResult(relation, llm_used=self._llm is not None)
+
+    async def find_and_detect(
+        self, new_entity: Entity, options: DetectionOptions | None = None
+    ) -> DetectionResult | None:
+        """As `detect`, over the entities that the storage finds for the new one's name."""
+        options = detection_options(options or DetectionOptions())
+        found = await self._storage.search(new_entity.name, limit=options.max_comparisons + 1)
+        return await self.detect(new_entity, found, options)
+
+    def parse_response(self, response: str, new_entity_id: str) -> EvolutionRelation | None:
+        """The relation that a model's JSON names, or None (counted) when it is not one; "none" is None, uncounted."""
+        try:
+            answer = json.loads(response)
+            kind = answer["type"]
+            if kind == "none":
+                return None
+            relation = EvolutionRelation(
+                id="",
+                source_id=text(answer["related_id"], "related_id"),
+                target_id=new_entity_id,
+                evolution_type=EvolutionType(kind),
+                reason=str(answer.get("reason", "")),
+                confidence=_confidence(answer["confidence"]),
+                created_at=datetime.min.replace(tzinfo=UTC),
+                detector=Detector.MODEL,
+            )
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            self._fail(f"unreadable answer: {error!r}")
+            return None
+        return relation
+
+    def _by_rules(self, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
+        verdicts = rules.judge(new, existing)
+        if not verdicts:
+            return None
+        best = max(verdicts, key=lambda verdict: (verdict.confidence, verdict.related_id))
+        return EvolutionRelation(
+            id="",
+            source_id=best.related_id,
+            target_id=new.id,
+            evolution_type=best.evolution_type,
+            reason=best.reason,
+            confidence=best.confidence,
+            created_at=new.recorded_at or datetime.min.replace(tzinfo=UTC),
+        )
+
+    async def _by_model(self, llm: LLMProvider, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
+        try:
+            completion = await llm.complete(CompletionRequest(build_detection_prompt(new, existing), task="evolve"))
+        except UmiError as error:
+            self._fail(f"model failed: {error}")
+            return None
+        relation = self.parse_response(completion.content, new.id)
+        if relation is not None and relation.source_id not in {entity.id for entity in existing}:
+            self._fail(f"model named an id that was not offered: {relation.source_id}")
+            return None
+        return relation
+
+    def _fail(self, why: str) -> None:
+        self.failures += 1
+        log.warning("evolution detection gave nothing: %s", why)
+
+
+def _confidence(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+        raise ValueError(f"confidence {value!r} is not in 0..1")
+    return float(value)
+
+
+def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRelation]:
+    """Relate one stored entity to what was said before and after it, and act on it.
+
+    A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
+    closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
+    that stores the entity, and two processes cannot both leave a current value.
+    """
+    wanted = rules.candidate_slots(new)
+    found: dict[str, Entity] = {}
+    for slot in wanted.slots:
+        for entity in tx.statements(wanted.subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX):
+            found[entity.id] = entity
+    if wanted.recent:
+        for entity in tx.statements(wanted.subject, None, limit=wanted.recent):
+            found[entity.id] = entity
+    found.pop(new.id, None)
+    place = statement_order(new)
+    older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
+    newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
+    proposals = [
+        Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
+        for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
+    ]
+    for successor in newer:
+        proposals += [
+            Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
+            for v in rules.judge(successor, [new])
+        ]
+        if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
+            break  # the next one closes it; later ones follow from that one
+    return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+
+
+def _open_at(entity: Entity, new: Entity) -> bool:
+    return entity.valid_to is None or (new.valid_from is not None and entity.valid_to > new.valid_from)

@@ -1,0 +1,161 @@
+"""What follows from the evolution rows: when a statement held, what is disputed, what has become stale.
+
+The rows are the truth. `Entity.valid_to` and `Entity.invalidated_at` are projections of them, computed here and nowhere else;
+staleness is not stored at all but read off the rows (docs/adr/0006-staleness-on-read.md). `known_at` asks the same questions as of
+an earlier moment of recorded time.
+
+A statement is *closed* by an update that acts on it, or by losing a settled contradiction. What was derived from a
+statement is *stale* while any of its sources is closed, contradicted or itself stale; the relations that did it are the
+causes, so that undoing one leaves the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from umi.ports import Snapshot
+from umi.types import Entity, EvolutionRelation, EvolutionType
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """One reason why a statement no longer holds: from when in the world, and since when Umi knows."""
+
+    relation: EvolutionRelation
+    valid_to: datetime
+    known_since: datetime
+
+
+class Ledger:
+    """Reads the evolution rows of one snapshot, as known at `known_at` (None: now)."""
+
+    def __init__(self, snapshot: Snapshot, known_at: datetime | None = None) -> None:
+        self._snapshot = snapshot
+        self._known_at = known_at
+        self._entities: dict[str, Entity] = {}
+        self._relations: dict[str, tuple[EvolutionRelation, ...]] = {}
+        self._causes: dict[str, frozenset[str]] = {}
+
+    def load(self, entity_ids: Iterable[str]) -> None:
+        """Fetch entities and their relations in two queries; later questions about them cost none."""
+        missing = sorted({id_ for id_ in entity_ids if id_ not in self._relations})
+        if not missing:
+            return
+        for id_, entity in self._snapshot.entities(missing).items():
+            self._entities[id_] = entity
+        found = self._snapshot.relations_of(missing)
+        for id_ in missing:
+            self._relations[id_] = tuple(row for row in found.get(id_, ()) if self._exists(row))
+
+    def entity(self, entity_id: str) -> Entity | None:
+        """The entity of that id, if it is there."""
+        if entity_id not in self._entities:
+            self._entities.update(self._snapshot.entities([entity_id]))
+        return self._entities.get(entity_id)
+
+    def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
+        """Every relation at either end of the entity that stands (is not undone), by (created_at, id)."""
+        self.load([entity_id])
+        return self._relations[entity_id]
+
+    def forget_cached(self, entity_ids: Iterable[str]) -> None:
+        """Drop what was read of these entities, after their relations changed in this transaction."""
+        for id_ in sorted(set(entity_ids)):
+            self._relations.pop(id_, None)
+        self._causes.clear()
+
+    def closings(self, entity_id: str) -> tuple[Closing, ...]:
+        """Why the entity no longer holds; empty while it does. Earliest end first."""
+        me = self.entity(entity_id)
+        if me is None or me.valid_from is None:
+            return ()
+        closings = [closing for row in self.relations(entity_id) if (closing := self._closing(me, row))]
+        return tuple(sorted(closings, key=lambda closing: (closing.valid_to, closing.known_since, closing.relation.id)))
+
+    def validity(self, entity_id: str) -> tuple[datetime | None, datetime | None]:
+        """(`valid_to`, `invalidated_at`) as the rows imply them; (None, None) while the statement holds."""
+        closings = self.closings(entity_id)
+        if not closings:
+            return None, None
+        return closings[0].valid_to, min(closing.known_since for closing in closings)
+
+    def disputes(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
+        """Contradictions at either end that nobody has settled."""
+        return tuple(row for row in self.relations(entity_id) if self._disputes(row))
+
+    def sources(self, entity_id: str) -> tuple[str, ...]:
+        """What the entity was derived from, directly."""
+        return self._derived(entity_id, upward=True)
+
+    def conclusions(self, entity_id: str) -> tuple[str, ...]:
+        """What was derived from the entity, directly."""
+        return self._derived(entity_id, upward=False)
+
+    def causes(self, entity_id: str) -> frozenset[str]:
+        """Ids of the relations that make the entity stale, through any number of derivations."""
+        if entity_id not in self._causes:
+            for id_ in self._sources_first(entity_id):
+                self._causes[id_] = self._direct_causes(id_)
+        return self._causes[entity_id]
+
+    def _exists(self, row: EvolutionRelation) -> bool:
+        if self._known_at is None:
+            return row.undone_at is None
+        undone = row.undone_at is not None and row.undone_at <= self._known_at
+        return row.created_at <= self._known_at and not undone
+
+    def _resolved(self, row: EvolutionRelation) -> str | None:
+        if self._known_at is not None and row.resolved_at is not None and row.resolved_at > self._known_at:
+            return None
+        return row.resolved
+
+    def _disputes(self, row: EvolutionRelation) -> bool:
+        return row.evolution_type is EvolutionType.CONTRADICT and self._resolved(row) is None
+
+    def _closing(self, me: Entity, row: EvolutionRelation) -> Closing | None:
+        if me.valid_from is None:
+            return None
+        known_since = row.created_at
+        if row.evolution_type is EvolutionType.CONTRADICT:
+            known_since = row.resolved_at or row.created_at
+            loses_to_old = self._resolved(row) == "old" and row.target_id == me.id
+            if loses_to_old:
+                return Closing(row, me.valid_from, known_since)  # it never held
+            closes = self._resolved(row) == "new" and row.source_id == me.id
+        else:
+            closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
+        newer = self.entity(row.target_id) if closes else None
+        if newer is None or newer.valid_from is None:
+            return None
+        return Closing(row, max(me.valid_from, newer.valid_from), known_since)
+
+    def _derived(self, entity_id: str, *, upward: bool) -> tuple[str, ...]:
+        rows = (row for row in self.relations(entity_id) if row.evolution_type is EvolutionType.DERIVE)
+        if upward:
+            return tuple(row.source_id for row in rows if row.target_id == entity_id)
+        return tuple(row.target_id for row in rows if row.source_id == entity_id)
+
+    def _direct_causes(self, entity_id: str) -> frozenset[str]:
+        causes: set[str] = set()
+        for source in self.sources(entity_id):
+            causes.update(closing.relation.id for closing in self.closings(source))
+            causes.update(row.id for row in self.disputes(source))
+            causes |= self._causes.get(source, frozenset())
+        return frozenset(causes)
+
+    def _sources_first(self, entity_id: str) -> list[str]:
+        """The entity and all it rests on whose causes are not known yet, sources first; the graph has no cycles."""
+        order: dict[str, None] = {}
+        stack: list[tuple[str, bool]] = [(entity_id, False)]
+        while stack:
+            id_, expanded = stack.pop()
+            if id_ in order or id_ in self._causes:
+                continue
+            if expanded:
+                order[id_] = None
+                continue
+            stack.append((id_, True))
+            stack.extend((source, False) for source in reversed(self.sources(id_)))
+        return list(order)

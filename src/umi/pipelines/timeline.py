@@ -1,0 +1,110 @@
+"""Reading back: the chain of a statement or a subject, why one is known, pages of everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from umi.errors import InvalidInput, NotFound
+from umi.limits import LIST_LIMIT_MAX
+from umi.pipelines.ledger import Ledger
+from umi.pipelines.lineage import statement_order
+from umi.pipelines.states import Standings, View
+from umi.pipelines.subjects import subject_key
+from umi.ports import Snapshot
+from umi.types import Entity, EvolutionType, Explanation, HistoryStep, HitState, Page
+
+CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
+
+
+def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
+    """The chain of an entity, or all that was said of a subject, oldest first; empty when nothing is known.
+
+    Args:
+        snapshot: One moment of a namespace.
+        key: An entity's id, or a subject's name or alias.
+    """
+    entity = snapshot.entities([key]).get(key)
+    found = _chain(snapshot, entity) if entity else _about(snapshot, key)
+    return steps(snapshot, sorted(found, key=statement_order))
+
+
+def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+    """Each entity with its state today and the relations that touch it, undone ones too."""
+    standings = Standings(snapshot, View(include_superseded=True)).of(entities)
+    relations = snapshot.relations_of([entity.id for entity in entities])
+    return tuple(HistoryStep(s.entity, s.state, relations.get(s.entity.id, ())) for s in standings)
+
+
+def why(snapshot: Snapshot, entity_id: str) -> Explanation:
+    """The source episode of an entity, what it rests on and supports, and what changed it.
+
+    Raises:
+        NotFound: For an id that is no entity of this namespace.
+    """
+    entity = snapshot.entities([entity_id]).get(entity_id)
+    if entity is None:
+        raise NotFound(f"no entity {entity_id} in namespace {snapshot.namespace!r}")
+    ledger = Ledger(snapshot)
+    sources, supports = ledger.sources(entity_id), ledger.conclusions(entity_id)
+    causes = snapshot.relations(ledger.causes(entity_id))
+    related = snapshot.entities((*sources, *supports))
+    step = steps(snapshot, [entity])[0]
+    return Explanation(
+        entity=step.entity,
+        state=step.state,
+        episode=snapshot.episodes([entity.episode_id])[entity.episode_id],
+        evolutions=step.evolutions,
+        derived_from=tuple(related[id_] for id_ in sources),
+        supports=tuple(related[id_] for id_ in supports),
+        stale_because=tuple(causes[id_] for id_ in sorted(causes)),
+    )
+
+
+def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
+    """Entities in order of arrival, from the one after the cursor.
+
+    Raises:
+        InvalidInput: For a cursor that no page gave.
+    """
+    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)
+    shown = rows[:limit]
+    following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
+    return Page(steps(snapshot, [entity for _, entity in shown]), following)
+
+
+def count_states(snapshot: Snapshot, after: str | None, limit: int) -> tuple[Counter[HitState], str | None]:
+    """States of one page of entities, and the cursor of the next."""
+    found = page(snapshot, after, limit)
+    return Counter(step.state for step in found.items), found.next
+
+
+def _cursor(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    arrival, _, place = text.partition(".")
+    if not (arrival.isdecimal() and place.isdecimal()):
+        raise InvalidInput(f"after={text!r} is not a cursor; give the `next` of the page before")
+    return int(arrival), int(place)
+
+
+def _about(snapshot: Snapshot, name: str) -> list[Entity]:
+    key = subject_key(name)
+    found = snapshot.statements(snapshot.subject_of(key) or key, None, limit=LIST_LIMIT_MAX)
+    return [entity for entity in found if entity.slot]
+
+
+def _chain(snapshot: Snapshot, start: Entity) -> list[Entity]:
+    members: dict[str, None] = {start.id: None}
+    frontier = [start.id]
+    while frontier and len(members) < LIST_LIMIT_MAX:
+        rows = snapshot.relations_of(frontier)
+        ends = (
+            end
+            for group in rows.values()
+            for row in group
+            if row.evolution_type in CHAIN
+            for end in (row.source_id, row.target_id)
+        )
+        frontier = [end for end in dict.fromkeys(ends) if end not in members]
+        members.update(dict.fromkeys(frontier))
+    return list(snapshot.entities(members).values())

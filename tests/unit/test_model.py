@@ -1,0 +1,240 @@
+"""Asking a model: the one parser, and the end of patience. The model is a caller's own scripted object; time is virtual enough."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from umi import limits
+from umi.errors import LLMError, UmiError
+from umi.pipelines.model import Asker, Meter, read_extraction, read_queries, read_relations
+from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Usage
+
+ENTITY = {"name": "Alice", "type": "person", "content": "works at Acme", "confidence": 0.8}
+RELATION = {"new_id": "n1", "type": "update", "reason": "moved", "related_id": "o1", "confidence": 0.8}
+
+
+class HandClock:
+    """A clock moved by its sleepers."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.slept: list[float] = []
+
+    def now(self) -> datetime:
+        return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=self.seconds)
+
+    def monotonic_s(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.seconds += seconds
+
+
+class HandEntropy:
+    def new_id(self, prefix: str, at: datetime) -> str:
+        return f"{prefix}_{at.timestamp()}"
+
+    def uniform(self) -> float:
+        return 0.5
+
+
+class Scripted:
+    """Gives its answers in turn, the last one for ever."""
+
+    def __init__(self, *answers: str | Exception) -> None:
+        self.answers = list(answers)
+        self.requests: list[CompletionRequest] = []
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.requests.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return Completion(answer, Usage(1, 10, 5))
+
+
+def asker(model: Scripted, clock: HandClock | None = None, budget: int | None = None) -> Asker:
+    return Asker(model, clock or HandClock(), HandEntropy(), budget)
+
+
+async def ask(asking: Asker, meter: Meter | None = None) -> tuple[str, ...]:
+    return await asking.ask("rewrite", "prompt", read_queries, meter or Meter(30.0))
+
+
+def test_extraction_in_its_shapes() -> None:
+    for answer in (
+        json.dumps({"entities": [ENTITY], "relations": []}),
+        json.dumps([ENTITY]),
+        f"Sure! Here it is:\n```json\n{json.dumps({'entities': [ENTITY]})}\n```\nAnything else?",
+    ):
+        ((entity,), relations) = read_extraction(answer)
+        assert (entity.name, entity.entity_type, entity.content, entity.confidence) == (
+            "Alice",
+            EntityType.PERSON,
+            "works at Acme",
+            0.8,
+        )
+        assert relations == ()
+    (unknown,), _ = read_extraction(json.dumps([{**ENTITY, "type": "starship"}]))
+    assert unknown.entity_type is EntityType.NOTE
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"confidence": 1.7},
+        {"confidence": float("nan")},
+        {"confidence": "high"},
+        {"confidence": True},
+        {"name": ""},
+        {"name": None},
+        {"name": "x" * 257},
+        {"content": ["a"]},
+        {"content": "a\0b"},
+        {"content": "\ud800"},
+        {"type": 5},
+    ],
+)
+def test_an_entity_that_breaks_the_contract_rejects_the_answer(change: dict[str, object]) -> None:
+    with pytest.raises(LLMError.InvalidResponse):
+        read_extraction(json.dumps([ENTITY, {**ENTITY, **change}]))
+
+
+@pytest.mark.parametrize("answer", ["", "I cannot help with that.", '{"entities": [', "```json\n{\n```", "[" * 100_000])
+def test_what_is_no_json_says_so(answer: str) -> None:
+    for read in (read_extraction, read_queries, lambda text: read_relations(text, {"n1"}, {"o1"})):
+        with pytest.raises(LLMError.JsonError):
+            read(answer)
+
+
+def test_relations_in_their_shapes() -> None:
+    bare = {name: value for name, value in RELATION.items() if name != "new_id"}
+    for answer in ({"relations": [RELATION]}, [RELATION], bare):
+        (row,) = read_relations(json.dumps(answer), {"n1"}, {"o1"})
+        assert (row.new_id, row.related_id, row.evolution_type, row.confidence) == (
+            "n1",
+            "o1",
+            EvolutionType.UPDATE,
+            0.8,
+        )
+    assert read_relations(json.dumps({**bare, "type": "none", "related_id": None}), {"n1"}, {"o1"}) == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"related_id": "invented"},
+        {"related_id": None},
+        {"new_id": "invented"},
+        {"type": "replace"},
+        {"confidence": 2},
+        {"confidence": None},
+    ],
+)
+def test_a_relation_that_breaks_the_contract_rejects_the_answer(change: dict[str, object]) -> None:
+    with pytest.raises(LLMError.InvalidResponse):
+        read_relations(json.dumps({"relations": [{**RELATION, **change}]}), {"n1"}, {"o1", "n1"})
+
+
+def test_queries_in_their_shapes() -> None:
+    assert read_queries('{"queries": ["a", "b", "a", " "]}') == ("a", "b")
+    assert read_queries('["a"]') == ("a",)
+    assert len(read_queries(json.dumps([str(n) for n in range(50)]))) == limits.QUERY_VARIATIONS_COUNT_MAX
+    for bad in ('{"queries": "a"}', '{"q": []}', "[1]", "7"):
+        with pytest.raises(LLMError.InvalidResponse):
+            read_queries(bad)
+
+
+async def test_one_reask_after_a_bad_answer_tells_what_was_wrong() -> None:
+    model = Scripted("chatter", '["a"]')
+    meter = Meter(30.0)
+    assert await ask(asker(model), meter) == ("a",)
+    assert [request.attempt for request in model.requests] == [0, 1]
+    assert "no JSON" in model.requests[1].prompt
+    assert meter.usage() == Usage(2, 20, 10)
+
+
+async def test_a_second_bad_answer_is_the_last() -> None:
+    model = Scripted("chatter")
+    with pytest.raises(LLMError.JsonError):
+        await ask(asker(model))
+    assert len(model.requests) == 2
+
+
+@pytest.mark.parametrize("trouble", [LLMError.Timeout(), LLMError.RateLimit(), LLMError.ServiceUnavailable()])
+async def test_transient_trouble_is_retried_with_jitter(trouble: LLMError) -> None:
+    clock, model = HandClock(), Scripted(trouble, trouble, '["a"]')
+    assert await ask(asker(model, clock)) == ("a",)
+    assert clock.slept == [0.5 * limits.LLM_BACKOFF_BASE_S, 0.5 * limits.LLM_BACKOFF_BASE_S * 2]
+
+
+async def test_retry_after_is_honoured_and_ends_patience_past_the_deadline() -> None:
+    clock = HandClock()
+    assert await ask(asker(Scripted(LLMError.RateLimit(retry_after_s=7), '["a"]'), clock)) == ("a",)
+    assert clock.slept == [7]
+    model = Scripted(LLMError.RateLimit(retry_after_s=31), '["a"]')
+    with pytest.raises(LLMError.RateLimit):
+        await ask(asker(model))
+    assert len(model.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [
+        (RuntimeError("boom"), LLMError.ServiceUnavailable),
+        (TimeoutError(), LLMError.Timeout),
+        (LLMError.ContextOverflow(9), LLMError.ContextOverflow),
+    ],
+)
+async def test_whatever_a_model_raises_is_typed(trouble: Exception, kind: type[UmiError]) -> None:
+    with pytest.raises(kind):
+        await ask(asker(Scripted(trouble)))
+
+
+async def test_after_five_failures_the_model_rests_and_is_tried_again_later() -> None:
+    clock, model = HandClock(), Scripted(LLMError.ContextOverflow(9))
+    asking = asker(model, clock)
+    for _ in range(limits.LLM_BREAKER_FAILURES_COUNT):
+        with pytest.raises(LLMError.ContextOverflow):
+            await ask(asking)
+    with pytest.raises(LLMError.ServiceUnavailable, match="rests after 5"):
+        await ask(asking)
+    assert len(model.requests) == limits.LLM_BREAKER_FAILURES_COUNT
+    clock.seconds += limits.LLM_BREAKER_REST_S
+    model.answers = ['["a"]']
+    assert await ask(asking, Meter(clock.seconds + 30)) == ("a",)
+    assert await ask(asking, Meter(clock.seconds + 30)) == ("a",)
+
+
+async def test_the_budget_is_enforced_before_the_call() -> None:
+    model = Scripted('["a"]')
+    asking = asker(model, budget=20)
+    await ask(asking)
+    await ask(asking)
+    with pytest.raises(LLMError.BudgetExceeded, match="0 are left"):
+        await ask(asking)
+    assert len(model.requests) == 2
+
+
+async def test_a_deadline_that_has_passed_asks_nothing() -> None:
+    model = Scripted('["a"]')
+    with pytest.raises(LLMError.Timeout):
+        await ask(asker(model), Meter(0.0))
+    assert model.requests == []
+
+
+async def test_too_long_a_prompt_is_not_sent() -> None:
+    model = Scripted('["a"]')
+    with pytest.raises(LLMError.ContextOverflow):
+        await asker(model).ask("rewrite", "x" * (limits.LLM_PROMPT_BYTES_MAX + 1), read_queries, Meter(30.0))
+    assert model.requests == []
+
+
+@pytest.mark.parametrize("answer", ["", "x" * (limits.LLM_RESPONSE_BYTES_MAX + 1)])
+async def test_an_answer_out_of_size_is_refused(answer: str) -> None:
+    with pytest.raises(LLMError.InvalidResponse, match="bytes"):
+        await ask(asker(Scripted(answer)))

@@ -1,0 +1,151 @@
+"""Each limit at its value and one over, wrong types, broken Unicode: a typed error that names limit, value and cure."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from umi import DetectionOptions, EvolutionError, InvalidInput, InvalidOptions, Message, limits, validate
+
+
+def test_text_of_exactly_the_limit_is_taken() -> None:
+    assert validate.text("x" * limits.TEXT_BYTES_MAX)
+
+
+def test_text_one_byte_over_names_limit_and_value() -> None:
+    with pytest.raises(InvalidInput, match=r"1,000,001 bytes, the limit is 1,000,000; split it"):
+        validate.text("x" * (limits.TEXT_BYTES_MAX + 1))
+
+
+def test_bytes_count_and_not_characters() -> None:
+    assert validate.text("é" * (limits.TEXT_BYTES_MAX // 2))
+    with pytest.raises(InvalidInput, match="bytes"):
+        validate.text("é" * (limits.TEXT_BYTES_MAX // 2 + 1))
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("", "blank"),
+        (" \n\t", "blank"),
+        ("a\0b", "NUL at character 1"),
+        ("ab\ud800", "lone surrogate at character 2"),
+        (b"bytes", "must be a str, got bytes"),
+        (None, "must be a str, got NoneType"),
+        (7, "must be a str, got int"),
+    ],
+    ids=["empty", "blank", "nul", "surrogate", "bytes", "none", "int"],
+)
+def test_bad_text(value: object, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        validate.text(value)
+
+
+def test_names_have_their_own_limit() -> None:
+    assert validate.name("n" * limits.NAME_BYTES_MAX, "speaker")
+    with pytest.raises(InvalidInput, match="speaker has 257 bytes, the limit is 256"):
+        validate.name("n" * (limits.NAME_BYTES_MAX + 1), "speaker")
+
+
+def test_a_naive_time_is_refused_with_the_cure() -> None:
+    with pytest.raises(InvalidInput, match=r"naive .* tzinfo=datetime\.UTC"):
+        validate.when(datetime(2026, 1, 1))  # noqa: DTZ001
+
+
+def test_metadata_at_the_limit_and_over() -> None:
+    room = limits.METADATA_BYTES_MAX - len('{"k":""}')
+    assert validate.metadata({"k": "v" * room})
+    with pytest.raises(InvalidInput, match="65,537 bytes as JSON, the limit is 65,536"):
+        validate.metadata({"k": "v" * (room + 1)})
+
+
+@pytest.mark.parametrize("value", [{"k": object()}, {"k": float("nan")}, ["k"], "k", {"k": "\ud800"}])
+def test_metadata_that_json_cannot_carry(value: object) -> None:
+    with pytest.raises(InvalidInput, match="metadata"):
+        validate.metadata(value)
+
+
+def test_metadata_is_copied() -> None:
+    mine = {"tags": ["a"]}
+    kept = validate.metadata(mine)
+    mine["tags"].append("b")
+    assert kept == {"tags": ["a"]}
+
+
+def test_metadata_nested_past_reason() -> None:
+    deep: object = 1
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(InvalidInput, match="nested"):
+        validate.metadata({"k": deep})
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "3", None])
+def test_count_wants_a_whole_number(value: object) -> None:
+    with pytest.raises(InvalidInput, match="whole number"):
+        validate.count(value, "limit", low=1, high=10)
+
+
+@pytest.mark.parametrize("value", [0, 11])
+def test_count_out_of_range(value: int) -> None:
+    with pytest.raises(InvalidInput, match=rf"limit is {value}, it must lie in 1\.\.10"):
+        validate.count(value, "limit", low=1, high=10)
+
+
+@pytest.mark.parametrize("value", [-0.1, 1.1, float("nan"), float("inf"), "0.5", True])
+def test_fraction(value: object) -> None:
+    with pytest.raises(InvalidInput, match="min_score"):
+        validate.fraction(value, "min_score")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        DetectionOptions(-0.1),
+        DetectionOptions(1.1),
+        DetectionOptions(max_comparisons=0),
+        DetectionOptions(max_comparisons=11),
+    ],
+)
+def test_detection_options_of_the_seeds(options: DetectionOptions) -> None:
+    with pytest.raises(EvolutionError.InvalidOptions):
+        validate.detection_options(options)
+    assert issubclass(InvalidOptions, InvalidInput)
+
+
+def test_detection_options_at_their_bounds() -> None:
+    for options in (DetectionOptions(0, 1), DetectionOptions(1, 10)):
+        assert validate.detection_options(options) is options
+
+
+def test_messages_in_every_shape() -> None:
+    at = datetime(2026, 3, 1, tzinfo=UTC)
+    assert validate.message("hi") == Message("hi")
+    assert validate.message({"role": "assistant", "content": "hi"}) == Message("hi", role="assistant")
+    assert validate.message(Message("hi", speaker="Ann"), {"speaker": "Bob", "at": at}) == Message(
+        "hi", speaker="Ann", at=at
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ({"text": "hi"}, "needs 'content'; this one has text"),
+        ({"content": "hi", "name": "x"}, "no field name; put it into 'metadata'"),
+        ({"content": "hi", "role": ""}, "role is blank"),
+        (7, "got int"),
+        ({"content": None}, "content must be a str"),
+    ],
+)
+def test_bad_messages(value: object, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        validate.message(value)
+
+
+def test_time_range() -> None:
+    early, late = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+    assert validate.time_range((early, late)) == (early, late)
+    for bad in ((late, early), (early, early), (early,), "ab", (early, "x")):
+        with pytest.raises(InvalidInput):
+            validate.time_range(bad)
