@@ -1,0 +1,1 @@
+"""Reading statements without a model: pure functions, no clock, no I/O."""

@@ -1,0 +1,563 @@
+"""What "is", "has" and verbs with an object say: "is 30", "is on hold", "has two cats", "raised the price to $25"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from umi.pipelines.language import takes
+from umi.pipelines.language.lexicon import (
+    ARTICLES,
+    CATEGORIES,
+    CHILDREN,
+    DIETS,
+    EVENT_NOUNS,
+    PETS,
+    POSSESSIONS,
+    POSSESSIVES,
+    RELATIONSHIPS,
+    SIBLINGS,
+    STATUS_VERBS,
+    STATUS_WORDS,
+    WORK_ITEMS,
+)
+from umi.pipelines.language.predicates import VERBS, Verb
+from umi.pipelines.language.slots import attribute_slot
+from umi.pipelines.language.subjects import PEOPLE, Kind, Subject, parse_subject
+from umi.pipelines.language.takes import Context
+from umi.pipelines.language.values import category_of, parse_number, singular
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One slot filled by a clause; `subject` when it is not the clause's own."""
+
+    slot: str
+    values: tuple[str, ...]
+    confidence: float
+    negated: bool = False
+    ended: tuple[str, ...] = ()
+    over: bool = False  # says that what held no longer does
+    event: bool = False
+    subject: Subject | None = None
+
+
+_PERSON_SLOTS: Final = frozenset({"married_to", "partner", "attr:manager", "attr:mentor", "attr:landlord", "attr:owner", "attr:lead", "attr:ceo",
+                                  "attr:cto", "attr:cfo", "attr:president", "attr:director", "attr:best friend", "attr:assignee", "attr:maintainer"})  # fmt: skip
+_PLAIN_SLOTS: Final = frozenset({"attr:colour", "attr:language", "attr:native language", "attr:theme", "attr:size", "attr:priority", "attr:severity",
+                                 "attr:religion", "attr:star sign", "attr:nationality", "attr:currency", "attr:capital", "diet", "studies", "attr:default branch"})  # fmt: skip
+_OPINION: Final = frozenset(
+    [
+        "great",
+        "good",
+        "bad",
+        "high",
+        "low",
+        "too",
+        "very",
+        "fine",
+        "nice",
+        "hard",
+        "easy",
+        "right",
+        "wrong",
+        "ok",
+        "okay",
+        "awful",
+        "terrible",
+        "awesome",
+        "amazing",
+        "best",
+        "worst",
+        "important",
+        "different",
+        "same",
+        "not",
+        "about",
+        "getting",
+        "going",
+        "coming",
+        "being",
+        "so",
+        "always",
+        "still",
+        "what",
+        "where",
+        "how",
+        "when",
+        "who",
+        "why",
+        "that",
+        "to",
+        "like",
+        "unknown",
+        "boring",
+        "fun",
+        "stressful",
+        "ridiculous",
+        "insane",
+        "beautiful",
+        "wonderful",
+        "perfect",
+        "up",
+        "down",
+        "all",
+    ]
+)
+_STATUS_OF_NAMES: Final = frozenset({"on hold", "cancelled", "canceled", "delayed", "shipped", "deprecated", "archived", "deployed", "released",
+                                     "launched", "in production", "in beta", "in review", "live", "in development", "in staging"})  # fmt: skip
+_PLACE_WORDS: Final = frozenset({"in", "on", "at", "under", "inside", "behind"})
+_CHANGED: Final = re.compile(
+    r"(?:changed|increased|decreased|rose|dropped|fell|jumped|moved|went up|went down|grown|grew|switched|updated|set|raised|lowered|cut|reduced|extended"
+    r"|gone up|gone down|bumped|slipped) to "
+)
+_STATUS_WORDS_MAX: Final = 3
+
+
+def attribute_of(subject: Subject) -> str:
+    """The slot that "Anna's salary" or "the price of X" names, or ""."""
+    if not subject.owner or not subject.noun:
+        return ""
+    noun = subject.noun
+    for lead in ("new ", "current ", "old ", "full ", "latest "):
+        noun = noun.removeprefix(lead) if noun != "full name" else noun
+    return attribute_slot(noun)
+
+
+def owner_of(subject: Subject) -> Subject:
+    """The subject that an attribute belongs to."""
+    kind = Kind.PERSON if subject.kind is not Kind.THING or subject.owner_name[:1].isupper() else Kind.THING
+    return replace(subject, name=subject.owner_name, key=subject.owner, kind=kind)
+
+
+def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str) -> Found | None:
+    """As in "My favourite colour is blue", "Anna's salary went up to $60k"."""
+    slot = attribute_of(subject)
+    if not slot:
+        return None
+    changed = _CHANGED.match(lowered)
+    if changed is not None and (not verb.modal):
+        index = verb.index + changed.group().count(" ")
+    elif verb.be and not verb.past and not verb.modal:
+        index = verb.index
+    else:
+        return None
+    values = _attribute_value(context, slot, index)
+    if not values:
+        return None
+    return Found(
+        slot, tuple(values), 0.9, verb.negated, over=verb.ended, event=changed is not None, subject=owner_of(subject)
+    )
+
+
+def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
+    if slot in _PERSON_SLOTS:
+        return takes.person(context, index)
+    reader = _READERS.get(slot)
+    if reader is not None:
+        return reader(context, index)
+    found = takes.phrase(context, index) or takes.money(context, index)
+    if not found or context.tokens.at(index) in _OPINION or len(found[0].split()) > 5:
+        return []
+    if slot.startswith("favourite_") or slot in _PLAIN_SLOTS:
+        return found
+    telling = any(letter.isdigit() or letter.isupper() or letter in "@$€£%" for letter in found[0])
+    return found if telling else []
+
+
+def status(context: Context, index: int) -> list[str]:
+    """A known status at `index` that closes the clause or stands before an adverb or preposition."""
+    tokens = context.tokens
+    for length in range(min(_STATUS_WORDS_MAX, context.end - index), 0, -1):
+        words = " ".join(tokens.low[index : index + length])
+        if words in STATUS_WORDS:
+            after = tokens.at(index + length) if index + length < context.end else ""
+            closes = not after or not after[0].isalnum() or after in _AFTER_STATUS
+            return [words] if closes else []
+    return []
+
+
+_AFTER_STATUS: Final = frozenset(
+    [
+        "now",
+        "again",
+        "today",
+        "since",
+        "by",
+        "on",
+        "in",
+        "at",
+        "as",
+        "for",
+        "until",
+        "because",
+        "yesterday",
+        "already",
+        "and",
+        "from",
+        "this",
+        "last",
+        "after",
+        "until",
+        "anymore",
+    ]
+)
+_READERS: Final = {
+    "name": takes.given_name, "age": takes.number, "costs": takes.money, "birthday": takes.when, "due": takes.when,
+    "scheduled_at": takes.when, "works_at": takes.organisation, "role": takes.role, "origin": takes.place, "status": status,
+}  # fmt: skip
+
+
+def read_be(context: Context, subject: Subject, verb: Verb) -> list[Found]:
+    """The complement of "is"."""
+    if verb.past or verb.modal:
+        return []
+    index = verb.index
+    if subject.kind in PEOPLE or subject.kind in {Kind.PRONOUN, Kind.PET}:
+        found = _be_creature(context, subject, verb, index)
+        if found is not None:
+            return [found]
+    if subject.kind in {Kind.THING, Kind.PERSON, Kind.PRONOUN}:
+        found = _be_thing(context, subject, verb, index)
+        if found is not None:
+            return [found]
+    return _be_kind(context, subject, verb, index)
+
+
+def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
+    tokens = context.tokens
+    years = takes.age(context, index)
+    if years and not verb.negated:
+        return Found("age", tuple(years), 0.9, over=verb.ended)
+    if subject.kind is Kind.PET:
+        return None
+    first = tokens.at(index + (tokens.at(index) in ARTICLES))
+    after = tokens.at(index + 1 + (tokens.at(index) in ARTICLES))
+    closes = not after or not after[0].isalnum() or after in _AFTER_STATUS
+    if first in DIETS and closes:
+        return Found("diet", (first,), 0.85, verb.negated, over=verb.ended)
+    if first in RELATIONSHIPS and closes and tokens.at(index) not in ARTICLES:
+        return Found("relationship", (first,), 0.8, verb.negated, over=verb.ended)
+    if tokens.at(index) in {"at", "with"} and "now" in tokens.low[max(0, index - 3) : context.end]:
+        employer = takes.organisation(context, index + 1)
+        return Found("works_at", tuple(employer), 0.8) if employer and subject.kind is not Kind.PRONOUN else None
+    return _be_role(context, verb, index)
+
+
+def _be_role(context: Context, verb: Verb, index: int) -> Found | None:
+    tokens = context.tokens
+    titled = takes.role(context, index)
+    if not titled:
+        return None
+    words = len(titled[0].split()) + (tokens.at(index) in ARTICLES)
+    after = tokens.at(index + words)
+    if tokens.at(index) not in ARTICLES and after not in {"at", "of", "for", "", ".", "!", ","}:
+        return None
+    specific = tokens.at(index) == "the" or after in {"at", "for"}
+    return Found("role", tuple(titled), 0.75 if specific else 0.62, verb.negated, over=verb.ended)
+
+
+def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
+    tokens = context.tokens
+    amount = takes.money(context, index)
+    if amount and not verb.negated and subject.kind is not Kind.PRONOUN:
+        return Found("costs", tuple(amount), 0.85)
+    state = status(context, index)
+    if state and _has_status(subject, state[0]):
+        return Found("status", tuple(state), 0.85, verb.negated, over=verb.ended)
+    if subject.kind is Kind.THING and set(subject.key.split()) & EVENT_NOUNS:
+        start = index + (tokens.at(index) in {"on", "at", "in"})
+        moment = (
+            takes.when(context, start)
+            if tokens.at(index) in {"on", "at", "in"} or tokens.at(index)[:1].isalnum()
+            else []
+        )
+        if moment:
+            return Found(
+                "due" if "deadline" in subject.key else "scheduled_at",
+                tuple(moment),
+                0.85,
+                verb.negated,
+                over=verb.ended,
+            )
+    if subject.kind is Kind.THING and tokens.at(index) in _PLACE_WORDS and tokens.at(index + 1) in {"the", "my", "our"}:
+        place = takes.phrase(context, index + 1)
+        if place and len(place[0].split()) <= 4 and (subject.definite or subject.owner):
+            return Found("located_in", (place[0],), 0.65, verb.negated, over=verb.ended)
+    return None
+
+
+def _has_status(subject: Subject, state: str) -> bool:
+    if subject.kind is Kind.PERSON:
+        return state in _STATUS_OF_NAMES
+    if subject.kind is Kind.PRONOUN:
+        return subject.pronoun == "it"
+    words = {singular(word) for word in subject.key.split()}
+    return bool(words & (WORK_ITEMS | EVENT_NOUNS)) or not subject.definite
+
+
+def _be_kind(context: Context, subject: Subject, verb: Verb, index: int) -> list[Found]:
+    """As in "My dog is a beagle": only of what someone has, or one of several."""
+    if subject.kind is Kind.MEMBER:
+        value = takes.phrase(context, index)
+        return [Found("member", tuple(value), 0.8, verb.negated)] if value else []
+    owned = subject.kind is Kind.PET or (subject.kind is Kind.THING and bool(subject.owner))
+    if not owned or context.tokens.at(index) not in {"a", "an"}:
+        return []
+    value = takes.phrase(context, index)
+    if (
+        not value
+        or len(value[0].split()) > 4
+        or context.tokens.at(index + 1) in {"bit", "lot", "little", "mess", "pain", "joy", "nightmare", "good", "great"}
+    ):
+        return []
+    return [Found("is_a", tuple(value), 0.85, verb.negated, over=verb.ended)]
+
+
+def read_have(context: Context, subject: Subject, verb: Verb, index: int, *, event: bool = False) -> Found | None:
+    """As in "has two cats", "have a peanut allergy", "has 12 members"; also what was bought or adopted (`event`)."""
+    tokens = context.tokens
+    none = tokens.at(index) == "no"
+    begin = index + (none or tokens.at(index) in ARTICLES | {"my", "our"})
+    end = begin
+    while end < context.end and end - begin < 6 and tokens.at(end)[0].isalnum() and tokens.at(end) not in _HAVE_STOPS:
+        end += 1
+        if _possession_slot(tokens.at(end - 1)) and tokens.at(end) not in PETS | POSSESSIONS:
+            break
+    words = tokens.low[begin:end]
+    if not words:
+        return None
+    negated = verb.negated or none
+    noun = words[-1]
+    if noun in {"allergy", "allergies"} and len(words) > 1:
+        return Found("allergic_to", (context.written(begin, end - 1),), 0.85, negated, over=verb.ended)
+    if (
+        subject.kind is Kind.THING
+        and parse_number(words[0]) is not None
+        and len(words) >= 2
+        and tokens.at(begin) not in {"a", "an"}
+        and not event
+    ):
+        what = " ".join(words[1:])
+        return Found(f"count:{singular(what)}", (words[0],), 0.8, negated) if what.isalpha() else None
+    slot = _possession_slot(noun)
+    if not slot or subject.kind not in PEOPLE | {Kind.PRONOUN} or (event and slot in {"has_sibling", "has_child"}):
+        return None
+    if tokens.at(end) in {"'s", "in", "at", "of"} and tokens.at(end) == "'s":
+        return None
+    return Found(slot, (context.written(begin, end),), 0.85, negated, over=verb.ended, event=event)
+
+
+_HAVE_STOPS: Final = frozenset(
+    [
+        "to",
+        "with",
+        "for",
+        "in",
+        "on",
+        "at",
+        "of",
+        "and",
+        "or",
+        "but",
+        "that",
+        "who",
+        "which",
+        "now",
+        "who's",
+        "too",
+        "also",
+        "from",
+        "about",
+        "never",
+        "been",
+        "a",
+        "an",
+        "the",
+        "so",
+        "i",
+        "he",
+        "she",
+        "we",
+        "they",
+        "is",
+        "are",
+        "was",
+        "named",
+        "called",
+    ]
+)
+
+
+def _possession_slot(noun: str) -> str:
+    if noun in PETS:
+        return "has_pet"
+    if noun in CHILDREN:
+        return "has_child"
+    if noun in SIBLINGS:
+        return "has_sibling"
+    return "owns" if singular(noun) in POSSESSIONS else ""
+
+
+_ACQUIRED: Final = frozenset({"bought", "got", "adopted", "purchased", "acquired"})
+_PRICE_VERBS: Final = frozenset(
+    ["raised", "lowered", "cut", "increased", "reduced", "dropped", "bumped", "changed", "hiked", "set", "updated"]
+)
+_MOVE_VERBS: Final = frozenset(
+    ["moved", "rescheduled", "pushed", "postponed", "shifted", "brought", "delayed", "changed"]
+)
+_MARK_VERBS: Final = frozenset(["marked", "set", "moved", "put", "flagged"])
+_SWITCH_VERBS: Final = frozenset(["switched", "migrated", "converted", "swapped", "changed", "moved"])
+OBJECT_VERBS: Final = (
+    _PRICE_VERBS
+    | _MOVE_VERBS
+    | _MARK_VERBS
+    | _SWITCH_VERBS
+    | _ACQUIRED
+    | frozenset(STATUS_VERBS)
+    | {"replaced", "renamed"}
+)
+_TO: Final = re.compile(
+    r"(?:back |forward |up |out |down |over )?(?:price |plan |from [^,]{1,40}? )?(?:to|until|till|as|on|at) (?:the )?"
+)
+
+
+def read_object(context: Context, subject: Subject, verb: Verb, speaker: tuple[str, str]) -> Found | None:
+    """What someone did to a thing: closed it, moved it to a day, raised its price, switched to it."""
+    word = context.tokens.at(verb.index)
+    if word not in OBJECT_VERBS or verb.modal or verb.negated or (verb.past and not verb.be):
+        return None
+    if word in _SWITCH_VERBS | {"replaced"} and not verb.be:
+        found = _switch(context, verb.index)
+        if found is not None:
+            return found
+    if word in _ACQUIRED and not verb.be:
+        return read_have(context, subject, verb, verb.index + 1, event=True)
+    if verb.be:
+        return _passive(context, subject, verb)
+    thing = parse_subject(context.text, context.tokens, verb.index + 1, speaker, VERBS - OBJECT_VERBS)
+    if thing is None or thing.end > context.end or thing.kind in {Kind.MEMBER, Kind.SPEAKER} or not thing.key:
+        return None
+    return _to_value(context, word, thing) or _closed(context, word, thing)
+
+
+def _to_value(context: Context, word: str, thing: Subject) -> Found | None:
+    rest = " ".join(context.tokens.low[thing.end : context.end]) + " "
+    leads = _TO.match(rest)
+    if leads is None:
+        return None
+    index = thing.end + leads.group().count(" ")
+    slot = attribute_of(thing)
+    if slot and word in _PRICE_VERBS | _MOVE_VERBS:
+        values = _attribute_value(context, slot, index)
+        if values:
+            return Found(slot, tuple(values), 0.9, event=True, subject=owner_of(thing))
+    target = replace(thing, kind=Kind.THING)
+    if word in _PRICE_VERBS and takes.money(context, index):
+        return Found("costs", tuple(takes.money(context, index)), 0.9, event=True, subject=target)
+    if word in _MOVE_VERBS and takes.when(context, index):
+        return Found("scheduled_at", tuple(takes.when(context, index)), 0.85, event=True, subject=target)
+    if word == "renamed":
+        named = takes.given_name(context, index)
+        return Found("name", tuple(named), 0.85, event=True, subject=target) if named else None
+    state = status(context, index) or (status(context, thing.end) if word == "put" else [])
+    if word in _MARK_VERBS and state and _has_status(thing, state[0]):
+        return Found("status", tuple(state), 0.85, event=True, subject=target)
+    return None
+
+
+def _closed(context: Context, word: str, thing: Subject) -> Found | None:
+    """As in "We closed ticket 42": only things that have a status, named well enough to be told apart."""
+    if word == "put" and status(context, thing.end) and _has_status(thing, "on hold"):
+        return Found(
+            "status", tuple(status(context, thing.end)), 0.85, event=True, subject=replace(thing, kind=Kind.THING)
+        )
+    if word not in STATUS_VERBS or thing.definite or thing.kind is not Kind.THING:
+        return None
+    words = {singular(part) for part in thing.key.split()}
+    if not words & (WORK_ITEMS | EVENT_NOUNS) or (thing.owner and not any(letter.isdigit() for letter in thing.key)):
+        return None
+    return Found("status", (STATUS_VERBS[word],), 0.85, event=True, subject=thing)
+
+
+def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
+    """As in "Ticket 42 was closed", "was marked as done", "was put on hold"."""
+    if subject.kind in {Kind.SPEAKER, Kind.KIN, Kind.PET, Kind.MEMBER}:
+        return None
+    word, index = context.tokens.at(verb.index), verb.index + 1
+    if word in _MARK_VERBS:
+        state = status(context, index + (context.tokens.at(index) in {"as", "to"}))
+        if state and _has_status(subject, state[0]):
+            return Found("status", tuple(state), 0.85, event=True)
+        return None
+    if word not in STATUS_VERBS:
+        return None
+    after = context.tokens.at(index) if index < context.end else ""
+    closes = (
+        not after
+        or not after[0].isalnum()
+        or after in _AFTER_STATUS
+        or after in {"finally", "yesterday", "successfully", "early", "late"}
+    )
+    value = STATUS_VERBS[word]
+    return Found("status", (value,), 0.85, event=True) if closes and _has_status(subject, value) else None
+
+
+def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found | None:
+    """As in "Project Apollo shipped", "the office reopened"."""
+    word = context.tokens.at(verb.index)
+    if word not in STATUS_VERBS or verb.be or verb.did or verb.modal or verb.negated or subject.kind is not Kind.THING:
+        return None
+    after = context.tokens.at(verb.index + 1) if verb.index + 1 < context.end else ""
+    if after and after[0].isalnum() and after not in _AFTER_STATUS:
+        return None
+    return Found("status", (STATUS_VERBS[word],), 0.8, event=True) if _has_status(subject, STATUS_VERBS[word]) else None
+
+
+_SWITCH: Final = re.compile(
+    r"(?:switched|migrated|converted|swapped|changed|moved) (?:back |over |completely |fully )?(?:from drinking |from using )?(?:from (?P<old>[^,]{1,40}?) )?to (?:drinking |using )?"
+)
+_REPLACED: Final = re.compile(r"replaced (?:my |our |the )?(?P<old>[^,]{1,40}?) (?:with|by) (?:an? |the )?")
+
+
+def _switch(context: Context, index: int) -> Found | None:
+    rest = " ".join(context.tokens.low[index : context.end]) + " "
+    match = _SWITCH.match(rest) or _REPLACED.match(rest)
+    if match is None:
+        return None
+    value = takes.phrase(context, index + match.group().count(" "))
+    if not value:
+        return None
+    new, _, purpose = value[0].partition(" for ")
+    old = match.group("old") or ""
+    slot = preference_slot(new)
+    if not slot and purpose and old:
+        slot = f"uses_for:{purpose.lower()}"
+    if not slot and old and preference_slot(old):
+        slot = preference_slot(old)
+    if not slot or (CATEGORIES.get(new.lower()) is None and not old):
+        return None
+    begin = index + rest[: match.start("old")].count(" ") if old else 0
+    gone = context.written(begin, begin + len(old.split())) if old else ""
+    return Found(slot, (new,), 0.85, ended=(gone,) if gone else (), event=True)
+
+
+_CONSUMED: Final = frozenset(
+    ["drink", "meat", "season", "music", "seat", "pet_kind", "book_form", "time_of_day", "transport"]
+)
+
+
+def preference_slot(value: str) -> str:
+    """Where "switched to tea" belongs: prefers:drink, uses:editor; "" when the kind is unknown."""
+    kind = CATEGORIES.get(value.lower(), "") or (
+        category_of(value) if category_of(value) in set(CATEGORIES.values()) else ""
+    )
+    if not kind:
+        return ""
+    return f"prefers:{kind}" if kind in _CONSUMED else f"uses:{kind}"
+
+
+def is_determined(word: str) -> bool:
+    """Whether the word opens a noun phrase."""
+    return word in ARTICLES or word in POSSESSIVES

@@ -1,0 +1,246 @@
+"""One clause to the slots it fills."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from umi.pipelines.language import takes
+from umi.pipelines.language.complements import (
+    OBJECT_VERBS,
+    Found,
+    attribute_of,
+    owner_of,
+    preference_slot,
+    read_attribute,
+    read_be,
+    read_have,
+    read_intransitive,
+    read_object,
+)
+from umi.pipelines.language.dates import DateSpan
+from umi.pipelines.language.lexicon import REPORTING
+from umi.pipelines.language.predicates import Rule, Verb, read_auxiliaries, rules_for
+from umi.pipelines.language.subjects import Kind, Subject
+from umi.pipelines.language.takes import Context
+from umi.pipelines.language.tokens import Tokens
+from umi.pipelines.language.values import category_of
+
+_OVER: Final = re.compile(r"\b(?:no longer|any ?more|no more|not any longer)\b")
+_INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|, not|over|not) (?:at |in |the |a |an |my )?")
+_AFTER_LEAVING: Final = re.compile(r"\bafter (?:leaving|quitting) ")
+_LOWERED: Final = 0.75  # names typed without capitals are less sure
+_STANCE: Final = frozenset({"stand", "bear"})
+
+
+def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given: bool) -> tuple[list[Found], bool]:
+    """The slots a clause fills, and whether it reports what others say or think."""
+    verb = read_auxiliaries(context.tokens, subject.end, context.end)
+    word = context.tokens.at(verb.index) if verb.index < context.end else ""
+    if word in REPORTING:
+        return [], True
+    if verb.can and verb.negated and word in _STANCE:
+        hated = takes.liked(context, verb.index + 1)
+        return ([Found("likes", tuple(hated), 0.85, negated=True)] if hated else []), False
+    if verb.can and word == "speak" and not verb.negated:
+        verb = replace(verb, modal=False)
+    lowered = " ".join(context.tokens.low[verb.index : context.end]) + " "
+    found = _read(context, subject, verb, lowered, speaker, given=given)
+    return [_finish(context, subject, result) for result in found], False
+
+
+def _read(
+    context: Context, subject: Subject, verb: Verb, lowered: str, speaker: tuple[str, str], *, given: bool
+) -> list[Found]:
+    if verb.modal:
+        return []
+    attribute = read_attribute(context, subject, verb, lowered)
+    if attribute is not None:
+        return [attribute]
+    by_rule = _by_rules(context, subject, verb, lowered)
+    if by_rule is not None:
+        return [by_rule]
+    word = context.tokens.at(verb.index) if verb.index < context.end else ""
+    if word in OBJECT_VERBS:
+        found = read_object(context, subject, verb, speaker) or read_intransitive(context, subject, verb)
+        if found is not None:
+            return [found]
+    if verb.be or (given and _elliptic(context, subject, verb)):
+        return read_be(context, subject, verb)
+    if (verb.have and not verb.past and not verb.did) or word in {"have", "has"}:
+        found = read_have(context, subject, verb, verb.index + (word in {"have", "has"}))
+        return [] if found is None else [found]
+    if verb.did and verb.have:
+        found = read_have(context, subject, verb, verb.index)
+        return [] if found is None else [found]
+    return []
+
+
+def _elliptic(context: Context, subject: Subject, verb: Verb) -> bool:
+    """As in "Now at StartupX": the notes of a given subject leave "is" out."""
+    return verb.index == subject.end or context.tokens.at(verb.index) in {"at", "in"}
+
+
+def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> Found | None:
+    word = context.tokens.at(verb.index) if verb.index < context.end else ""
+    table = rules_for(word)
+    if not table:
+        return None
+    whole, cut = _without_from(context, verb.index, lowered)
+    for rule in table:
+        if subject.kind not in rule.who and not (subject.kind is Kind.MEMBER and rule.slot == "name"):
+            continue
+        held = _holds(rule, verb, word)
+        if held is None:
+            continue
+        for reading, gap, ended in ((whole, cut[0], cut[1]), (lowered, 0, "")):
+            match = rule.pattern.match(reading)
+            if match is None:
+                continue
+            index = verb.index + match.group().count(" ") + gap
+            values = rule.take(context, index) if index < context.end or rule.take.__name__ == "_none" else []
+            if values:
+                return _found(context, subject, rule, held, values, ended)
+            if not gap:
+                break
+    return None
+
+
+def _without_from(context: Context, index: int, lowered: str) -> tuple[str, tuple[int, str]]:
+    """The clause without its "from A" before "to B": the words, how many tokens went, and A as written."""
+    match = re.search(r" from ((?:[\w'.&-]+ ){1,4}?)(?=to )", lowered)
+    if match is None:
+        return lowered, (0, "")
+    begin = index + lowered[: match.start(1)].count(" ")
+    count = match.group(1).count(" ")
+    return lowered[: match.start()] + " " + lowered[match.end() :], (count + 1, context.written(begin, begin + count))
+
+
+def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
+    """(negated, over) when the clause's tense lets the rule speak, else None."""
+    if rule.be and not verb.be:
+        return None
+    if rule.form == "state":
+        if verb.used_to:
+            return True, True
+        if verb.past or (word.endswith("ing") and not verb.be):
+            return None
+        return verb.negated != rule.negative, verb.ended
+    if verb.negated or verb.did or (verb.be and not rule.passive) or (verb.have and verb.past):
+        return None
+    if rule.passive and verb.be and verb.past and word == "been":
+        return None
+    return (True, True) if rule.form == "end" else (False, False)
+
+
+def _found(
+    context: Context, subject: Subject, rule: Rule, held: tuple[bool, bool], values: list[str], ended: str
+) -> Found:
+    negated, over = held
+    slot, owner = rule.slot, None
+    if slot == "costs" and attribute_of(subject):
+        slot, owner = attribute_of(subject), owner_of(subject)
+    confidence = rule.confidence
+    if context.lower and rule.take in {takes.organisation, takes.place, takes.person, takes.employer_joined}:
+        confidence *= _LOWERED
+    gone = (ended,) if ended and rule.form == "event" else ()
+    return Found(slot, tuple(values), confidence, negated, gone, over, rule.form != "state", owner)
+
+
+def _finish(context: Context, subject: Subject, found: Found) -> Found:
+    """Cues inside the clause, and slots that depend on the value."""
+    lowered = context.text[context.tokens.start[0] : context.tokens.end[context.end - 1]].lower()
+    if found.negated and _OVER.search(lowered):
+        found = replace(found, over=True)
+    if subject.kind is Kind.MEMBER and found.slot == "name":
+        found = replace(found, slot="called")
+    base = found.slot
+    if base in {"prefers", "uses", "drinks"} and len(found.values) == 1:
+        found = _preference(lowered, found)
+    elif base == "works_at":
+        left = _AFTER_LEAVING.search(lowered)
+        if left is not None:
+            named = context.text[context.tokens.start[0] + left.end() :]
+            gone = re.match(r"[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){0,3}", named)
+            found = replace(found, ended=found.ended + ((gone.group(),) if gone else ()))
+    return found
+
+
+def _preference(lowered: str, found: Found) -> Found:
+    value, gone = found.values[0], ""
+    for link in (" instead of ", " rather than ", " over ", " to "):
+        if link == " to " and found.slot != "prefers":
+            continue
+        if link in value:
+            value, _, gone = value.partition(link)
+            break
+    ended = (gone,) if gone and link in {" instead of ", " rather than "} and found.slot != "prefers" else ()
+    purpose = ""
+    if found.slot == "uses" and " for " in value:
+        value, _, purpose = value.partition(" for ")
+    slot = found.slot
+    if slot == "prefers":
+        kind = category_of(value)
+        slot = f"prefers:{kind}" if kind else slot
+    elif slot == "uses":
+        kind = preference_slot(value)
+        slot = f"uses_for:{purpose.lower()}" if purpose else kind or slot
+    elif slot == "drinks" and (ended or re.search(r"\b(?:now|these days|nowadays|instead|switched)\b", lowered)):
+        slot = preference_slot(value) or slot
+    return replace(found, slot=slot, values=(value.strip(),), ended=found.ended + ended)
+
+
+_PAST_WORDS: Final = frozenset(
+    [
+        "was",
+        "were",
+        "had",
+        "did",
+        "went",
+        "left",
+        "quit",
+        "began",
+        "met",
+        "saw",
+        "took",
+        "got",
+        "came",
+        "bought",
+        "sold",
+        "told",
+        "spent",
+        "grew",
+        "fell",
+        "broke",
+        "split",
+        "born",
+        "been",
+        "became",
+    ]
+)
+
+
+def is_past(tokens: Tokens, start: int, end: int) -> bool:
+    """Whether the clause tells of the past, so that "on Friday" is the last one."""
+    for place in range(start, min(end, start + 6)):
+        low = tokens.at(place)
+        if low in {"will", "'ll", "is", "are", "am", "'m", "'re", "going"} or (low == "'s" and place == start):
+            return False
+        if low in _PAST_WORDS or (low.endswith("ed") and len(low) > 3) or low == "since":
+            return (
+                not any(tokens.at(other) in {"to", "until", "till"} for other in range(place + 1, end))
+                or low == "since"
+            )
+    return False
+
+
+def valid_from(found: Found, dates: tuple[DateSpan, ...], at: datetime) -> datetime | None:
+    """The past date from which the statement holds, when the text names one."""
+    if found.slot in {"scheduled_at", "due", "birthday", "visited"}:
+        return None
+    for date in dates:
+        if date.start < at and (date.since or (found.event and date.lead not in {"until", "till", "by", "for"})):
+            return date.start
+    return None
