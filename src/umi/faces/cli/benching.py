@@ -25,7 +25,7 @@ _SIZE = re.compile(r"(\d+)([kKmM]?)\Z")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SIZE_MAX = 10_000_000
 
-app = typer.Typer(help="Measure Umi on this machine.", no_args_is_help=True)
+app = typer.Typer(help="Measure Umi on this machine.", no_args_is_help=True, rich_markup_mode=None)
 
 
 class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
@@ -37,7 +37,10 @@ def speed(
     sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
     as_json: AsJson = False,
 ) -> None:
-    """Time remember, recall, bulk import, throughput and a cold start, beside the least that each could cost."""
+    """Time Umi, beside the least that the work could cost.
+
+    Remember, recall, bulk import, throughput and a cold start, on a real file with the real embedder.
+    """
 
     async def work() -> Answer:
         counts = _sizes(sizes)
@@ -55,7 +58,10 @@ def speed(
 
 @app.command()
 def install(as_json: AsJson = False) -> None:
-    """Install Umi alone into a new environment and measure packages, size and the time of `import umi`."""
+    """Measure an installation: packages, size, import.
+
+    Installs Umi alone into a new virtual environment, which is removed again.
+    """
 
     async def work() -> Answer:
         with _bar(as_json) as bar:

@@ -47,7 +47,10 @@ def history(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Show how something came to be as it is: a timeline, oldest first, with reasons."""
+    """Show how something came to be as it is.
+
+    A timeline, oldest first: each statement, its state, and what replaced, extended or contradicted it, and why.
+    """
 
     async def work(memory: Memory) -> Answer:
         steps = await memory.history(subject)
@@ -65,7 +68,7 @@ def why(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Explain one statement: who said it, what it rests on, what changed it."""
+    """Explain a statement: source, grounds, changes."""
 
     async def work(memory: Memory) -> Answer:
         found = await memory.why(entity_id)
@@ -84,7 +87,7 @@ def relate(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Say yourself how a newer statement changes an older one."""
+    """Say how a newer statement changes an older one."""
 
     async def work(memory: Memory) -> Answer:
         return await _changed(memory, await memory.relate(old, new, kind, reason), "recorded")
@@ -113,7 +116,10 @@ def undo(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Take a relation back: what it closed holds again, what it made stale is fresh again."""
+    """Take a relation back.
+
+    What it closed holds again, what it made stale is fresh again.
+    """
 
     async def work(memory: Memory) -> Answer:
         return await _changed(memory, await memory.undo(relation), "undone")

@@ -64,7 +64,7 @@ def demo(
     ] = Path("demo.db"),
     as_json: AsJson = False,
 ) -> None:
-    """Remember half a year of two people's talk, and show what Umi knows of it."""
+    """Show what Umi does, on half a year of talk."""
 
     async def work() -> Answer:
         await _make_room(db)

@@ -64,7 +64,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def import_(
-    file: Annotated[Path, typer.Argument(help="The file to read.", exists=True, dir_okay=False, readable=True)],
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The file to read.", exists=True, dir_okay=False, readable=True)
+    ],
     form: Annotated[Format, typer.Option("--format", "-f", help="What the file is; auto looks at it.")] = Format.AUTO,
     split: Annotated[
         bool | None,
@@ -89,7 +91,10 @@ def import_(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Store a file of text, JSON Lines, LoCoMo or LongMemEval; running it again stores nothing twice."""
+    """Store a file of text or messages.
+
+    Running it again stores nothing twice, so an import that was cut short is resumed by the same command.
+    """
 
     async def work() -> Answer:
         defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"))

@@ -23,6 +23,7 @@ app = typer.Typer(
     epilog=_EPILOG,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (remembering, changing, importing, upkeep, demo):
@@ -52,7 +53,7 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
     try:
-        app()
+        app(prog_name="umi")
     except Exception as error:  # the one guard of this face: a bug must not look like the user's fault
         if os.environ.get("UMI_DEBUG"):
             raise

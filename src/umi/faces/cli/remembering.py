@@ -76,7 +76,7 @@ def remember(
 
 
 def recall(
-    query: Annotated[str, typer.Argument(help="A question or keywords.")],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or keywords.")],
     *,
     limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many hits.")] = RECALL_LIMIT_DEFAULT,
     deep: Annotated[
@@ -102,7 +102,10 @@ def recall(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Answer a question with what holds now, or say that nothing is known."""
+    """Answer a question with what holds now.
+
+    When nothing that is stored is relevant enough, it says so and exits with 1.
+    """
 
     async def work(memory: Memory) -> Answer:
         start, end = moment(since, "--from"), moment(until, "--to")

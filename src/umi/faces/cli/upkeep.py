@@ -39,7 +39,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def stats(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json: AsJson = False) -> None:
-    """Count what a namespace holds, and list the namespaces of the file."""
+    """Count what is stored, and list the namespaces."""
 
     async def work(memory: Memory) -> Answer:
         mine, all_ = await memory.stats(), await memory.namespaces()
@@ -49,7 +49,7 @@ def stats(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json
 
 
 def maintain(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json: AsJson = False) -> None:
-    """Finish work that a crash or a failing embedder left undone."""
+    """Finish what a crash or a failing embedder left."""
 
     async def work(memory: Memory) -> Answer:
         receipt = await memory.maintain()
@@ -63,7 +63,10 @@ def maintain(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_j
 
 
 def doctor(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json: AsJson = False) -> None:
-    """Check Python, SQLite, the embedder and its checksums, the file and its unfinished work."""
+    """Check the installation and the memory's file.
+
+    Python, SQLite, the embedder and its checksums, the file's integrity, unfinished work.
+    """
     target = Target(db, namespace, as_json)
 
     async def work() -> Answer:
