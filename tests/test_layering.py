@@ -8,8 +8,8 @@ from pathlib import Path
 import house
 import pytest
 
-GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, BENCH, FACES = (
-    "ground", "ports", "clock", "adapter", "pipelines", "wiring", "roof", "bench", "faces",
+GROUND, PORTS, CLOCK, ADAPTER, SIM, PIPELINES, WIRING, ROOF, BENCH, FACES = (
+    "ground", "ports", "clock", "adapter", "sim", "pipelines", "wiring", "roof", "bench", "faces",
 )  # fmt: skip
 
 # Rooms that are folders, and the single files with a place of their own; every other file beside them is ground.
@@ -18,6 +18,7 @@ FOLDERS = {
     "stores": ADAPTER,
     "signals": ADAPTER,
     "pipelines": PIPELINES,
+    "sim": SIM,
     "bench": BENCH,
     "faces": FACES,
 }
@@ -36,6 +37,7 @@ ARROWS = {
     PORTS: (GROUND,),
     CLOCK: (GROUND, PORTS),
     ADAPTER: (GROUND, PORTS),
+    SIM: (GROUND, PORTS),
     PIPELINES: (GROUND, PORTS),
     WIRING: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES),
     ROOF: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING),
@@ -44,7 +46,7 @@ ARROWS = {
 }
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": (ADAPTER, BENCH),
+    "apsw": (ADAPTER, SIM, BENCH),
     "sqlite3": (),
     "onnxruntime": (ADAPTER,),
     "tokenizers": (ADAPTER,),

@@ -1,0 +1,32 @@
+"""What the simulation itself raises. What the simulated world raises is the same as in the real one.
+
+SimulationError(UmiError)
+|-- Deadlock          every task waits and no timer is left
+|-- BoundExceeded     more virtual time or more steps than the run allows
+|-- Forbidden         a call that would leave the simulation: a socket, a thread, a signal, a real sleep
+`-- InvalidFault(InvalidInput)   a fault registered for an operation where it cannot happen
+"""
+
+from __future__ import annotations
+
+from umi.errors import InvalidInput, UmiError
+
+
+class SimulationError(UmiError):
+    """A run that cannot go on, or was set up wrongly."""
+
+
+class Deadlock(SimulationError):  # noqa: N818 - reads as what it is
+    """Nothing is ready and no timer is left; the message names every waiting task and where it waits."""
+
+
+class BoundExceeded(SimulationError):  # noqa: N818
+    """The run took more virtual time or more steps than it was given."""
+
+
+class Forbidden(SimulationError, RuntimeError):  # noqa: N818
+    """A call that would leave the simulation."""
+
+
+class InvalidFault(SimulationError, InvalidInput):  # noqa: N818
+    """A fault's settings make no sense, or it was registered for an operation where it cannot happen."""

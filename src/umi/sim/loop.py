@@ -1,0 +1,421 @@
+"""An asyncio event loop in virtual time: two hours of sleeping take milliseconds, and a seed repeats a run to the step.
+
+Every source of disorder that asyncio has is closed:
+- time jumps to the next timer when nothing is ready; timers of one moment run in the order they were set;
+- ready callbacks run in the order they came (`fifo`), or in one drawn from the seed (`seeded`): as threads and sockets would
+  have it, any of them may be next. Each callback still runs whole;
+- tasks and futures are hashed by creation number, so a set of them (TaskGroup, `asyncio.wait`) has the same order in every
+  process, and an unnamed task is named by that number;
+- an executor's jobs run on the loop, one at a time, in the order they were submitted, with other callbacks in between;
+- async generators are shut down in the order of their first iteration, and the cyclic garbage collector runs only at
+  fixed steps.
+
+Sockets, subprocesses, signals, and calls from other threads are refused. What a callback does between two awaits is not
+interleaved with anything, as on a real loop; preemption of real threads is not simulated.
+"""
+
+# ruff: noqa: SLF001 - asyncio has no public way to write a loop: these few private names are the same in 3.11 to 3.13
+from __future__ import annotations
+
+import asyncio
+import gc
+import heapq
+import itertools
+import threading
+import weakref
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import Context
+from functools import partial
+from typing import Any, Final, Literal, NoReturn, TypeVar, TypeVarTuple
+
+from umi.invariants import check
+from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
+from umi.sim.clock import SimClock
+from umi.sim.errors import BoundExceeded, Deadlock, Forbidden
+from umi.sim.rng import DeterministicRng
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+Order = Literal["fifo", "seeded"]
+
+_COLLECT_STEPS: Final = 65_536  # steps between two runs of the garbage collector
+_PURGE_COUNT: Final = 256  # cancelled timers that are carried along before they are thrown out
+_CLEANUP_S: Final = 3_600.0  # of virtual time that cancelled tasks get to clean up, whatever the run has used
+_CLEANUP_STEPS: Final = 100_000
+_DEADLOCK_TASKS_COUNT: Final = 20  # named in the message
+
+
+class SimTask(asyncio.Task[T]):
+    """A task hashed by its creation number."""
+
+    def __init__(self, number: int, coro: Coroutine[Any, Any, T], **kwargs: Any) -> None:
+        self.number = number  # first: asyncio hashes the task while it is made
+        super().__init__(coro, **kwargs)
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class SimFuture(asyncio.Future[T]):
+    """A future hashed by its creation number."""
+
+    def __init__(self, number: int, **kwargs: Any) -> None:
+        self.number = number
+        super().__init__(**kwargs)
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class _OrderedWeakSet:
+    """Async generators in the order of their first iteration; a WeakSet would give them by address."""
+
+    def __init__(self) -> None:
+        self._references: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
+
+    def add(self, item: AsyncGenerator[Any, Any]) -> None:
+        self._references[id(item)] = weakref.ref(item)
+
+    def discard(self, item: AsyncGenerator[Any, Any]) -> None:
+        self._references.pop(id(item), None)
+
+    def clear(self) -> None:
+        self._references.clear()
+
+    def __len__(self) -> int:
+        return len(self._references)
+
+    def __iter__(self) -> Iterator[AsyncGenerator[Any, Any]]:
+        living = (reference() for reference in tuple(self._references.values()))
+        return (item for item in living if item is not None)
+
+
+class SimLoop(asyncio.BaseEventLoop):
+    """The loop. `run` makes one, and most users need no more.
+
+    Args:
+        clock: The virtual time that it drives.
+        rng: Where the seeded order is drawn from.
+        order: `fifo` or `seeded`.
+        virtual_s_max: Virtual seconds after which the run is stopped.
+        steps_count_max: Callbacks after which it is.
+        on_step: Called before each callback with the virtual second and the name of the task or callback: a trace.
+    """
+
+    def __init__(
+        self,
+        clock: SimClock,
+        rng: DeterministicRng,
+        *,
+        order: Order = "fifo",
+        virtual_s_max: float = SIM_VIRTUAL_S_MAX,
+        steps_count_max: int = SIM_STEPS_COUNT_MAX,
+        on_step: Callable[[float, str], None] | None = None,
+    ) -> None:
+        super().__init__()
+        check(order in {"fifo", "seeded"}, f"the order is fifo or seeded, not {order!r}")
+        self.clock = clock
+        self.steps_count = 0
+        self.refused: list[Forbidden] = []
+        self._rng = rng
+        self._seeded = order == "seeded"
+        self._give_up_s = clock.monotonic_s() + virtual_s_max
+        self._virtual_s_max = virtual_s_max
+        self._steps_count_max = steps_count_max
+        self._on_step = on_step
+        self._owner = threading.get_ident()
+        self._numbers = itertools.count(1)
+        self._ready: deque[asyncio.Handle] = deque()
+        self._timers: list[tuple[float, int, Any]] = []
+        self._timers_cancelled = 0
+        self._jobs: dict[int, tuple[Executor | None, deque[tuple[asyncio.Future[Any], Callable[[], Any]]]]] = {}
+        self._asyncgens: Any = _OrderedWeakSet()
+
+    def time(self) -> float:
+        """The virtual second."""
+        return self.clock.monotonic_s()
+
+    def create_future(self) -> SimFuture[Any]:
+        """A future hashed by its creation number."""
+        return SimFuture(next(self._numbers), loop=self)
+
+    def create_task(self, coro: Any, *, name: object = None, context: Context | None = None, **kwargs: Any) -> Any:
+        """A task hashed by its creation number, and named by it unless `name` is given."""
+        if self.get_task_factory() is not None:
+            return super().create_task(coro, name=name, context=context, **kwargs)
+        self._check_open()
+        number = next(self._numbers)
+        label = f"Task-{number}" if name is None else str(name)
+        return SimTask(number, coro, loop=self, name=label, context=context, **kwargs)
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> Any:
+        """Set a timer; those of one moment run in the order they were set."""
+        self._check_open()
+        timer: Any = asyncio.TimerHandle(when, callback, args, self, context)
+        heapq.heappush(self._timers, (when, next(self._numbers), timer))
+        timer._scheduled = True
+        return timer
+
+    def call_soon_threadsafe(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """As `call_soon`, from the loop's own thread only.
+
+        Raises:
+            Forbidden: From another thread, whose timing no seed decides.
+        """
+        if threading.get_ident() != self._owner:
+            self._refuse("call_soon_threadsafe from another thread")
+        return self.call_soon(callback, *args, context=context)
+
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        """Run `func` on the loop, after what the same executor was given before.
+
+        A job whose waiter was cancelled before it began still runs (fifo), or runs if the seed says so: a real worker may
+        or may not have begun it.
+        """
+        self._check_open()
+        future: asyncio.Future[T] = self.create_future()
+        _, queue = self._jobs.setdefault(id(executor), (executor, deque()))
+        queue.append((future, partial(func, *args)))
+        self.call_soon(self._run_job, id(executor))
+        return future
+
+    def _run_job(self, executor_id: int) -> None:
+        _, queue = self._jobs[executor_id]  # the executor is kept there so that its id stays its own
+        future, job = queue.popleft()
+        if not queue:
+            del self._jobs[executor_id]
+        if future.cancelled() and self._seeded and self._rng.chance(0.5):
+            return
+        asyncio._set_running_loop(None)  # a worker thread has no running loop
+        try:
+            result = job()
+        except Exception as error:  # noqa: BLE001 - as every executor: what a job raises is for who waits for it
+            if not future.done():
+                future.set_exception(error)
+        else:
+            if not future.done():
+                future.set_result(result)
+        finally:
+            asyncio._set_running_loop(self)
+
+    def extend(self, *, virtual_s: float, steps_count: int) -> None:
+        """Give the run this much from now on, whatever it has used."""
+        self._virtual_s_max, self._give_up_s = virtual_s, self.time() + virtual_s
+        self._steps_count_max = self.steps_count + steps_count
+
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - asyncio's own
+        """Nothing to shut down: no thread was ever started."""
+
+    def _check_open(self) -> None:
+        if self.is_closed():
+            raise RuntimeError("the simulated loop is closed")
+
+    def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
+        self._timers_cancelled += 1
+        if self._timers_cancelled > _PURGE_COUNT and self._timers_cancelled * 2 > len(self._timers):
+            self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
+            heapq.heapify(self._timers)
+            self._timers_cancelled = 0
+
+    def _run_once(self) -> None:
+        """One callback; before it, when nothing is ready, the jump to the next timer."""
+        self._wake(self.time())
+        while not self._ready:
+            if not self._timers:
+                raise Deadlock(self._waiting())
+            self.clock.advance_to(min(self._timers[0][0], self._give_up_s))
+            if self.time() >= self._give_up_s:
+                raise BoundExceeded(
+                    f"{self._virtual_s_max:g} virtual seconds are over: raise virtual_s_max. {self._waiting()}"
+                )
+            self._wake(self.time())
+        handle = self._next()
+        if handle.cancelled():
+            return
+        self._count()
+        if self._on_step is not None:
+            self._on_step(self.time(), _label(handle))
+        handle._run()
+
+    def _wake(self, now_s: float) -> None:
+        """Make the timers due ready, and forget cancelled ones at the head so that none of them moves time."""
+        while self._timers and (self._timers[0][0] <= now_s or self._timers[0][2].cancelled()):
+            handle = heapq.heappop(self._timers)[2]
+            handle._scheduled = False
+            if handle.cancelled():
+                self._timers_cancelled -= 1
+            else:
+                self._ready.append(handle)
+
+    def _next(self) -> asyncio.Handle:
+        if self._seeded and len(self._ready) > 1:
+            self._ready.rotate(-self._rng.next_int(0, len(self._ready) - 1))
+        return self._ready.popleft()
+
+    def _count(self) -> None:
+        self.steps_count += 1
+        if self.steps_count > self._steps_count_max:
+            raise BoundExceeded(
+                f"{self._steps_count_max:,} steps are over at virtual second {self.time():g}: a task may be spinning"
+                f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {self._waiting()}"
+            )
+        if self.steps_count % _COLLECT_STEPS == 0:
+            gc.collect()
+
+    def _waiting(self) -> str:
+        tasks = sorted(asyncio.all_tasks(self), key=hash)
+        named = [_where(task) for task in tasks[:_DEADLOCK_TASKS_COUNT]]
+        more = len(tasks) - len(named)
+        listed = "; ".join(named) + (f"; and {more} more" if more else "")
+        return f"{len(tasks)} unfinished tasks at virtual second {self.time():g}, no timer is left: {listed}"
+
+    def _refuse(self, what: str) -> NoReturn:
+        # Kept too: whoever called may swallow it, and `run` then raises it at the end.
+        error = Forbidden(f"{what} would leave the simulation: use umi.sim's parts, or hand in a port of your own")
+        self.refused.append(error)
+        raise error
+
+    def _process_events(self, event_list: object) -> None:
+        """No selector, no events."""
+
+    def _write_to_self(self) -> None:
+        """Nobody sleeps in a selector."""
+
+
+def _refusal(name: str) -> Callable[..., NoReturn]:
+    def refuse(self: SimLoop, *_args: object, **_kwargs: object) -> NoReturn:
+        self._refuse(f"{name}()")
+
+    return refuse
+
+
+# What a loop can do with the world outside; each would be real input or output in the middle of a simulation.
+for _name in (
+    "add_reader", "add_writer", "add_signal_handler", "connect_accepted_socket", "connect_read_pipe", "connect_write_pipe",
+    "create_connection", "create_datagram_endpoint", "create_server", "create_unix_connection", "create_unix_server",
+    "getaddrinfo", "getnameinfo", "remove_reader", "remove_signal_handler", "remove_writer", "sendfile", "sock_accept",
+    "sock_connect", "sock_recv", "sock_recv_into", "sock_recvfrom", "sock_recvfrom_into", "sock_sendall", "sock_sendfile",
+    "sock_sendto", "start_tls", "subprocess_exec", "subprocess_shell",
+):  # fmt: skip
+    setattr(SimLoop, _name, _refusal(_name))
+
+
+def run(
+    main: Coroutine[Any, Any, T],
+    *,
+    seed: int = 0,
+    order: Order = "fifo",
+    clock: SimClock | None = None,
+    virtual_s_max: float = SIM_VIRTUAL_S_MAX,
+    steps_count_max: int = SIM_STEPS_COUNT_MAX,
+    on_step: Callable[[float, str], None] | None = None,
+) -> T:
+    """Run a coroutine to its end in virtual time, as `asyncio.run` does in real time.
+
+    Args:
+        main: What to run.
+        seed: Decides the order of ready callbacks when `order` is `seeded`.
+        order: `fifo` or `seeded`.
+        clock: The virtual time; a new one by default.
+        virtual_s_max: Virtual seconds after which the run is stopped.
+        steps_count_max: Callbacks after which it is.
+        on_step: Called before each callback with the virtual second and the name of the task or callback.
+
+    Returns:
+        What `main` returned. Tasks it left behind are cancelled and waited for, in the order they were made.
+
+    Raises:
+        Deadlock: When every task waits and no timer is left.
+        BoundExceeded: When the run takes more virtual time or steps than allowed.
+        Forbidden: When something tried to leave the simulation, even if `main` swallowed the error.
+    """
+    loop = SimLoop(
+        clock or SimClock(), DeterministicRng(seed).fork("loop"), order=order,
+        virtual_s_max=virtual_s_max, steps_count_max=steps_count_max, on_step=on_step,
+    )  # fmt: skip
+    with _collector_held():
+        try:
+            result = loop.run_until_complete(main)
+        finally:
+            _shut_down(loop)
+    if loop.refused:
+        raise loop.refused[0]
+    return result
+
+
+@contextmanager
+def _collector_held() -> Iterator[None]:
+    """Keep the cyclic collector from running finalisers at a moment that depends on what ran before in this process."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _shut_down(loop: SimLoop) -> None:
+    loop.extend(virtual_s=_CLEANUP_S, steps_count=_CLEANUP_STEPS)
+    try:
+        _cancel_all(loop)
+        loop.run_until_complete(loop.shutdown_asyncgens())
+    except (Deadlock, BoundExceeded):
+        # The run itself has said so already, or a task refuses to be cancelled: there is no more to wait for.
+        left: list[Any] = sorted(asyncio.all_tasks(loop), key=hash)
+        for task in left:
+            task._log_destroy_pending = False
+    finally:
+        loop.close()
+
+
+def _cancel_all(loop: SimLoop) -> None:
+    tasks = sorted(asyncio.all_tasks(loop), key=hash)
+    if not tasks:
+        return
+    for task in tasks:
+        task.cancel()
+    waiting = len(tasks)
+
+    def settled(_task: object) -> None:
+        nonlocal waiting
+        waiting -= 1
+        if not waiting:
+            loop.stop()
+
+    for task in tasks:
+        task.add_done_callback(settled)
+    loop.run_forever()
+    for task in tasks:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            loop.call_exception_handler(
+                {"message": "error while a task was cancelled", "exception": error, "task": task}
+            )
+
+
+def _label(handle: Any) -> str:
+    callback = handle._callback
+    owner = getattr(callback, "__self__", None)
+    if isinstance(owner, asyncio.Task):
+        return str(owner.get_name())
+    while isinstance(callback, partial):
+        callback = callback.func
+    return str(getattr(callback, "__qualname__", type(callback).__name__))
+
+
+def _where(task: asyncio.Task[Any]) -> str:
+    """A task's name and the line in which its innermost coroutine waits."""
+    coroutine: Any = task.get_coro()
+    frame = None
+    while coroutine is not None:
+        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None) or frame
+        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
+    place = f" in {frame.f_code.co_qualname}, line {frame.f_lineno}" if frame else ""
+    return f"{task.get_name()}{place}"

@@ -1,0 +1,99 @@
+"""Randomness that is a pure function of a seed: the same numbers on every machine and in every release of Python.
+
+The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Streams are told
+apart by name: the stream "disk" of seed 7 gives the same numbers however much the stream "loop" was used, so a fault that is
+taken out of a run does not move all others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import MutableSequence, Sequence
+from typing import Any, Final, TypeVar
+
+from umi.invariants import check
+
+T = TypeVar("T")
+
+_MASK: Final = (1 << 64) - 1
+_GAMMA: Final = 0x9E3779B97F4A7C15
+_UNIT: Final = 1.0 / (1 << 53)
+
+
+class DeterministicRng:
+    """A stream of random numbers.
+
+    Args:
+        seed: Any integer.
+        stream: The stream's path; `fork` makes it.
+    """
+
+    __slots__ = ("_state", "seed", "stream")
+
+    def __init__(self, seed: int, stream: str = "") -> None:
+        self.seed = seed
+        self.stream = stream
+        self._state = int.from_bytes(hashlib.sha256(f"{seed}/{stream}".encode()).digest()[:8], "big")
+
+    def __repr__(self) -> str:
+        return f"DeterministicRng({self.seed}, {self.stream!r})"
+
+    def fork(self, name: str) -> DeterministicRng:
+        """The stream `name` below this one, from its beginning.
+
+        Depends on the seed and on the path of names only: asking twice gives two copies of one stream.
+        """
+        check(name and "/" not in name, f"a stream's name is a word without '/', not {name!r}")
+        return DeterministicRng(self.seed, f"{self.stream}/{name}")
+
+    def next_bits(self) -> int:
+        """64 random bits, as an integer in [0, 2**64)."""
+        self._state = state = (self._state + _GAMMA) & _MASK
+        state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
+        state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
+        return state ^ (state >> 31)
+
+    def next_float(self) -> float:
+        """A number in [0, 1), a multiple of 2**-53."""
+        return (self.next_bits() >> 11) * _UNIT
+
+    def next_int(self, low: int, high: int) -> int:
+        """An integer in [low, high], both ends included; the span is at most 2**64."""
+        span = high - low + 1
+        check(0 < span <= 1 << 64, f"no integer between {low} and {high} can be drawn")
+        return low + (self.next_bits() * span >> 64)
+
+    def uniform(self, low: float, high: float) -> float:
+        """A number in [low, high)."""
+        return low + (high - low) * self.next_float()
+
+    def chance(self, probability: float) -> bool:
+        """True with this probability. Takes one number from the stream whatever the probability is."""
+        return self.next_float() < probability
+
+    def choice(self, items: Sequence[T]) -> T:
+        """One of a non-empty sequence, each as likely."""
+        check(len(items), "nothing to choose from")
+        return items[self.next_bits() * len(items) >> 64]
+
+    def weighted(self, items: Sequence[tuple[T, float]]) -> T:
+        """One of (item, weight) pairs, each as likely as its weight; weights are >= 0 and not all 0."""
+        total = sum(weight for _, weight in items)
+        check(total > 0, "no weight to choose by")
+        left = self.next_float() * total
+        for item, weight in items:
+            left -= weight
+            if left < 0:
+                return item
+        return next(item for item, weight in reversed(items) if weight > 0)  # rounding used up the last one
+
+    def shuffle(self, items: MutableSequence[Any]) -> None:
+        """Put the items into a random order, in place."""
+        for last in range(len(items) - 1, 0, -1):
+            other = self.next_bits() * (last + 1) >> 64
+            items[last], items[other] = items[other], items[last]
+
+    def next_bytes(self, count: int) -> bytes:
+        """`count` random bytes."""
+        words = b"".join(self.next_bits().to_bytes(8, "big") for _ in range((count + 7) // 8))
+        return words[:count]
