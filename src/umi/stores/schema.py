@@ -15,8 +15,8 @@ from umi.invariants import check
 
 APPLICATION_ID: Final = 0x556D6931  # "Umi1": how we know a file is ours before touching it
 ARRIVAL_BITS: Final = 40
-ARRIVAL_MAX: Final = (1 << ARRIVAL_BITS) - 1
-NAMESPACE_COUNT_MAX: Final = (1 << (63 - ARRIVAL_BITS)) - 1
+ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
+NAMESPACE_LAST: Final = (1 << (63 - ARRIVAL_BITS)) - 1
 
 _BASE: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -126,7 +126,7 @@ STEPS: Final = (_BASE, _CHANGE_LOG)  # STEPS[n] leads from version n to version 
 VERSION: Final = len(STEPS)
 
 check(VERSION >= 1, "version 0 is an empty file")
-check(NAMESPACE_COUNT_MAX << ARRIVAL_BITS | ARRIVAL_MAX < 1 << 63, "a key fits SQLite's signed 64 bits")
+check(NAMESPACE_LAST << ARRIVAL_BITS | ARRIVAL_MASK < 1 << 63, "a key fits SQLite's signed 64 bits")
 
 
 def key_of(ns: int, arrival: int) -> int:
@@ -136,4 +136,4 @@ def key_of(ns: int, arrival: int) -> int:
 
 def arrival_of(key: int) -> int:
     """The arrival within a key."""
-    return key & ARRIVAL_MAX
+    return key & ARRIVAL_MASK

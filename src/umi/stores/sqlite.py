@@ -23,7 +23,7 @@ from umi.invariants import InvariantError, check
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
 from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
-from umi.stores.schema import NAMESPACE_COUNT_MAX
+from umi.stores.schema import NAMESPACE_LAST
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
 from umi.stores.sqlite_errors import mapped
@@ -207,7 +207,7 @@ class SqliteStore:
         if head.ns:
             return head
         self._db.execute("INSERT INTO namespaces (name, sequence, next_arrival) VALUES (?, 0, 0)", (namespace,))
-        check(self._db.last_insert_rowid() <= NAMESPACE_COUNT_MAX, "no number is left for another namespace")
+        check(self._db.last_insert_rowid() <= NAMESPACE_LAST, "no number is left for another namespace")
         return read_head(self._db, namespace)
 
     def _roll_back(self) -> None:

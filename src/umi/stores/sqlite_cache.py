@@ -10,8 +10,7 @@ from typing import Final
 
 from umi.stores.index import NamespaceIndex
 from umi.stores.schema import arrival_of, key_of
-from umi.stores.sqlite_rows import Row, to_terms
-from umi.vectors import unpack
+from umi.stores.sqlite_rows import Row, to_terms, to_windows
 
 _CHANGED: Final = "SELECT DISTINCT key FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
 _DOCUMENTS: Final = (
@@ -109,7 +108,7 @@ class IndexCache:
             arrival = arrival_of(key)
             entry.index.add_document(arrival, to_terms(terms), words, session, speaker)
             if windows is not None:
-                entry.index.add_vectors(arrival, unpack(windows, dimensions))
+                entry.index.add_vectors(arrival, to_windows(windows, dimensions))
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
@@ -120,7 +119,7 @@ class IndexCache:
             if windows is None:
                 return False
             del gone[key]
-            index.add_vectors(arrival_of(key), unpack(windows, dimensions))
+            index.add_vectors(arrival_of(key), to_windows(windows, dimensions))
         for key in gone:
             index.remove(arrival_of(key))
         return True

@@ -12,10 +12,9 @@ import numpy.typing as npt
 
 from umi.ports import EmbedderIdentity, Keys, TermCounts, TextCandidates, Vector
 from umi.stores.index import NamespaceIndex
-from umi.stores.schema import ARRIVAL_BITS, ARRIVAL_MAX
+from umi.stores.schema import ARRIVAL_BITS, ARRIVAL_MASK
 from umi.stores.sqlite_cache import Head, IndexCache
-from umi.stores.sqlite_rows import Row, to_terms
-from umi.vectors import unpack
+from umi.stores.sqlite_rows import Row, to_terms, to_windows
 
 _FINDINGS_COUNT_MAX: Final = 100
 _PROBES_COUNT: Final = 32  # documents per namespace whose own terms and vectors are looked up in both indexes
@@ -28,7 +27,7 @@ _CROSS_CHECKS: Final = {
     "an episode lies in no namespace": "SELECT id FROM episodes WHERE ns NOT IN (SELECT ns FROM namespaces)",
     "an episode's key is not of its namespace": f"SELECT id FROM episodes WHERE key >> {ARRIVAL_BITS} <> ns",
     "an episode's arrival would be given out again": (
-        f"SELECT p.id FROM episodes p JOIN namespaces n ON n.ns = p.ns WHERE p.key & {ARRIVAL_MAX} >= n.next_arrival"
+        f"SELECT p.id FROM episodes p JOIN namespaces n ON n.ns = p.ns WHERE p.key & {ARRIVAL_MASK} >= n.next_arrival"
     ),
     "an episode has no terms": "SELECT id FROM episodes WHERE key NOT IN (SELECT key FROM terms)",
     "terms belong to no episode": "SELECT key AS id FROM terms WHERE key NOT IN (SELECT key FROM episodes)",
@@ -62,7 +61,9 @@ def findings(db: apsw.Connection, cache: IndexCache, identity: EmbedderIdentity 
     """
     try:
         db.execute("BEGIN DEFERRED")
-        return list(islice(_all(db, cache, identity), _FINDINGS_COUNT_MAX))
+        found = list(islice(_rows(db, identity), _FINDINGS_COUNT_MAX))
+        # An index of unsound rows proves nothing.
+        return found or list(islice(_indexes(db, cache), _FINDINGS_COUNT_MAX))
     except (apsw.CorruptError, apsw.NotADBError) as error:
         return [f"the file is damaged: {error}"]
     finally:
@@ -70,7 +71,7 @@ def findings(db: apsw.Connection, cache: IndexCache, identity: EmbedderIdentity 
             db.execute("ROLLBACK")
 
 
-def _all(db: apsw.Connection, cache: IndexCache, identity: EmbedderIdentity | None) -> Iterator[str]:
+def _rows(db: apsw.Connection, identity: EmbedderIdentity | None) -> Iterator[str]:
     for (line,) in db.execute(f"PRAGMA integrity_check({_FINDINGS_COUNT_MAX})"):
         if line != "ok":
             yield f"the file is damaged: {line}"
@@ -81,6 +82,9 @@ def _all(db: apsw.Connection, cache: IndexCache, identity: EmbedderIdentity | No
         strange = "SELECT key, dimensions FROM vectors WHERE dimensions <> ? LIMIT ?"
         for key, dimensions in db.execute(strange, (identity.dimensions, _FINDINGS_COUNT_MAX)):
             yield f"a vector has {dimensions} dimensions, its embedder {identity.dimensions}: {key}"
+
+
+def _indexes(db: apsw.Connection, cache: IndexCache) -> Iterator[str]:
     heads: list[Row] = db.execute(
         "SELECT name, ns, sequence, next_arrival, changes_from FROM namespaces ORDER BY ns"
     ).fetchall()
@@ -102,7 +106,7 @@ def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Ite
     for key, terms, windows, dimensions in probes:
         if not _same_texts(kept, fresh, list(dict.fromkeys(to_terms(terms)))):
             yield f"the index of {name!r} finds other texts than the file holds, for the terms of {key}"
-        if windows is not None and not _same_vectors(kept, fresh, unpack(windows, dimensions)[0]):
+        if windows is not None and not _same_vectors(kept, fresh, to_windows(windows, dimensions)[0]):
             yield f"the index of {name!r} finds other vectors than the file holds, for the vector of {key}"
 
 

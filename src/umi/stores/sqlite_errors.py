@@ -41,9 +41,7 @@ def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) 
             f"another process kept the write lock of {path} past the busy timeout: try again, or raise busy_timeout_ms"
         )
     if isinstance(error, apsw.NotADBError):
-        return StoreUnavailable(
-            f"{path} is not a SQLite database (or is encrypted): give the path of an Umi database or of a new file"
-        )
+        return not_a_database(path)
     if isinstance(error, apsw.CorruptError):
         return StoreCorrupt(
             f"{path} is damaged ({error}): stop writing to it, keep a copy, and restore it from a backup or run `umi doctor`"
@@ -57,6 +55,13 @@ def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) 
     return StoreError(f"the database {path} failed ({error}); this transaction was rolled back whole")
 
 
+def not_a_database(path: str) -> StoreUnavailable:
+    """What to say about a file of another kind."""
+    return StoreUnavailable(
+        f"{path} is not a SQLite database (or is encrypted): give the path of an Umi database or of a new file"
+    )
+
+
 def _no_room(connection: apsw.Connection | None) -> bool:
     # SQLite reports only ENOSPC as full; a quota or a file size limit comes back as an I/O error.
     return connection is not None and connection.system_errno in _NO_ROOM
@@ -67,5 +72,5 @@ def _cannot_open(path: str) -> StoreUnavailable:
     if Path(path).is_dir():
         return StoreUnavailable(f"{path} is a folder: give the path of a file in it, such as {path}/umi.db")
     if not folder.is_dir():
-        return StoreUnavailable(f"the folder {folder} does not exist: create it first")
+        return StoreUnavailable(f"{path} cannot be made, the folder {folder} does not exist: create it first")
     return StoreUnavailable(f"{path} cannot be opened: this user needs leave to read it and to write in its folder")

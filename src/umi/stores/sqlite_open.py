@@ -10,9 +10,10 @@ import apsw
 
 from umi.errors import StoreUnavailable, StoreVersion
 from umi.stores.schema import APPLICATION_ID, STEPS, VERSION
-from umi.stores.sqlite_errors import mapped, translate
+from umi.stores.sqlite_errors import mapped, not_a_database, translate
 
 MEMORY: Final = ":memory:"
+_SMALLEST_BYTES: Final = 512  # SQLite's smallest page
 _CACHE_KIB: Final = 16_384
 _STATEMENTS_COUNT: Final = 256
 
@@ -37,6 +38,8 @@ def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
     Raises:
         StoreError: See `SqliteStore.open`.
     """
+    if _too_small(path):
+        raise not_a_database(path)
     try:
         return _prepared(apsw.Connection(path, statementcachesize=_STATEMENTS_COUNT), path, busy_timeout_ms), False
     except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
@@ -50,12 +53,18 @@ def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
             return _prepared(apsw.Connection(unchanging, flags=flags), path, busy_timeout_ms), True
 
 
+def _too_small(path: str) -> bool:
+    # SQLite takes a file of one byte for an empty database and would write over it.
+    file = Path(path)
+    return file.is_file() and 0 < file.stat().st_size < _SMALLEST_BYTES and not Path(f"{path}-journal").exists()
+
+
 def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Connection:
     ready = False
     try:
         db.set_busy_timeout(busy_timeout_ms)
         version = _version(db, path)
-        db.execute(_SETTINGS)
+        db.execute(_SETTINGS).fetchall()  # a statement that returns a row would hold up those behind it
         writable = not db.readonly("main")
         if writable and path != MEMORY:
             _turn_wal_on(db, path)
@@ -103,8 +112,8 @@ def _migrate(db: apsw.Connection, path: str) -> None:
     db.execute("BEGIN IMMEDIATE")
     try:
         for step in STEPS[_version(db, path) :]:  # read again: another process may just have done it
-            db.execute(step)
-        db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};")
+            db.execute(step).fetchall()
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};").fetchall()
         db.execute("COMMIT")
     finally:
         if db.in_transaction:

@@ -13,10 +13,9 @@ import apsw
 from umi.invariants import InvariantError
 from umi.ports import Counts, Keys, Matrix, ReplayRow, TextCandidates, Vector, VectorCandidates
 from umi.stores import sqlite_rows as rows
-from umi.stores.schema import ARRIVAL_MAX, arrival_of, key_of
+from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
-from umi.vectors import unpack
 
 # The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
 _THESE: Final = "(SELECT value FROM json_each(?))"
@@ -78,7 +77,7 @@ class SqliteSnapshot:
         return {episode.id: episode for episode in found}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
-        packed = json.dumps([key_of(self._ns, int(key)) for key in keys if 0 <= key <= ARRIVAL_MAX])
+        packed = json.dumps([key_of(self._ns, int(key)) for key in keys if 0 <= key <= ARRIVAL_MASK])
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
         found = map(rows.to_episode, self._execute(sql, (packed,)))
         return {episode.arrival: episode for episode in found}
@@ -115,7 +114,7 @@ class SqliteSnapshot:
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
         arrival, place = after if after is not None else (0, -1)
         sql = f"{_ENTITIES} WHERE (e.key, e.place) > (?, ?) AND e.key <= ? ORDER BY e.key, e.place LIMIT ?"
-        found = self._execute(sql, (key_of(self._ns, arrival), place, key_of(self._ns, ARRIVAL_MAX), limit))
+        found = self._execute(sql, (key_of(self._ns, arrival), place, key_of(self._ns, ARRIVAL_MASK), limit))
         return [((arrival_of(row[0]), row[1]), rows.to_entity(row)) for row in found]
 
     def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
@@ -185,10 +184,10 @@ class SqliteSnapshot:
             f" WHERE p.ns = ? AND p.id IN {_THESE}"
         )
         found = self._execute(sql, (self._ns, _packed(episode_ids)))
-        return {id_: unpack(windows, dimensions) for id_, windows, dimensions in found}
+        return {id_: rows.to_windows(windows, dimensions) for id_, windows, dimensions in found}
 
     def _range(self) -> tuple[int, int]:
-        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MAX)
+        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
 
     def _one(self, sql: str, *values: rows.Value) -> int:
         row = self._execute(sql, values).fetchone()

@@ -6,8 +6,9 @@ import json
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from umi.ports import ReplayRow
-from umi.stores.schema import ARRIVAL_MAX, arrival_of
+from umi.errors import StoreCorrupt
+from umi.ports import Matrix, ReplayRow
+from umi.stores.schema import ARRIVAL_MASK, arrival_of
 from umi.types import (
     Detector,
     Entity,
@@ -18,6 +19,7 @@ from umi.types import (
     JSONObject,
     OutboxItem,
 )
+from umi.vectors import unpack
 
 Row = tuple[Any, ...]  # a row of SQLite is untyped by nature; the functions below type it
 Value = None | int | float | str | bytes
@@ -85,6 +87,17 @@ def to_terms(text: str) -> list[str]:
     return text.split(" ") if text else []
 
 
+def to_windows(blob: bytes, dimensions: int) -> Matrix:
+    """An episode's vectors, shape (windows, dimensions).
+
+    Raises:
+        StoreCorrupt: When the blob has another length.
+    """
+    if dimensions < 1 or not blob or len(blob) % (2 * dimensions):
+        raise StoreCorrupt(f"a vector of {len(blob)} bytes is no multiple of {dimensions} dimensions: run `umi doctor`")
+    return unpack(blob, dimensions)
+
+
 def to_episode(row: Row) -> Episode:
     """A row of `EPISODE_COLUMNS`."""
     key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata = row
@@ -96,7 +109,7 @@ def to_episode(row: Row) -> Episode:
         session,
         from_micros(at),
         from_micros(recorded_at),
-        key & ARRIVAL_MAX,
+        key & ARRIVAL_MASK,
         message_id,
         _metadata(metadata),
     )
@@ -136,7 +149,7 @@ def to_entity(row: Row) -> Entity:
         episode_id=episode_id,
         span=None if start is None else (start, end),
         at=from_micros(at),
-        arrival=key & ARRIVAL_MAX,
+        arrival=key & ARRIVAL_MASK,
         valid_from=_moment(valid_from),
         valid_to=_moment(valid_to),
         recorded_at=_moment(recorded_at),

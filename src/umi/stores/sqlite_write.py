@@ -15,7 +15,7 @@ from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EpisodeRow, Matrix, ReplayRow
 from umi.stores import sqlite_rows as codec
 from umi.stores.bound import vector_fault
-from umi.stores.schema import ARRIVAL_MAX, key_of
+from umi.stores.schema import ARRIVAL_MASK, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_read import Place, SqliteSnapshot
 from umi.types import Entity, EvolutionRelation, OutboxItem
@@ -78,7 +78,7 @@ class SqliteTransaction(SqliteSnapshot):
         for row in rows:
             episode = row.episode
             check(
-                self._next_arrival <= episode.arrival <= ARRIVAL_MAX,
+                self._next_arrival <= episode.arrival <= ARRIVAL_MASK,
                 f"arrival {episode.arrival} of {episode.id} is not new: the next is {self._next_arrival}",
             )
             self._next_arrival = episode.arrival + 1

@@ -1,0 +1,312 @@
+"""Search indexes follow the file step by step, stay bounded, and never hold what was not committed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+from store_files import add, episode_row, opened, sql
+
+from umi import limits
+from umi.ports import Snapshot, StorageBackend, Transaction
+from umi.stores.sqlite import SqliteStore
+
+AXES = np.eye(4, dtype=np.float32)
+
+
+def vector(number: int) -> np.ndarray:
+    return AXES[number : number + 1]
+
+
+def near(s: Snapshot) -> list[int]:
+    return s.vector_candidates(AXES[0], also=np.empty(0, np.int64), pool=50).keys.tolist()
+
+
+async def found(space: StorageBackend) -> tuple[list[int], list[int]]:
+    return await space.read(lambda s: (s.text_candidates(["number", "cat"]).keys.tolist(), near(s)))
+
+
+def index(store: SqliteStore, ns: int = 1) -> object:
+    return store._cache._entries[ns].index
+
+
+class Reads:
+    """Counts the documents that statements hand to the cache."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.documents = 0
+        store._db.row_trace = self._seen
+
+    def _seen(self, cursor, row):
+        if [name for name, _ in cursor.get_description()][:2] == ["key", "terms"]:
+            self.documents += 1
+        return row
+
+    def taken(self) -> int:
+        documents, self.documents = self.documents, 0
+        return documents
+
+
+@pytest.mark.parametrize("by_whom", ["own", "another store"])
+async def test_an_index_reads_only_what_is_new(tmp_path: Path, by_whom: str) -> None:
+    path = tmp_path / "umi.db"
+    async with opened(path) as store, opened(path) as other:
+        space = store.namespace("a")
+        writer = space if by_whom == "own" else other.namespace("a")
+        await add(writer, *[f"message number {n}" for n in range(20)])
+        reads = Reads(store)
+        assert (await found(space))[0] == list(range(20))
+        first = index(store)
+        assert reads.taken() == 20
+        assert (await found(space))[0] == list(range(20))
+        assert reads.taken() == 0
+        await add(writer, "number twenty")
+        await writer.write(lambda tx: tx.add_vectors({"ep_3": vector(0)}))
+        await writer.write(lambda tx: tx.delete_episode("ep_5"))
+        kept = [n for n in range(21) if n != 5]
+        assert await found(space) == (kept, [3])
+        assert reads.taken() == 1
+        assert index(store) is first
+        await writer.write(lambda tx: tx.add_alias("al", "alice"))
+        assert await found(space) == (kept, [3])
+        assert reads.taken() == 0
+
+
+async def test_a_write_that_failed_does_not_touch_a_warm_index(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, "cat 0", "cat 1", "cat 2")
+        await space.write(lambda tx: tx.add_vectors({"ep_0": vector(0), "ep_1": vector(1)}))
+        assert await found(space) == ([0, 1, 2], [0, 1])
+
+        def work(tx: Transaction) -> None:
+            tx.add_episodes([episode_row(3, "cat 3")])
+            tx.add_vectors({"ep_3": vector(3), "ep_2": vector(2)})
+            tx.delete_episode("ep_1")
+            assert near(tx) == [0, 1]
+            assert tx.text_candidates(["cat"]).keys.tolist() == [0, 1, 2]
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            await space.write(work)
+        assert await found(space) == ([0, 1, 2], [0, 1])
+        assert await store.check_integrity() == []
+
+
+async def test_an_index_that_is_behind_advances_in_a_write_by_committed_rows_only(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, "cat 0", "cat 1")
+        await found(space)
+        warm = index(store)
+        await add(space, "cat 2")
+        await space.write(lambda tx: tx.add_vectors({"ep_0": vector(0)}))
+
+        def harmless(tx: Transaction) -> None:
+            tx.add_episodes([episode_row(3, "cat 3")])
+            assert tx.text_candidates(["cat"]).keys.tolist() == [0, 1, 2]
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            await space.write(harmless)
+        assert index(store) is warm, "it read nothing that the failed write had changed, so it stays"
+        assert await found(space) == ([0, 1, 2], [0])
+
+        await add(space, "cat 3")
+
+        def meddling(tx: Transaction) -> None:
+            tx.add_vectors({"ep_3": vector(3)})
+            tx.text_candidates(["cat"])
+            raise KeyError
+
+        with pytest.raises(KeyError):
+            await space.write(meddling)
+        assert await found(space) == ([0, 1, 2, 3], [0])
+        assert await store.check_integrity() == []
+
+
+async def test_what_a_transaction_commits_after_asking_is_found_next(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, "cat 0")
+
+        def work(tx: Transaction) -> None:
+            tx.text_candidates(["cat"])
+            tx.add_episodes([episode_row(1, "cat 1")])
+            tx.add_vectors({"ep_0": vector(0), "ep_1": vector(1)})
+            tx.text_candidates(["cat"])
+
+        await space.write(work)
+        assert await found(space) == ([0, 1], [0, 1])
+        assert await store.check_integrity() == []
+
+
+async def test_indexes_are_dropped_least_recently_used_first(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        spaces = [store.namespace(name) for name in "abcd"]
+        for space in spaces:
+            await add(space, *[f"message number {n}" for n in range(30)])
+            await found(space)
+        assert list(store._cache._entries) == [1, 2, 3, 4]
+        one = (await spaces[0].read(lambda s: s.counts())).cache_bytes
+        assert one > 0
+    async with opened(tmp_path / "umi.db", cache_bytes_max=int(one * 2.5)) as store:
+        spaces = [store.namespace(name) for name in "abcd"]
+        for turn, held in ((0, [1]), (1, [1, 2]), (0, [2, 1]), (2, [1, 3]), (3, [3, 4]), (3, [3, 4]), (1, [4, 2])):
+            assert (await found(spaces[turn]))[0] == list(range(30))
+            assert list(store._cache._entries) == held
+        assert (await spaces[0].read(lambda s: s.counts())).cache_bytes == 0
+    async with opened(tmp_path / "umi.db", cache_bytes_max=0) as store:
+        for name in "abab":
+            assert (await found(store.namespace(name)))[0] == list(range(30))
+            assert len(store._cache._entries) == 1
+
+
+async def test_an_index_older_than_the_change_log_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "umi.db"
+    async with opened(path) as store, opened(path) as other:
+        space, writer = store.namespace("a"), other.namespace("a")
+        await add(writer, *[f"cat {n}" for n in range(12)])
+        await found(space)
+        first = index(store)
+        monkeypatch.setattr("umi.stores.sqlite_write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 4)
+        for number in range(3):
+            await writer.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
+        assert (await found(space))[0] == list(range(3, 12))
+        assert index(store) is first
+        for number in range(3, 9):
+            await writer.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
+        assert sql(path, "SELECT count(*) FROM changes") == [(4,)]
+        assert (await found(space))[0] == [9, 10, 11]
+        assert index(store) is not first
+        assert await store.check_integrity() == []
+    assert limits.CHANGE_LOG_SEQUENCES_COUNT_MAX > 1000
+
+
+async def test_a_read_that_fails_half_way_leaves_no_half_index(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, *[f"message number {n}" for n in range(10)])
+        await found(space)
+        await add(space, *[f"message number {n}" for n in range(10, 20)])
+        seen = 0
+
+        def stumble(cursor, row):
+            nonlocal seen
+            if [name for name, _ in cursor.get_description()][:2] == ["key", "terms"]:
+                seen += 1
+                if seen == 5:
+                    raise MemoryError
+            return row
+
+        store._db.row_trace = stumble
+        with pytest.raises(MemoryError):
+            await found(space)
+        store._db.row_trace = None
+        assert await found(space) == (list(range(20)), [])
+        assert await store.check_integrity() == []
+
+
+# Whatever breaks the tie between file and index, or between tables, is found.
+
+BREAKS: dict[str, tuple[str, str]] = {
+    "an entity without episode": ("DELETE FROM episodes WHERE id = 'ep_1'", "an entity belongs to no episode: e1"),
+    "a relation without end": (
+        "INSERT INTO relations VALUES (1, 'r', 'e0', 'no', 'update', '', 1.0, 0, 'rules', 0, NULL, NULL, NULL)",
+        "a relation has lost an end: r",
+    ),
+    "a vector cut short": (
+        "UPDATE vectors SET windows = substr(windows, 1, 7)",
+        "a vector has the wrong length",
+    ),
+    "a vector without episode": ("INSERT INTO vectors VALUES (77, 4, x'0000000000000000')", "a vector belongs to no"),
+    "an episode without terms": ("DELETE FROM terms WHERE key = (SELECT max(key) FROM terms)", "has no terms: ep_2"),
+    "work without episode": ("INSERT INTO outbox VALUES (78, 0, '', '[]', 1, 1)", "waiting work belongs to no episode"),
+    "an arrival to come again": ("UPDATE namespaces SET next_arrival = 1", "would be given out again: ep_1"),
+    "an entity of another time": ("UPDATE entities SET at = 5 WHERE id = 'e2'", "time is not its episode's: e2"),
+    "other terms than the index has": ("UPDATE terms SET terms = 'dog'", "finds other texts"),
+    "other vectors than the index has": (
+        "UPDATE vectors SET windows = x'0000003c00000000'",
+        "finds other vectors",
+    ),
+    "vectors of another embedder": (
+        'INSERT INTO meta VALUES (\'embedder\', \'{"name":"m","dimensions":5,"digest":"d"}\')',
+        "has 4 dimensions, its embedder 5",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", sorted(BREAKS))
+async def test_the_check_of_integrity_finds(tmp_path: Path, what: str) -> None:
+    statement, finding = BREAKS[what]
+    path = tmp_path / "umi.db"
+    async with opened(path) as store:
+        space = store.namespace("a")
+        await add(space, "cat 0", "cat 1", "cat 2")
+        await space.write(lambda tx: tx.add_vectors({"ep_0": vector(0)}))
+        await found(space)
+        assert await store.check_integrity() == []
+        sql(path, statement)
+        findings = await store.check_integrity()
+        assert findings
+        assert any(finding in each for each in findings), findings
+
+
+async def test_no_lookup_reads_a_whole_table(tmp_path: Path) -> None:
+    """Every statement of a snapshot and a transaction finds its rows through an index."""
+    plans: list[str] = []
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, "cat 0", "cat 1")
+
+        def explained(cursor, statement: str, bindings) -> bool:
+            if statement.startswith(("SELECT", "UPDATE", "DELETE")) and "EXPLAIN" not in statement:
+                rows = plain.execute(f"EXPLAIN QUERY PLAN {statement}", bindings)
+                plans.extend(f"{row[3]} <- {statement}" for row in rows)
+            return True
+
+        plain = apsw.Connection(str(tmp_path / "umi.db"))
+        store._db.exec_trace = explained
+        await space.read(_every_lookup)
+        await space.write(_every_change)
+        store._db.exec_trace = None
+        plain.close()
+    scans = [plan for plan in plans if plan.startswith("SCAN")]
+    allowed = ("SCAN json_each", "SCAN value", "SCAN pragma_", "SCAN vectors <- SELECT dimensions FROM vectors LIMIT 1")
+    assert [plan for plan in scans if not plan.startswith(allowed)] == []
+    assert len(plans) > 40
+
+
+def _every_lookup(s: Snapshot) -> None:
+    some: list[str] = ["e0", "e1"]
+    lookups: list[Callable[[], object]] = [
+        lambda: s.episodes(["ep_0"]),
+        lambda: s.episodes_at([0]),
+        lambda: s.entities(some),
+        lambda: s.entities_of(["ep_0"]),
+        lambda: s.statements("note", limit=5),
+        lambda: s.statements("note", "likes", limit=5),
+        lambda: s.list_entities(after=(0, 0), limit=5),
+        lambda: s.relations(["r"]),
+        lambda: s.relations_of(some),
+        lambda: s.subject_of("x"),
+        lambda: s.aliases("x"),
+        lambda: s.replays(["k"]),
+        lambda: s.outbox(5),
+        s.counts,
+        lambda: s.text_candidates(["cat"]),
+        lambda: near(s),
+    ]
+    for lookup in lookups:
+        lookup()
+
+
+def _every_change(tx: Transaction) -> None:
+    tx.add_episodes([episode_row(2)])
+    tx.add_vectors({"ep_0": vector(0)})
+    tx.set_validity("e0", None, None)
+    tx.remove_outbox("ep_0")
+    tx.delete_episode("ep_1")
