@@ -29,8 +29,6 @@ from umi.faces.cli.story import (
 from umi.memory import Memory
 from umi.types import Entity, EvolutionRelation, Explanation, HistoryStep, HitState, RecallReceipt, RememberReceipt
 
-_ASKED_LIMIT = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Findings:
@@ -109,9 +107,9 @@ async def _run(db: Path) -> Findings:
             file=db,
             receipts=receipts,
             ends=await entities_of(memory, relations),
-            now={question: await memory.recall(question, limit=_ASKED_LIMIT) for question in NOW_QUESTIONS},
+            now={question: await memory.recall(question, limit=limit) for question, limit in NOW_QUESTIONS},
             then={
-                question: await memory.recall(question, limit=_ASKED_LIMIT, as_of=MARCH) for question in THEN_QUESTIONS
+                question: await memory.recall(question, limit=limit, as_of=MARCH) for question, limit in THEN_QUESTIONS
             },
             unknown=await memory.recall(UNKNOWN_QUESTION),
             conclusion=await memory.recall(CONCLUSION_QUESTION),
@@ -161,7 +159,9 @@ def _show(console: Console, found: Findings) -> None:
     _show_conclusion(console, found)
     render.heading(console, f"7. How {SUBJECT} came to be as she is", f"umi history {SUBJECT}")
     texts = {id_: entity.content for id_, entity in found.ends.items()}
-    console.print(render.indented(render.timeline([step for step in found.history if step.entity.slot], texts)))
+    console.print(
+        render.indented(render.timeline([step for step in found.history if step.entity.slot], texts, ids=False))
+    )
     _show_end(console, found)
 
 
@@ -180,7 +180,9 @@ def _show_stored(console: Console, found: Findings) -> None:
 def _show_changes(console: Console, found: Findings) -> None:
     render.heading(console, "2. What changed, and why", "no model was asked: rules read the sentences")
     for relation in found.changes:
-        drawn = render.change(relation, found.ends.get(relation.source_id), found.ends.get(relation.target_id))
+        drawn = render.change(
+            relation, found.ends.get(relation.source_id), found.ends.get(relation.target_id), ids=False
+        )
         console.print(render.indented(drawn))
 
 
@@ -222,7 +224,7 @@ def _show_end(console: Console, found: Findings) -> None:
     console.print(render.indented(Text(f"{where}  ({size / 1e6:.1f} MB, SQLite)", overflow="fold")))
     render.heading(console, "Now your own text")
     for command in (
-        "umi import notes.txt                  # a text, a paragraph each; or --format jsonl, locomo, longmemeval",
+        "umi import notes.txt          # a text by paragraphs, or --format jsonl, locomo, longmemeval",
         'umi remember "I moved to Porto." --speaker Ana',
         'umi recall "Where does Ana live?"',
         "umi history Ana",

@@ -117,8 +117,20 @@ def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoRetur
     if as_json:
         _print_json(answer, took_ms)
     else:
-        answer.show(terminal(stderr=answer.code in {Code.BAD_INPUT, Code.STORE_TROUBLE, Code.INTERRUPTED}))
+        _print_for_people(answer)
     raise typer.Exit(int(answer.code))
+
+
+def _print_for_people(answer: Answer) -> None:
+    failed = isinstance(answer.data, Mapping) and "error" in answer.data
+    console = terminal(stderr=failed)
+    if console.is_terminal:
+        answer.show(console)
+        return
+    with console.capture() as captured:  # a pipe gets no spaces at the ends of lines
+        answer.show(console)
+    for line in captured.get().splitlines():
+        typer.echo(line.rstrip(), err=failed)
 
 
 def _failed(error: UmiError) -> Answer:

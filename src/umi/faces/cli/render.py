@@ -36,6 +36,12 @@ _TYPE_VERB = {
     EvolutionType.DERIVE: "was concluded from",
     EvolutionType.CONTRADICT: "contradicts",
 }
+_TYPE_PASSIVE = {
+    EvolutionType.UPDATE: "replaced by",
+    EvolutionType.EXTEND: "added to by",
+    EvolutionType.DERIVE: "led to",
+    EvolutionType.CONTRADICT: "contradicted by",
+}
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -114,20 +120,15 @@ def entities(rows: Iterable[Entity], *, ids: bool = True) -> Table:
     return made
 
 
-def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None) -> Group:
+def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None, *, ids: bool = True) -> Group:
     """One relation as a sentence: the newer statement, what it does to the older one, and why."""
     kind = relation.evolution_type
     first = said(new.content if new else relation.target_id)
     second = said(old.content if old else relation.source_id, "dim" if relation.acted else "")
-    arrow = Text.assemble(("  \N{RIGHTWARDS ARROW} ", "dim"), (_TYPE_VERB[kind], _TYPE_STYLE[kind]), " ", second)
-    notes = [clean(relation.reason), f"{relation.detector}, confidence {relation.confidence:.2f}"]
-    if kind is EvolutionType.UPDATE and not relation.acted:
-        notes.append("flagged only, both hold")
-    if relation.resolved:
-        notes.append(f"resolved: kept {relation.resolved}")
-    if relation.undone_at:
-        notes.append("undone")
-    return Group(first, arrow, Text(f"    {'; '.join(notes)}", style="dim"), Text(f"    {relation.id}", style="dim"))
+    arrow = Text.assemble(("\N{RIGHTWARDS ARROW} ", "dim"), (_TYPE_VERB[kind], _TYPE_STYLE[kind]), " ", second)
+    return Group(
+        first, Padding(arrow, (0, 0, 0, 2)), Padding(Text(_notes(relation, ids=ids), style="dim"), (0, 0, 0, 4))
+    )
 
 
 def hits(found: Sequence[Hit], *, explain: bool = False) -> Table:
@@ -142,45 +143,52 @@ def hits(found: Sequence[Hit], *, explain: bool = False) -> Table:
     return made
 
 
-def timeline(steps: Sequence[HistoryStep], texts: Mapping[str, str]) -> Group:
-    """A chain as a timeline, oldest first: when, what, its state, and below it what happened to it.
+def timeline(steps: Sequence[HistoryStep], texts: Mapping[str, str], *, ids: bool = True) -> Table:
+    """A chain as a timeline, oldest first: when, what, its state, and below it what happened to it and why.
 
     Args:
         steps: The chain.
         texts: The content of entities by id, for the other ends of relations.
+        ids: Whether to show the ids that `why`, `resolve` and `undo` take.
     """
-    parts: list[RenderableType] = []
-    mine = {step.entity.id for step in steps}
-    for number, step in enumerate(steps):
-        last = number == len(steps) - 1
+    made = Table.grid(padding=(0, 1))
+    for _ in range(3):
+        made.add_column(overflow="fold")
+    for step in steps:
+        one, style = step.entity, _STATE_STYLE[step.state]
         dot = "\N{BLACK CIRCLE}" if step.state in {HitState.CURRENT, HitState.DISPUTED} else "\N{WHITE CIRCLE}"
-        until = f" until {step.entity.valid_to:%Y-%m-%d}" if step.entity.valid_to else ""
-        since = step.entity.valid_from or step.entity.at
-        head = Text.assemble(
-            (dot, _STATE_STYLE[step.state]), f" {since:%Y-%m-%d}  " if since else "  ", said(step.entity.content),
-            "  ", (f"[{step.state}{until}]", _STATE_STYLE[step.state]),
-        )  # fmt: skip
-        bar = "  " if last else "\N{BOX DRAWINGS LIGHT VERTICAL} "
-        parts += [head, Text(f"{bar}            {step.entity.id}", style="dim")]
-        parts += [_step_relation(relation, step.entity.id, bar, texts, mine) for relation in step.evolutions]
-    return Group(*parts)
+        until = f", held until {one.valid_to:%Y-%m-%d}" if one.valid_to else ""
+        body: list[RenderableType] = [Text.assemble(said(one.content), (f"  [{step.state}{until}]", style))]
+        if ids:
+            body.append(Text(one.id, style="dim"))
+        body += [_step_relation(relation, one.id, texts, ids=ids) for relation in step.evolutions]
+        made.add_row(Text(dot, style=style), day(one.valid_from or one.at), Group(*body))
+    return made
 
 
-def _step_relation(
-    relation: EvolutionRelation, entity_id: str, bar: str, texts: Mapping[str, str], mine: frozenset[str] | set[str]
-) -> Text:
+def _step_relation(relation: EvolutionRelation, entity_id: str, texts: Mapping[str, str], *, ids: bool) -> Padding:
     incoming = relation.target_id == entity_id
     other = relation.source_id if incoming else relation.target_id
     kind = relation.evolution_type
-    verb = _TYPE_VERB[kind] if incoming else f"{kind.value} by"
-    arrow = "\N{LEFTWARDS ARROW}" if incoming else "\N{RIGHTWARDS ARROW}"
-    undone = ", undone" if relation.undone_at else ""
-    settled = f", resolved: kept {relation.resolved}" if relation.resolved else ""
-    where = "" if other in mine else " (elsewhere)"
-    return Text.assemble(
-        (f"{bar}            {arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)), where,
-        (f"  {clean(relation.reason)}{settled}{undone}", "dim"), (f"  {relation.id}", "dim"),
-    )  # fmt: skip
+    verb, arrow = (
+        (_TYPE_VERB[kind], "\N{LEFTWARDS ARROW}") if incoming else (_TYPE_PASSIVE[kind], "\N{RIGHTWARDS ARROW}")
+    )
+    first = Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)))
+    return Padding(Group(first, Text(f"  {_notes(relation, ids=ids)}", style="dim")), (0, 0, 0, 2))
+
+
+def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
+    """Why, by whom, and what became of it."""
+    notes = [clean(relation.reason), f"{relation.detector}, confidence {relation.confidence:.2f}"]
+    if relation.evolution_type is EvolutionType.UPDATE and not relation.acted:
+        notes.append("flagged only, both hold")
+    if relation.resolved:
+        notes.append(f"resolved: kept {relation.resolved}")
+    if relation.undone_at:
+        notes.append("undone")
+    if ids:
+        notes.append(relation.id)
+    return "; ".join(notes)
 
 
 def episode(one: Episode) -> Table:

@@ -44,11 +44,12 @@ STORY = (
     Line("knee", _on(6, 30, 19, 50), "Alice", "I hate hiking."),
 )  # fmt: skip
 
+# Questions, and how many hits an answer takes.
 NOW_QUESTIONS = (
-    "Where does Alice work?",
-    "Where does Alice live?",
-    "What are Alice's cats called?",
-    "Does Alice like hiking?",
+    ("Where does Alice work?", 1),
+    ("Where does Alice live?", 1),
+    ("What are Alice's cats called?", 2),
+    ("Does Alice like hiking?", 2),
 )
 THEN_QUESTIONS = NOW_QUESTIONS[:2]
 UNKNOWN_QUESTION = "Which blood type does Ravi's dentist have?"
