@@ -40,6 +40,10 @@ COSINE_PRIOR_COUNT: Final = 20
 BM25_SCALE: Final = 3.0  # brings BM25's share of 0..1 to the spread of a cosine in deviations
 WORDS_ENOUGH: Final = 20  # short turns ("Thanks, Mel!") are near everything; beyond this, length says nothing more
 
+SIGNS: Final = ("one", "top_score", "best_cosine", "best_coverage", "covered", "first_person", "asks_advice")
+COVERED_FROM: Final = (
+    0.8  # a turn with nearly all of the query's words is an answer to keywords, however far its meaning
+)
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
 FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken", "assistant")
 
@@ -66,16 +70,19 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """A logistic: from a hit's score and its query's signs to the probability that the hit is relevant."""
+    """From scores to the probability that a hit is relevant, for one set of legs.
 
-    bias: float
-    score: float
-    best_cosine: float
-    best_coverage: float
-    first_person: float
-    asks_advice: float
-    abstain_below: float  # of the best hit
-    keep_from: float  # of the others
+    Attributes:
+        answerable: One weight per sign in `SIGNS`: the log-odds that the store holds an answer at all.
+        hit: Bias, weight of those log-odds, weight of a hit's distance to the best candidate's score.
+        abstain_below: With a best hit below this, the answer is empty.
+        keep_from: The least probability of a further hit.
+    """
+
+    answerable: tuple[float, ...]
+    hit: tuple[float, float, float]
+    abstain_below: float
+    keep_from: float
 
 
 GATE: Final = Gate(
@@ -91,9 +98,15 @@ GATE: Final = Gate(
 
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
-    "both": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
-    "text": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
-    "vector": Calibrator(-4.0, 1.0, 0.0, 0.0, 0.0, 0.0, abstain_below=0.0, keep_from=0.0),
+    "both": Calibrator(
+        answerable=(-6.55, 0.21, 12.17, 0.0, 4.86, 0.82, 0.98), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+    ),
+    "text": Calibrator(
+        answerable=(-4.0, 0.2, 0.0, 6.0, 1.0, 0.5, 1.5), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+    ),
+    "vector": Calibrator(
+        answerable=(-6.5, 0.2, 12.0, 0.0, 0.0, 0.8, 1.0), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+    ),
 }
 
 FIRST_LIST_WEIGHT: Final = 3.0  # the query as asked against each variation of it
@@ -231,12 +244,25 @@ def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | Non
 
 def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:
     """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query."""
-    signs = np.array([evidence.best_cosine, evidence.best_coverage, *evidence.signals[1:3]])
-    slopes = np.array(
-        [calibrator.best_cosine, calibrator.best_coverage, calibrator.first_person, calibrator.asks_advice]
-    )
-    logit = np.clip(calibrator.bias + calibrator.score * fused + float(signs @ slopes), -50.0, 50.0)
+    top = float(fused.max(initial=0.0))
+    answerable = float(answer_signs(evidence, top) @ np.asarray(calibrator.answerable))
+    bias, level, gap = calibrator.hit
+    logit = np.clip(bias + level * answerable + gap * (fused - top), -50.0, 50.0)
     return np.asarray(1.0 / (1.0 + np.exp(-logit)), dtype=np.float64)
+
+
+def answer_signs(evidence: Evidence, top: float) -> Array:
+    """What speaks for an answer being there, shape (SIGNS,): none of it grows with the store by itself.
+
+    Args:
+        evidence: The query's.
+        top: The best candidate's fused score.
+    """
+    covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
+    _, first_person, asks_advice, *_ = evidence.signals
+    return np.array(
+        [1.0, top, evidence.best_cosine, evidence.best_coverage, covered, float(first_person), float(asks_advice)]
+    )
 
 
 def merge_rankings(rankings: Sequence[Ranking]) -> Ranking:

@@ -1,0 +1,229 @@
+"""The namespace index against counts made by hand, and against itself rebuilt."""
+
+import math
+import random
+from collections import Counter
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from umi.errors import EmbedderMismatch
+from umi.invariants import InvariantError
+from umi.ports import TermCounts
+from umi.ranking import rank
+from umi.stores.index import NamespaceIndex
+from umi.vectors import normalised
+
+WORDS = [f"w{number}" for number in range(30)]
+DIMENSIONS = 16
+NO_KEYS = np.empty(0, dtype=np.int64)
+
+
+@dataclass
+class Document:
+    key: int
+    terms: list[str]
+    session: str | None
+    speaker: str | None
+    windows: np.ndarray | None = None
+
+
+@dataclass
+class Model:
+    """The plainest possible index: a list."""
+
+    documents: list[Document] = field(default_factory=list)
+
+    def sessions(self) -> dict[object, list[Document]]:
+        found: dict[object, list[Document]] = {}
+        for document in self.documents:
+            found.setdefault(document.session if document.session is not None else document.key, []).append(document)
+        return found
+
+    def level(self, name: str) -> dict[object, Counter]:
+        """Terms of each unit: documents by key, or sessions by name."""
+        if name == "session":
+            return {k: sum((Counter(d.terms) for d in group), Counter()) for k, group in self.sessions().items()}
+        found: dict[object, Counter] = {}
+        for group in self.sessions().values():
+            for place, document in enumerate(group):
+                near = group[max(0, place - 1) : place + 2] if name == "neighbours" else [document]
+                found[document.key] = sum((Counter(each.terms) for each in near), Counter())
+        return found
+
+
+def _build(model: Model) -> NamespaceIndex:
+    index = NamespaceIndex()
+    for document in model.documents:
+        index.add_document(document.key, document.terms, len(document.terms) + 3, document.session, document.speaker)
+        if document.windows is not None:
+            index.add_vectors(document.key, document.windows)
+    return index
+
+
+def _random_model(seed: int, size: int) -> Model:
+    chance = random.Random(seed)
+    numbers = np.random.default_rng(seed)
+    model = Model()
+    for place in range(size):
+        terms = chance.choices(WORDS, k=chance.randrange(0, 9))
+        session = chance.choice([None, "a", "b", "c"])
+        speaker = chance.choice([None, "Alice", "Bob Smith"])
+        windows = None
+        if chance.random() < 0.8:
+            windows = normalised(numbers.standard_normal((chance.randrange(1, 4), DIMENSIONS)))
+        model.documents.append(Document(place * 3, terms, session, speaker, windows))
+    return model
+
+
+def _counts(level: TermCounts, units: list[object], terms: list[str]) -> dict[object, Counter]:
+    found: dict[object, Counter] = {unit: Counter() for unit in units}
+    for unit, term, tf in zip(level.unit, level.term, level.tf, strict=True):
+        assert terms[term] not in found[units[unit]], "one entry per pair"
+        found[units[unit]][terms[term]] = int(tf)
+    return found
+
+
+def _expect(model: Model, index: NamespaceIndex, terms: list[str]) -> None:
+    found = index.text_candidates(terms)
+    sessions = model.sessions()
+    names = {document.key: name for name, group in sessions.items() for document in group}
+    keys = [int(key) for key in found.keys]
+    touched = {name for name, group in sessions.items() if any(set(document.terms) & set(terms) for document in group)}
+    assert keys == sorted(key for key, name in names.items() if name in touched)
+    units: dict[int, object] = {}
+    for key, unit in zip(keys, found.session_unit, strict=True):
+        assert units.setdefault(int(unit), names[key]) == names[key]
+    by_unit = [units[number] for number in range(len(units))]
+    for name, level, rows in (
+        ("turn", found.turn, keys),
+        ("neighbours", found.neighbours, keys),
+        ("session", found.session, by_unit),
+    ):
+        truth = model.level(name)
+        wanted = {unit: Counter({t: n for t, n in truth[unit].items() if t in terms}) for unit in rows}
+        assert _counts(level, list(rows), terms) == wanted
+        assert [float(x) for x in level.length] == [float(truth[unit].total()) for unit in rows]
+        assert [int(x) for x in level.df] == [sum(term in counts for counts in truth.values()) for term in terms]
+        assert level.count == len(truth)
+        total = sum(counts.total() for counts in truth.values())
+        assert math.isclose(level.average_length, total / len(truth) if truth else 0.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_counts_are_those_made_by_hand_while_it_grows_and_shrinks(seed: int) -> None:
+    model = _random_model(seed, 60)
+    index = _build(model)
+    chance = random.Random(seed)
+    for step in range(6):
+        _expect(model, index, ["w1", "w2", "w3", "w29", "absent"])
+        _expect(model, index, ["absent"])
+        for _ in range(5):
+            gone = model.documents.pop(chance.randrange(len(model.documents)))
+            index.remove(gone.key)
+            index.remove(gone.key)
+        more = Document(1000 + step, ["w1", "w4"], "a", "Alice")
+        model.documents.append(more)
+        index.add_document(more.key, more.terms, 5, more.session, more.speaker)
+    assert len(index) == len(model.documents)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_changes_it_ranks_as_one_rebuilt(seed: int) -> None:
+    model = _random_model(seed, 80)
+    index = _build(model)
+    chance = random.Random(seed)
+    numbers = np.random.default_rng(seed + 100)
+    for document in chance.sample(model.documents, 30):
+        document.windows = normalised(numbers.standard_normal((2, DIMENSIONS)))
+        index.add_vectors(document.key, document.windows)
+    for document in chance.sample(model.documents, 25):
+        model.documents.remove(document)
+        index.remove(document.key)
+    rebuilt = _build(model)
+    query = normalised(numbers.standard_normal(DIMENSIONS))
+    answers = []
+    for each in (index, rebuilt):
+        text = each.text_candidates(["w3", "w4", "w5"])
+        vector = each.vector_candidates(query, also=text.keys, pool=10)
+        ranking = rank("w3 w4 w5", text, vector, None)
+        answers.append((ranking.keys.tolist(), ranking.scores.tolist()))
+    assert answers[0] == answers[1]
+
+
+def test_the_best_window_counts_and_pool_and_wanted_keys_come_back() -> None:
+    model = _random_model(3, 100)
+    index = _build(model)
+    query = normalised(np.random.default_rng(0).standard_normal(DIMENSIONS))
+    truth = {d.key: float((d.windows @ query).max()) for d in model.documents if d.windows is not None}
+    nearest = sorted(truth, key=lambda key: (-round(truth[key], 6), key))[:7]
+    without = next(document.key for document in model.documents if document.windows is None)
+    farthest = min(truth, key=lambda key: truth[key])
+    found = index.vector_candidates(query, also=np.array([without, farthest, 999_999]), pool=7)
+    assert found.keys.tolist() == sorted({*nearest, farthest})
+    for key, cosine in zip(found.keys, found.cosine, strict=True):
+        assert math.isclose(float(cosine), truth[int(key)], abs_tol=2e-6)
+    assert found.count == len(truth)
+    assert math.isclose(found.mean, sum(truth.values()) / len(truth), abs_tol=1e-5)
+
+
+def test_of_equally_near_documents_the_first_to_arrive_are_in_the_pool() -> None:
+    index = NamespaceIndex()
+    same = normalised(np.ones((1, DIMENSIONS)))
+    for key in range(10):
+        index.add_document(key, ["x"], 1, None, None)
+        index.add_vectors(key, same)
+    assert index.vector_candidates(same[0], also=NO_KEYS, pool=4).keys.tolist() == [0, 1, 2, 3]
+
+
+def test_vectors_that_are_replaced_often_do_not_pile_up() -> None:
+    index = NamespaceIndex()
+    for key in range(50):
+        index.add_document(key, ["x"], 1, None, None)
+    numbers = np.random.default_rng(0)
+    for _ in range(40):
+        for key in range(50):
+            index.add_vectors(key, normalised(numbers.standard_normal((1, DIMENSIONS))))
+    assert index.bytes < 200_000
+    assert index.vector_candidates(normalised(np.ones(DIMENSIONS)), also=NO_KEYS, pool=100).count == 50
+
+
+def test_the_speaker_that_a_query_names_is_marked() -> None:
+    index = NamespaceIndex()
+    for key, speaker in enumerate(["Alice", "Bob", None]):
+        index.add_document(key, ["tea"], 1, "s", speaker)
+    assert index.text_candidates(["alic", "tea"]).spoken.tolist() == [1, -1, 0]
+    assert index.text_candidates(["tea"]).spoken.tolist() == [0, 0, 0]
+    assert index.text_candidates(["alic", "bob", "tea"]).spoken.tolist() == [0, 0, 0]
+    index.remove(1)
+    assert index.text_candidates(["alic", "tea"]).spoken.tolist() == [0, 0]
+
+
+def test_an_empty_index_has_an_empty_answer() -> None:
+    index = NamespaceIndex()
+    assert len(index) == 0
+    for terms in ([], ["tea"]):
+        assert not len(index.text_candidates(terms).keys)
+    assert not len(index.vector_candidates(np.ones(4, dtype=np.float32), also=NO_KEYS, pool=5).keys)
+    assert index.bytes > 0
+
+
+def test_another_embedders_vectors_are_refused() -> None:
+    index = NamespaceIndex()
+    index.add_document(0, ["tea"], 1, None, None)
+    index.add_vectors(0, normalised(np.ones((1, DIMENSIONS))))
+    with pytest.raises(EmbedderMismatch, match="dimensions"):
+        index.vector_candidates(np.ones(8, dtype=np.float32), also=NO_KEYS, pool=5)
+    with pytest.raises(EmbedderMismatch, match="dimensions"):
+        index.add_vectors(0, np.ones((1, 8), dtype=np.float32))
+    assert index.vector_candidates(normalised(np.ones(DIMENSIONS)), also=NO_KEYS, pool=5).count == 1
+
+
+def test_documents_must_come_in_order_of_arrival() -> None:
+    index = NamespaceIndex()
+    index.add_document(5, ["tea"], 1, None, None)
+    with pytest.raises(InvariantError, match="out of order"):
+        index.add_document(5, ["tea"], 1, None, None)
+    with pytest.raises(InvariantError, match="not here"):
+        index.add_vectors(4, np.ones((1, 4), dtype=np.float32))
