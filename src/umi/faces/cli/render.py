@@ -82,7 +82,7 @@ def state_of(state: HitState) -> Text:
 
 def error_line(console: Console, message: str) -> None:
     """One line that says what is wrong and what to do next."""
-    console.print(Text.assemble(("umi: ", "bold red"), clean(message)))
+    console.print(Text.assemble(("umi: ", "bold red"), clean(message)), soft_wrap=True)
 
 
 def heading(console: Console, title: str, note: str = "") -> None:
