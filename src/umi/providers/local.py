@@ -55,10 +55,13 @@ class LocalEmbedder:
 
     Args:
         folder: Where the model's files are; None finds them in the installed wheel.
+
+    Raises:
+        EmbedderUnavailable: The wheel is not installed. What its files hold is checked when they are loaded.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
+        self._folder = installed_folder() if folder is None else folder
         self._model: _Model | None = None
         self._lock = threading.Lock()
 
@@ -77,7 +80,7 @@ class LocalEmbedder:
             Shape (384,), L2-normalised.
 
         Raises:
-            EmbedderUnavailable: The wheel is missing, or a file is not the pinned one.
+            EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
         loop = asyncio.get_running_loop()
@@ -94,7 +97,7 @@ class LocalEmbedder:
             Per text its windows, shape (windows >= 1, 384), rows L2-normalised; neighbours share `OVERLAP_TOKENS`.
 
         Raises:
-            EmbedderUnavailable: The wheel is missing, or a file is not the pinned one.
+            EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
         if not texts:
@@ -146,7 +149,7 @@ class LocalEmbedder:
     def _load(self) -> _Model:
         with self._lock:
             if self._model is None:
-                self._model = _load_model(self._folder if self._folder is not None else installed_folder())
+                self._model = _load_model(self._folder)
             return self._model
 
 

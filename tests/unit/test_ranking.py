@@ -1,0 +1,206 @@
+"""BM25, the gate, reciprocal rank fusion, calibration."""
+
+import math
+
+import numpy as np
+import pytest
+
+from umi.limits import RRF_K
+from umi.ports import TermCounts, TextCandidates, VectorCandidates
+from umi.ranking import (
+    BM25_B,
+    BM25_K1,
+    CALIBRATED_EMBEDDER,
+    CALIBRATORS,
+    FEATURES,
+    GATE,
+    SIGNALS,
+    SIGNS,
+    Ranking,
+    bm25,
+    coverage,
+    feedback_terms,
+    gate_weights,
+    idf,
+    merge_rankings,
+    rank,
+    reciprocal_rank_fusion,
+    weigh_evidence,
+)
+from umi.stores.index import NamespaceIndex
+from umi.text import analyse, query_terms
+from umi.vectors import normalised
+
+NO_KEYS = np.empty(0, dtype=np.int64)
+
+
+def _index(*texts: str, session: str | None = None) -> NamespaceIndex:
+    index = NamespaceIndex()
+    for key, text in enumerate(texts):
+        index.add_document(key, analyse(text), len(text.split()), session, None)
+    return index
+
+
+def _text(index: NamespaceIndex, query: str) -> TextCandidates:
+    return index.text_candidates(query_terms(query))
+
+
+def _ranked(query: str, *texts: str) -> list[int]:
+    return rank(query, _text(_index(*texts), query), None, None).keys.tolist()
+
+
+def test_bm25_is_the_formula() -> None:
+    counts = TermCounts(
+        unit=np.array([0, 1, 1]),
+        term=np.array([0, 0, 1]),
+        tf=np.array([2, 1, 3], dtype=np.float32),
+        length=np.array([4, 8], dtype=np.float32),
+        df=np.array([2, 1], dtype=np.float32),
+        average_length=6.0,
+        count=10,
+    )
+
+    def one(tf: float, df: float, length: float) -> float:
+        weight = math.log(1 + (10 - df + 0.5) / (df + 0.5))
+        return weight * tf * (BM25_K1 + 1) / (tf + BM25_K1 * (1 - BM25_B + BM25_B * length / 6))
+
+    total = float(idf(counts).sum())
+    wanted = [one(2, 2, 4) / total, (one(1, 2, 8) + one(3, 1, 8)) / total]
+    assert np.allclose(bm25(counts, total), wanted)
+    assert np.allclose(coverage(counts), [float(idf(counts)[0]) / total, 1.0])
+
+
+def test_rarer_words_and_shorter_texts_win() -> None:
+    assert _ranked("red kite", "a red car", "a kite", "a red bus", "red shoes")[0] == 1
+    assert _ranked("kite", "kite " + "and other words here " * 5, "kite")[0] == 1
+
+
+def test_neighbours_lend_their_words() -> None:
+    index = _index("What did you buy?", "A violin!", "And you?", "Nothing.", "I slept.", session="s")
+    ranking = rank("bought buy", _text(index, "buy"), None, None)
+    assert ranking.keys.tolist()[:2] == [0, 1]
+
+
+def test_equal_scores_come_in_order_of_arrival() -> None:
+    assert _ranked("tea", "tea", "tea", "tea") == [0, 1, 2]
+
+
+def test_meaning_decides_where_no_word_is_shared() -> None:
+    index = _index("one", "two", "three")
+    vectors = normalised(np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0, 1]]))
+    for key in range(3):
+        index.add_vectors(key, vectors[key : key + 1])
+    text = _text(index, "zebra")
+    vector = index.vector_candidates(normalised(np.array([0.5, 0.9, 0.0])), also=text.keys, pool=10)
+    assert rank("zebra", text, vector, CALIBRATED_EMBEDDER).keys.tolist() == [1, 0, 2]
+
+
+def test_a_candidate_without_a_vector_ranks_by_its_words() -> None:
+    index = _index("apples and pears", "unrelated thing")
+    index.add_vectors(1, normalised(np.array([[1.0, 0.0]])))
+    text = _text(index, "apples pears")
+    vector = index.vector_candidates(normalised(np.array([0.1, 1.0])), also=text.keys, pool=10)
+    assert rank("apples pears", text, vector, CALIBRATED_EMBEDDER).keys.tolist() == [0, 1]
+
+
+def test_scores_are_probabilities_that_never_rise_and_say_whether_they_are_calibrated() -> None:
+    index = _index(*[f"word{n % 5} other{n % 3}" for n in range(40)])
+    text = _text(index, "word1 other2")
+    vector = VectorCandidates(
+        keys=np.arange(40),
+        cosine=np.linspace(-0.2, 0.9, 40, dtype=np.float32),
+        words=np.full(40, 2, dtype=np.float32),
+        assistant=np.zeros(40, dtype=np.float32),
+        mean=0.1,
+        deviation=0.1,
+        count=40,
+    )
+    for ranking, calibrated in (
+        (rank("word1 other2", text, vector, CALIBRATED_EMBEDDER), True),
+        (rank("word1 other2", text, vector, "another"), False),
+        (rank("word1 other2", text, None, None), True),
+        (rank("word1 other2", None, vector, CALIBRATED_EMBEDDER), True),
+        (rank("word1 other2", None, vector, "another"), False),
+    ):
+        assert (ranking.calibrator is not None) is calibrated
+        assert (np.diff(ranking.scores) <= 0).all()
+        assert ((ranking.scores >= 0) & (ranking.scores <= 1)).all()
+
+
+def test_nothing_to_rank_is_fine() -> None:
+    empty = NamespaceIndex()
+    vector = empty.vector_candidates(np.ones(3, dtype=np.float32), also=NO_KEYS, pool=3)
+    assert not len(rank("tea", _text(empty, "tea"), vector, CALIBRATED_EMBEDDER).keys)
+    assert not len(rank("tea", _text(empty, "..."), None, None).keys)
+
+
+def test_the_gate_gives_words_less_and_meaning_more_to_a_request_for_advice() -> None:
+    index = _index("I avoid screens.", "Berlin is big.")
+    by_query = {}
+    for query in ("What should I pick, any tips about screens?", "Which screens did Berlin pick, name the size"):
+        evidence = weigh_evidence(query, _text(index, query), None)
+        by_query[query] = gate_weights(evidence.signals)
+    advice, lookup = by_query.values()
+    words = [FEATURES.index(name) for name in ("turn", "neighbours", "session")]
+    assert advice[words].sum() < lookup[words].sum()
+    assert advice[0] == lookup[0] == GATE.vector
+
+
+def test_fitted_constants_fit_their_names() -> None:
+    assert len(GATE.text) == len(GATE.context) == len(SIGNALS)
+    for calibrator in CALIBRATORS.values():
+        assert len(calibrator.answerable) == len(SIGNS)
+        assert 0 <= calibrator.keep_from <= calibrator.abstain_below < 1
+        assert calibrator.hit[2] > 0
+
+
+def test_rrf_is_the_formula_and_counts_ranks_from_one() -> None:
+    lists = [["a", "b", "c"], ["b", "c", "a"]]
+    score = {
+        "a": 1 / (RRF_K + 1) + 1 / (RRF_K + 3),
+        "b": 1 / (RRF_K + 2) + 1 / (RRF_K + 1),
+        "c": 1 / (RRF_K + 3) + 1 / (RRF_K + 2),
+    }
+    assert reciprocal_rank_fusion(lists, 3) == sorted(score, key=lambda item: -score[item])
+
+
+def test_rrf_keeps_every_lists_first_hit() -> None:
+    common = [f"c{n}" for n in range(20)]
+    lists = [[f"first{n}", *common] for n in range(5)]
+    merged = reciprocal_rank_fusion(lists, 10)
+    assert {f"first{n}" for n in range(5)} <= set(merged)
+    assert len(merged) == 10
+
+
+def test_rrf_an_item_first_in_two_lists_is_first() -> None:
+    rest = [f"c{n}" for n in range(30)]
+    assert reciprocal_rank_fusion([["x", *rest], ["x", *reversed(rest)]], 5)[0] == "x"
+
+
+def test_rrf_weights_ties_and_short_limits() -> None:
+    assert reciprocal_rank_fusion([["a"], ["b"]], 2, [1.0, 3.0]) == ["b", "a"]
+    assert reciprocal_rank_fusion([["a"], ["b"]], 2) == ["a", "b"]
+    assert reciprocal_rank_fusion([["a"], ["b"], ["c"]], 1, [1.0, 1.0, 2.0]) == ["c"]
+    assert reciprocal_rank_fusion([["a", "a", "b"], []], 5) == ["a", "b"]
+    assert reciprocal_rank_fusion([], 5) == []
+
+
+def test_merged_rankings_keep_calibration_and_never_rise() -> None:
+    calibrator = CALIBRATORS["both"]
+
+    def ranking(keys: list[int], scores: list[float]) -> Ranking:
+        return Ranking(np.array(keys), np.array(scores), np.zeros((len(keys), len(FEATURES))), calibrator)
+
+    merged = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])])
+    assert merged.keys.tolist()[0] == 2
+    assert set(merged.keys.tolist()) == {1, 2, 3, 4}
+    assert (np.diff(merged.scores) <= 0).all()
+    assert merged.scores[0] == pytest.approx(0.9)
+    assert merged.calibrator is calibrator
+
+
+def test_feedback_takes_what_most_first_hits_share() -> None:
+    said = [["acme", "engin", "job"], ["acme", "lunch"], ["acme", "job"]]
+    assert feedback_terms(["job"], said) == ["job", "acme"]
+    assert feedback_terms(["job"], [["a"], ["b"], ["c"]]) == []
+    assert feedback_terms(["job"], []) == []
