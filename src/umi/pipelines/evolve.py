@@ -141,15 +141,7 @@ def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRela
     closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
     that stores the entity, and two processes cannot both leave a current value.
     """
-    wanted = rules.candidate_slots(new)
-    found: dict[str, Entity] = {}
-    for slot in wanted.slots:
-        for entity in tx.statements(wanted.subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX):
-            found[entity.id] = entity
-    if wanted.recent:
-        for entity in tx.statements(wanted.subject, None, limit=wanted.recent):
-            found[entity.id] = entity
-    found.pop(new.id, None)
+    found = _candidates(tx, new)
     place = statement_order(new)
     older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
     newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
@@ -165,6 +157,20 @@ def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRela
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
             break  # the next one closes it; later ones follow from that one
     return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+
+
+def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
+    wanted = rules.candidate_slots(new)
+    found: dict[str, Entity] = {}
+    for subject, slot in wanted.pairs:
+        for entity in tx.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX):
+            found[entity.id] = entity
+    if wanted.recent:  # "one of them", "it": whoever was spoken of just before
+        before = tx.episodes_at(range(max(0, new.arrival - wanted.recent), new.arrival + 1))
+        for group in tx.entities_of([episode.id for episode in before.values()]).values():
+            found.update((entity.id, entity) for entity in group)
+    found.pop(new.id, None)
+    return found
 
 
 def _open_at(entity: Entity, new: Entity) -> bool:

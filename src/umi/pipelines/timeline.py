@@ -6,10 +6,10 @@ from collections import Counter
 
 from umi.errors import InvalidInput, NotFound
 from umi.limits import LIST_LIMIT_MAX
+from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import statement_order
 from umi.pipelines.states import Standings, View
-from umi.pipelines.subjects import subject_key
 from umi.ports import Snapshot
 from umi.types import Entity, EvolutionType, Explanation, HistoryStep, HitState, Page
 
