@@ -57,7 +57,7 @@ def test_each_kind_of_change_is_noticed(data: Any) -> None:
 
 def test_now_and_in_march(data: Any) -> None:
     now, march = data["now"], data["march"]
-    assert contents(now["Where does Alice work?"])[0] == "I left Acme and joined StartupX."
+    assert "joined StartupX." in contents(now["Where does Alice work?"])[0]
     assert "I work at Acme." not in str(contents(now["Where does Alice work?"]))
     assert contents(now["Where does Alice live?"])[0] == "I moved to Lisbon."
     assert not any("Berlin" in text for text in contents(now["Where does Alice live?"]))

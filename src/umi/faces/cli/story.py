@@ -48,7 +48,7 @@ STORY = (
 NOW_QUESTIONS = (
     ("Where does Alice work?", 1),
     ("Where does Alice live?", 1),
-    ("What are Alice's cats called?", 2),
+    ("What are Alice's cats called?", 3),
     ("Does Alice like hiking?", 2),
 )
 THEN_QUESTIONS = NOW_QUESTIONS[:2]

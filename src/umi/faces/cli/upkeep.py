@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import metadata
 
-import apsw
 import typer
 from rich.console import Console
 from rich.text import Text
@@ -85,7 +85,7 @@ def _surroundings() -> list[Finding]:
     return [
         Finding("umi", ok=True, detail=umi.__version__),
         Finding("python", ok=True, detail=f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        Finding("sqlite", ok=True, detail=f"{apsw.sqlite_lib_version()}, apsw {apsw.apsw_version()}"),
+        Finding("sqlite", ok=True, detail=f"{metadata.version('apsw').rpartition('.')[0]}, from apsw"),
     ]
 
 
