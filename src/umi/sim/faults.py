@@ -1,0 +1,207 @@
+"""What can go wrong, where, and how often: faults drawn from a seed.
+
+A fault is tied to the operations in which it can happen in the real world (`OPERATIONS`); registering it for another one is
+an error, so that no run claims to have tested a thing that cannot be. Each pair of operation and registered fault draws from
+its own stream: taking one fault out of a run leaves the others where they were, which is what makes failures shrink.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from umi.invariants import check
+from umi.sim.errors import InvalidFault
+from umi.sim.rng import DeterministicRng
+
+
+class FaultType(StrEnum):
+    """The faults, by the seeds' names."""
+
+    # A model's provider refuses or fails.
+    LlmTimeout = "LlmTimeout"
+    LlmRateLimit = "LlmRateLimit"
+    LlmContextOverflow = "LlmContextOverflow"
+    LlmInvalidResponse = "LlmInvalidResponse"
+    LlmServiceUnavailable = "LlmServiceUnavailable"
+    # An embedder fails, is slow, or answers badly.
+    EmbeddingFail = "EmbeddingFail"
+    EmbeddingTimeout = "EmbeddingTimeout"
+    EmbeddingRateLimit = "EmbeddingRateLimit"
+    EmbeddingUnavailable = "EmbeddingUnavailable"
+    EmbeddingSlow = "EmbeddingSlow"
+    EmbeddingWrongDimensions = "EmbeddingWrongDimensions"
+    EmbeddingNotFinite = "EmbeddingNotFinite"
+    # A backend of vectors fails.
+    VectorSearchFail = "VectorSearchFail"
+    VectorSearchTimeout = "VectorSearchTimeout"
+    VectorStoreFail = "VectorStoreFail"
+    # A disk, or the store on it, fails; what each does to a disk is in umi.sim.disk.
+    StorageReadFail = "StorageReadFail"
+    StorageWriteFail = "StorageWriteFail"
+    StorageSyncFail = "StorageSyncFail"
+    StorageFull = "StorageFull"
+    StorageSlow = "StorageSlow"
+    StorageCorrupt = "StorageCorrupt"
+    PowerCut = "PowerCut"
+    TornWrite = "TornWrite"
+    LostWrite = "LostWrite"
+    # The way to a server fails.
+    NetworkRefused = "NetworkRefused"
+    NetworkReset = "NetworkReset"
+    NetworkTimeout = "NetworkTimeout"
+    NetworkSlow = "NetworkSlow"
+
+
+_LLM: Final = ("llm_complete",)
+_EMBED: Final = ("embed", "embed_many")
+_READ: Final = ("storage_read", "disk_read")
+_WRITE: Final = ("storage_write", "disk_write")
+_NETWORK: Final = ("network_request",)
+
+# Where each can happen. `storage_*` and `vector_*` are calls of a store's port, `disk_*` calls of SQLite to the disk.
+OPERATIONS: Final[Mapping[FaultType, tuple[str, ...]]] = {
+    FaultType.LlmTimeout: _LLM,
+    FaultType.LlmRateLimit: _LLM,
+    FaultType.LlmContextOverflow: _LLM,
+    FaultType.LlmInvalidResponse: _LLM,
+    FaultType.LlmServiceUnavailable: _LLM,
+    FaultType.EmbeddingFail: _EMBED,
+    FaultType.EmbeddingTimeout: _EMBED,
+    FaultType.EmbeddingRateLimit: _EMBED,
+    FaultType.EmbeddingUnavailable: _EMBED,
+    FaultType.EmbeddingSlow: _EMBED,
+    FaultType.EmbeddingWrongDimensions: _EMBED,
+    FaultType.EmbeddingNotFinite: _EMBED,
+    FaultType.VectorSearchFail: ("vector_search",),
+    FaultType.VectorSearchTimeout: ("vector_search",),
+    FaultType.VectorStoreFail: ("vector_store",),
+    FaultType.StorageReadFail: _READ,
+    FaultType.StorageWriteFail: _WRITE,
+    FaultType.StorageSyncFail: ("disk_sync",),
+    FaultType.StorageFull: _WRITE,
+    FaultType.StorageSlow: (*_READ, *_WRITE, "disk_sync"),
+    FaultType.StorageCorrupt: ("disk_read",),
+    FaultType.PowerCut: ("disk_write", "disk_sync"),
+    FaultType.TornWrite: ("disk_write",),
+    FaultType.LostWrite: ("disk_write",),
+    FaultType.NetworkRefused: _NETWORK,
+    FaultType.NetworkReset: _NETWORK,
+    FaultType.NetworkTimeout: _NETWORK,
+    FaultType.NetworkSlow: _NETWORK,
+}
+_KNOWN_OPERATIONS: Final = tuple(sorted({name for names in OPERATIONS.values() for name in names}))
+check(set(OPERATIONS) == set(FaultType), "every fault says where it can happen")
+
+
+@dataclass(frozen=True, slots=True)
+class FaultConfig:
+    """A fault and when it fires.
+
+    Args:
+        fault_type: What happens.
+        probability: Of each call that may fire, 0..1.
+        operations: Where; None is everywhere the fault can happen.
+        after: Calls of an operation that are let through first.
+        count_max: How often it fires at most, over all its operations; None is without bound.
+
+    Raises:
+        InvalidFault: When a value is outside its range, or the fault cannot happen in one of the operations.
+    """
+
+    fault_type: FaultType
+    probability: float = 1.0
+    operations: tuple[str, ...] | None = None
+    after: int = 0
+    count_max: int | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.probability <= 1:
+            raise InvalidFault(f"the probability of {self.fault_type} is 0..1, not {self.probability}")
+        if self.after < 0 or (self.count_max is not None and self.count_max < 0):
+            raise InvalidFault(f"after and count_max of {self.fault_type} are at least 0")
+        possible = OPERATIONS[self.fault_type]
+        wrong = [name for name in self.operations or () if name not in possible]
+        if wrong or self.operations == ():
+            raise InvalidFault(
+                f"{self.fault_type} can happen in {', '.join(possible)}, not in {', '.join(wrong) or 'nothing'}"
+            )
+
+    @property
+    def where(self) -> tuple[str, ...]:
+        """The operations it is registered for."""
+        return OPERATIONS[self.fault_type] if self.operations is None else self.operations
+
+
+class _Armed:
+    """A registered fault: how often it has fired, and its stream per operation."""
+
+    __slots__ = ("config", "fired", "streams")
+
+    def __init__(self, config: FaultConfig, rng: DeterministicRng, copy: int) -> None:
+        self.config = config
+        self.fired = 0
+        self.streams = {name: rng.fork(f"{name}:{config.fault_type}:{copy}") for name in config.where}
+
+    def fires(self, operation: str, calls: int) -> bool:
+        """Whether it fires in this call; a number is drawn in every call, so that limits do not shift what follows."""
+        drawn = self.streams[operation].chance(self.config.probability)
+        spent = self.config.count_max is not None and self.fired >= self.config.count_max
+        return drawn and not spent and calls > self.config.after
+
+
+class FaultInjector:
+    """Decides at every operation whether, and which, fault happens.
+
+    Args:
+        rng: Where decisions are drawn from.
+        configs: Faults to register at once.
+    """
+
+    def __init__(self, rng: DeterministicRng, configs: tuple[FaultConfig, ...] = ()) -> None:
+        self._rng = rng
+        self._armed: dict[str, list[_Armed]] = {}
+        self._copies: Counter[FaultType] = Counter()
+        self._stopped = False
+        self.calls: Counter[str] = Counter()
+        self.fired: Counter[FaultType] = Counter()
+        self.fired_at: Counter[tuple[str, FaultType]] = Counter()
+        for config in configs:
+            self.register(config)
+
+    def register(self, config: FaultConfig) -> None:
+        """Let a fault happen from now on. The same type may be registered several times, with its own settings each."""
+        armed = _Armed(config, self._rng, self._copies[config.fault_type])
+        self._copies[config.fault_type] += 1
+        for operation in config.where:
+            self._armed.setdefault(operation, []).append(armed)
+
+    def should_inject(self, operation: str) -> FaultType | None:
+        """The fault that happens in this call of `operation`, or None. Of several, the one registered first.
+
+        Raises:
+            InvalidFault: When no fault of any kind can happen in an operation of this name: it is misspelt.
+        """
+        self.calls[operation] += 1
+        armed = self._armed.get(operation)
+        if armed is None:
+            if operation not in _KNOWN_OPERATIONS:
+                raise InvalidFault(f"{operation!r} is no operation; there are {', '.join(_KNOWN_OPERATIONS)}")
+            return None
+        if self._stopped:
+            return None
+        firing = [one for one in armed if one.fires(operation, self.calls[operation])]
+        if not firing:
+            return None
+        chosen = firing[0]
+        chosen.fired += 1
+        self.fired[chosen.config.fault_type] += 1
+        self.fired_at[operation, chosen.config.fault_type] += 1
+        return chosen.config.fault_type
+
+    def stop(self) -> None:
+        """Nothing fails any more: what was begun must now come to an end (the liveness phase)."""
+        self._stopped = True
