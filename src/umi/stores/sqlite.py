@@ -186,9 +186,8 @@ class SqliteStore:
 
     def _write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
         db = self._db
-        db.execute(
-            "BEGIN IMMEDIATE"
-        )  # not at the first change: a lock taken after a read fails at once when it is late
+        # Not at the first change: a lock that is asked for after a read is refused at once when another process has written.
+        db.execute("BEGIN IMMEDIATE")
         try:
             transaction = SqliteTransaction(db, namespace, self._head_to_write(namespace), self._cache)
             try:
