@@ -1,0 +1,228 @@
+"""Every name of the specification has its symbol here and a test that shows it, or waits for a capability by name.
+
+Three parts are covered: evolution (000 and 001) and the narrow interfaces of dual retrieval (004). A name stands in exactly one of the
+two tables. Where the specification's list of names lies beside the checkout, it is compared with them.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import house
+import pytest
+
+LISTING = Path(os.environ.get("UMI_SEEDS", house.ROOT.parent / "shared" / "SEEDS.md"))
+COVERED_SECTIONS = ("Evolution (000, 001)", "Dual retrieval (004)")
+
+# The name there: the symbol here ("module:path"), and the test that shows it.
+COVERED = {
+    # Evolution: types.
+    "EvolutionType": ("umi:EvolutionType", "test_change"),
+    "EVOLUTION_TYPES": ("umi:EVOLUTION_TYPES", "test_evolution_types_are_the_four"),
+    "EvolutionRelation": ("umi:EvolutionRelation", "test_change"),
+    "DetectionOptions(min_confidence=0.3, max_comparisons=10)": ("umi:DetectionOptions", "test_seeds_defaults"),
+    "DetectionResult(relation, llm_used)": ("umi:DetectionResult", "test_detect_update"),
+    "EvolutionError.InvalidOptions": ("umi:EvolutionError.InvalidOptions", "test_options_out_of_bounds"),
+    "existing=[]": ("umi:EvolutionTracker.detect", "test_nothing_to_compare_is_none"),
+    "none": ("umi:EvolutionTracker.detect", "test_none_is_an_answer_and_not_a_failure"),
+    "EVOLUTION_EXISTING_ENTITIES_COUNT_MAX = 10": (
+        "umi.limits:EVOLUTION_EXISTING_ENTITIES_COUNT_MAX", "test_seeds_defaults",
+    ),
+    "EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT = 0.3": (
+        "umi.limits:EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT", "test_seeds_defaults",
+    ),
+    # Evolution: the tracker.
+    "EvolutionTracker.detect": ("umi:EvolutionTracker.detect", "test_detect_update"),
+    "find_and_detect": ("umi:EvolutionTracker.find_and_detect", "test_find_and_detect_looks_in_the_store"),
+    "parse_response(response, new_entity_id)": (
+        "umi:EvolutionTracker.parse_response", "test_a_useless_answer_is_none_and_counted",
+    ),
+    "EVOLUTION_DETECTION_PROMPT": (
+        "umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT",
+        "test_the_prompt_offers_the_five_verdicts_and_delimits_what_is_not_ours",
+    ),
+    "{new_content}": ("umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
+    "{existing_list}": ("umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
+    "build_detection_prompt": (
+        "umi.pipelines.prompts:build_detection_prompt",
+        "test_the_prompt_offers_the_five_verdicts_and_delimits_what_is_not_ours",
+    ),
+    "test_detect_update": ("umi:EvolutionTracker", "test_detect_update"),
+    'Entity(EntityType.PERSON, "Alice", "Works at Acme")': ("umi:Entity", "test_detect_update"),
+    # Evolution: remember.
+    "Memory.remember(track_evolution=True)": ("umi:Memory.remember", "test_change"),
+    'entity.metadata["evolution"]': ("umi:Entity.metadata", "test_metadata_shows_the_strongest_relation"),
+    "Entity(entity_type, name, content, *, id=None, ...)": ("umi:Entity", "test_an_entity_without_an_id_is_named_by_its_fields"),
+    "EntityType": ("umi:EntityType", "test_entity_types_are_the_nine_and_unknown_is_a_note"),
+    "EntityExtractor.extract(text) -> ExtractionResult(entities, relations)": (
+        "umi:EntityExtractor.extract", "test_the_extractor_alone",
+    ),
+    # Dual retrieval.
+    "DualRetriever(llm, embedder, vector, storage)": ("umi:DualRetriever", "test_recall_with_vector_search"),
+    "fast_search": ("umi:DualRetriever.fast_search", "test_recall_with_vector_search"),
+    "deep_search": ("umi:DualRetriever.deep_search", "test_recall_deep_search_vector"),
+    "rrf_merge(lists, limit)": ("umi:DualRetriever.rrf_merge", "test_recall_rrf_with_vector"),
+    "EmbeddingProvider.embed(text)": ("umi.ports:EmbeddingProvider.embed", "test_recall_embedding_fails"),
+    "embed_many": ("umi.ports:EmbeddingProvider.embed_many", "test_an_embedder_that_answers_the_wrong_shape"),
+    "VectorBackend.store(id, embedding)": (
+        "umi.ports:VectorBackend.store", "test_vectors_by_id_of_an_entity_or_an_episode",
+    ),
+    "search(embedding, limit) -> [VectorHit(id, score)]": ("umi:VectorHit", "test_vectors_by_id_of_an_entity_or_an_episode"),
+    "StorageBackend.store_entity, get_entity, search(query, limit), delete, list, count": (
+        "umi.ports:StorageBackend.store_entity", "test_an_entity_made_by_hand_is_kept_found_and_deleted",
+    ),
+    "test_recall_with_vector_search": ("umi:DualRetriever", "test_recall_with_vector_search"),
+    "..._vector_search_timeout": ("umi:DualRetriever", "test_recall_vector_search_timeout"),
+    "..._embedding_fails": ("umi:DualRetriever", "test_recall_embedding_fails"),
+    "..._vector_deterministic": ("umi:DualRetriever", "test_recall_vector_deterministic"),
+    "..._mixed_vector_text": ("umi:DualRetriever", "test_recall_mixed_vector_text"),
+    "..._deep_search_vector": ("umi:DualRetriever", "test_recall_deep_search_vector"),
+    "..._rrf_with_vector": ("umi:DualRetriever", "test_recall_rrf_with_vector"),
+    "..._vector_storage_partial_failure": ("umi:DualRetriever", "test_recall_vector_storage_partial_failure"),
+}  # fmt: skip
+
+MODELS = "language models behind umi.ports.LLMProvider, and a simulated one"
+SIMULATION = "simulated worlds with injected faults"
+LEARNING = "learning from outcomes"
+POSTGRES = "the PostgreSQL store"
+
+# Names that wait, and for what.
+WAITING = {
+    'pytest -m "not models"': MODELS,
+    "models": MODELS,
+    "SimLLM": MODELS,
+    "SimLLMProvider": MODELS,
+    "umi.LLMError": MODELS,
+    "FaultType": SIMULATION,
+    "FaultInjector": SIMULATION,
+    "SimEnvironment": SIMULATION,
+    "QualitySignal": LEARNING,
+    "QualityFactors": LEARNING,
+    "IntelligenceProvider": LEARNING,
+    "ProviderQualityWeights": LEARNING,
+    "FileSignalProvider": LEARNING,
+    "IntelligenceLoader": LEARNING,
+    "TaskComplexityAnalyzer": LEARNING,
+    "PostgreSQL": POSTGRES,
+}  # fmt: skip
+
+
+def resolve(symbol: str) -> Any:
+    """The object that "module:path" names; a dataclass field counts as an attribute of its class."""
+    module, _, path = symbol.partition(":")
+    found: Any = importlib.import_module(module)
+    for name in path.split("."):
+        found = getattr(found, "__dataclass_fields__", {}).get(name) or getattr(found, name)
+    return found
+
+
+def every_test() -> set[str]:
+    """The names of all test functions of the checkout."""
+    trees = [ast.parse(path.read_text("utf-8")) for path in house.python_files("tests")]
+    functions = [
+        node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    return {node.name for node in functions if node.name.startswith("test_")}
+
+
+@pytest.mark.parametrize("name", COVERED)
+def test_a_covered_name_has_its_symbol(name: str) -> None:
+    assert resolve(COVERED[name][0]) is not None
+
+
+def test_a_covered_name_has_a_test_that_exists() -> None:
+    known = every_test()
+    assert {name: test for name, (_, test) in COVERED.items() if test not in known} == {}
+
+
+def test_no_name_stands_in_both_tables() -> None:
+    assert set(COVERED) & set(WAITING) == set()
+
+
+@pytest.mark.skipif(not LISTING.is_file(), reason="the specification's list of names is not beside the checkout")
+def test_every_name_of_the_covered_sections_is_in_a_table() -> None:
+    text = LISTING.read_text("utf-8")
+    missing = []
+    for title in COVERED_SECTIONS:
+        section = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+        assert section, title
+        names = re.findall(r"`([^`]+)`", section.replace("\n  ", " "))
+        missing += [name for name in names if not _is_listed(name)]
+    assert missing == []
+
+
+def _is_listed(name: str) -> bool:
+    known = {*COVERED, *WAITING}
+    return name in known or any(name in longer for longer in known) or name in EXAMPLES
+
+
+# Quoted texts, values and files of the list that name nothing.
+EXAMPLES = {"Left Acme, now at StartupX", '"Left Acme, now at StartupX"'}
+
+
+def test_seeds_defaults() -> None:
+    from umi import DetectionOptions, limits
+
+    assert DetectionOptions() == DetectionOptions(min_confidence=0.3, max_comparisons=10)
+    assert limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT == 0.3
+    assert limits.EVOLUTION_EXISTING_ENTITIES_COUNT_MAX == 10
+    assert limits.RRF_K == 60
+
+
+def test_evolution_types_are_the_four() -> None:
+    from umi import EVOLUTION_TYPES
+
+    assert isinstance(EVOLUTION_TYPES, frozenset)
+    assert sorted(EVOLUTION_TYPES) == ["contradict", "derive", "extend", "update"]
+
+
+def test_the_prompts_places_are_the_seeds() -> None:
+    from umi.pipelines.prompts import EVOLUTION_DETECTION_PROMPT
+
+    for part in ("{new_content}", "{existing_list}", '"update"', '"extend"', '"derive"', '"contradict"', '"none"'):
+        assert part in EVOLUTION_DETECTION_PROMPT
+
+
+def test_an_entity_without_an_id_is_named_by_its_fields() -> None:
+    from umi import Entity, EntityType
+
+    one, same = (Entity(EntityType.PERSON, "Alice", "Works at Acme") for _ in range(2))
+    assert one == same
+    assert one.id == same.id != Entity(EntityType.PERSON, "Alice", "Works at Tata").id
+    assert Entity(EntityType.PERSON, "Alice", "Works at Acme", id="mine").id == "mine"
+
+
+def test_entity_types_are_the_nine_and_unknown_is_a_note() -> None:
+    from umi import EntityType
+
+    nine = ["person", "organization", "project", "topic", "location", "preference", "task", "event", "note"]
+    assert [str(kind) for kind in EntityType] == nine
+    assert EntityType.parse("Person") is EntityType.PERSON
+    assert EntityType.parse("spaceship") is EntityType.NOTE
+
+
+async def test_the_extractor_alone() -> None:
+    from umi import EntityExtractor, ExtractionResult
+
+    result = await EntityExtractor(None).extract("Alice works at Acme.")
+    assert isinstance(result, ExtractionResult)
+    assert [(entity.name, entity.slot, entity.value) for entity in result.entities] == [("Alice", "works_at", "Acme")]
+    assert [(link.subject, link.predicate, link.object) for link in result.relations]
+
+
+async def test_metadata_shows_the_strongest_relation(tmp_path: Path) -> None:
+    import umi
+
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory:
+        old = (await memory.remember("Alice works at Acme.")).entities[0]
+        new = (await memory.remember("Alice left Acme and joined StartupX.")).entities[0]
+        shown = await memory.get(new.id)
+    assert isinstance(shown, umi.Entity)
+    assert shown.metadata["evolution"]["type"] == "update"
+    assert shown.metadata["evolution"]["related_id"] == old.id
+    assert shown.metadata["evolution"]["reason"]
