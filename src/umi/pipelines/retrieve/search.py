@@ -16,9 +16,10 @@ import numpy as np
 from umi import limits
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.retrieve.facts import look_up, read_question
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import rule_variants, wants_deep
-from umi.pipelines.states import Shown, Standings, View
+from umi.pipelines.states import Shown, Standing, Standings, View
 from umi.ports import (
     EmbeddingProvider,
     Keys,
@@ -32,8 +33,9 @@ from umi.ports import (
 )
 from umi.ranking import Ranking, feedback_terms, merge_rankings, rank, reciprocal_rank_fusion
 from umi.text import analyse, query_terms
-from umi.types import Degradation, Hit, VectorHit
+from umi.types import Degradation, Episode, Hit, VectorHit
 
+FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
 _FEEDBACK_EPISODES: Final = 3
 _NO_KEYS: Final = np.empty(0, dtype=np.int64)
 
@@ -200,14 +202,34 @@ class _Search:
             rankings.extend(self._feedback(snapshot, rankings[0]))
         ranking = merge_rankings(rankings) if len(rankings) > 1 else rankings[0]
         terms = query_terms(self._query.text)
-        hits: list[Hit] = []
+        hits = self._facts(snapshot, float(ranking.scores.max(initial=0.0)))
+        given = {hit.episode.id for hit in hits}
+        facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         for place, shown in self._visible(snapshot, ranking, terms):
-            if not self._is_enough(ranking, place, first=not hits):
+            if len(hits) >= self._query.limit or not self._is_enough(ranking, place, first=facts or not hits):
                 break
+            if shown.episode.id in given:
+                continue
             hits.append(_hit(shown, ranking, place, explain=self._query.explain))
-            if len(hits) == self._query.limit:
-                break
         return hits
+
+    def _facts(self, snapshot: Snapshot, best_score: float) -> list[Hit]:
+        """The looked-up answers that the view shows, before whatever the legs found."""
+        question = read_question(self._query.text)
+        if question is None:
+            return []
+        standings = Standings(snapshot, self._query.view).of(look_up(snapshot, question))
+        first_of_episode: dict[str, Standing] = {}
+        for standing in standings:
+            if standing.shown:
+                first_of_episode.setdefault(standing.entity.episode_id, standing)
+        episodes = snapshot.episodes(first_of_episode)
+        score = max(FACT_SCORE, best_score)
+        hits = [
+            _fact_hit(standing, episodes[id_], score, explain=self._query.explain)
+            for id_, standing in first_of_episode.items()
+        ]
+        return hits[: self._query.limit]
 
     def _rank(self, snapshot: Snapshot, variant: _Variant, degraded: dict[Degradation, None]) -> Ranking:
         """Both legs of one variant. Raises the text leg's error when neither answers."""
@@ -289,6 +311,20 @@ def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
         evolutions=shown.evolutions,
         calibrated=ranking.calibrator is not None,
         legs=ranking.legs(place) if explain else {},
+    )
+
+
+def _fact_hit(standing: Standing, episode: Episode, score: float, *, explain: bool) -> Hit:
+    entity = standing.entity
+    return Hit(
+        id=entity.id,
+        content=episode.content if entity.span is None else episode.content[entity.span[0] : entity.span[1]],
+        score=score,
+        state=standing.state,
+        episode=episode,
+        entity=entity,
+        evolutions=standing.evolutions,
+        legs={"fact": 1.0} if explain else {},
     )
 
 

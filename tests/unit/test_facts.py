@@ -1,0 +1,50 @@
+"""The look-up leg: which questions ask for one fact of one subject."""
+
+from __future__ import annotations
+
+import pytest
+
+from umi.pipelines.retrieve.facts import FactQuestion, read_question
+
+
+@pytest.mark.parametrize(
+    ("query", "subject", "slots"),
+    [
+        ("Where does Alice work?", "alice", ("works_at",)),
+        ("where is Alice currently working", "alice", ("works_at",)),
+        ("Who does Alice work for now?", "alice", ("works_at",)),
+        ("Where does Bob live these days?", "bob", ("lives_in", "location")),
+        ("Where do I live?", "user", ("lives_in", "location")),
+        ("How old is Tom?", "tom", ("age",)),
+        ("How much does the Pro plan cost?", "pro plan", ("costs",)),
+        ("What's the price of the Pro plan?", "pro plan", ("costs",)),
+        ("What is the status of ticket 42?", "ticket 42", ("status",)),
+        ("What is Ravi's email address?", "ravi", ("email",)),
+        ("What's my wifi password?", "user", ("attr:wifi password",)),
+        ("What is Carol's favourite colour?", "carol", ("favourite_colour",)),
+        ("What does Carol prefer, tea or coffee?", "carol", ("prefers:drink",)),
+        ("What does Alice do for a living?", "alice", ("role", "works_at")),
+        ("Who is Anna married to?", "anna", ("married_to",)),
+    ],
+)
+def test_questions_for_one_fact(query: str, subject: str, slots: tuple[str, ...]) -> None:
+    assert read_question(query) == FactQuestion(subject, slots)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Who works at Acme?",
+        "Where did we see the lighthouse?",
+        "What does Alice like?",
+        "Alice work",
+        "What did Alice say about where Bob works?",
+        "How much fun was the trip?",
+        "Why does Alice live in Berlin?",
+        "What are Alice's cats called?",
+        "x" * 10_000,
+        "what is " * 1_000,
+    ],
+)
+def test_other_questions_are_left_to_the_other_legs(query: str) -> None:
+    assert read_question(query) is None
