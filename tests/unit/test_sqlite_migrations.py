@@ -36,7 +36,7 @@ CREATE INDEX entities_by_subject ON entities (ns, subject, at, key, place);
 CREATE TABLE relations (ns INTEGER NOT NULL, id TEXT NOT NULL, source_id TEXT NOT NULL, target_id TEXT NOT NULL,
   type TEXT NOT NULL, reason TEXT NOT NULL, confidence REAL NOT NULL, created_at INTEGER NOT NULL,
   detector TEXT NOT NULL, acted INTEGER NOT NULL, resolved TEXT, resolved_at INTEGER, undone_at INTEGER,
-  PRIMARY KEY (ns, id)) STRICT, WITHOUT ROWID;
+  UNIQUE (ns, id)) STRICT;
 CREATE INDEX relations_by_source ON relations (ns, source_id);
 CREATE INDEX relations_by_target ON relations (ns, target_id);
 CREATE TABLE aliases (ns INTEGER NOT NULL, alias TEXT NOT NULL, subject TEXT NOT NULL, PRIMARY KEY (ns, alias))

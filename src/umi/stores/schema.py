@@ -82,8 +82,8 @@ CREATE TABLE relations (
   resolved TEXT,
   resolved_at INTEGER,
   undone_at INTEGER,
-  PRIMARY KEY (ns, id)
-) STRICT, WITHOUT ROWID;
+  UNIQUE (ns, id)
+) STRICT;
 CREATE INDEX relations_by_source ON relations (ns, source_id);
 CREATE INDEX relations_by_target ON relations (ns, target_id);
 CREATE TABLE aliases (

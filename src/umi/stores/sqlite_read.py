@@ -126,10 +126,11 @@ class SqliteSnapshot:
         wanted = list(dict.fromkeys(entity_ids))
         packed = json.dumps(wanted)
         select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
-        sql = f"{select} AND r.source_id IN {_THESE} UNION {select} AND r.target_id IN {_THESE}"
+        sql = f"{select} AND r.source_id IN {_THESE} UNION ALL {select} AND r.target_id IN {_THESE}"
         touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
+        once = {relation.id: relation for relation in touching}  # one with both ends here comes twice
         found: dict[str, list[EvolutionRelation]] = {}
-        for relation in sorted(touching, key=_BY_TIME):
+        for relation in sorted(once.values(), key=_BY_TIME):
             for end in dict.fromkeys((relation.source_id, relation.target_id)):
                 found.setdefault(end, []).append(relation)
         return {entity_id: tuple(found[entity_id]) for entity_id in wanted if entity_id in found}

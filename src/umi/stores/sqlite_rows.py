@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, Final
 
 from umi.errors import StoreCorrupt
@@ -25,6 +26,7 @@ Row = tuple[Any, ...]  # a row of SQLite is untyped by nature; the functions bel
 Value = None | int | float | str | bytes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MOMENTS_COUNT: Final = 8_192
 _MICROSECOND: Final = timedelta(microseconds=1)
 _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
@@ -54,13 +56,14 @@ def to_micros_or_none(moment: datetime | None) -> int | None:
     return None if moment is None else to_micros(moment)
 
 
+@lru_cache(_MOMENTS_COUNT)
 def from_micros(micros: int) -> datetime:
-    """The moment, in UTC."""
+    """The moment, in UTC. Remembered, because one moment stands in many rows and the same rows are read again and again."""
     return _EPOCH + timedelta(0, 0, micros)
 
 
 def _moment(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + timedelta(0, 0, micros)
+    return None if micros is None else from_micros(micros)
 
 
 def to_json(value: object) -> str:
@@ -134,8 +137,8 @@ def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:
 
 def to_entity(row: Row) -> Entity:
     """A row of `ENTITY_COLUMNS`."""
-    (key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, *rest) = row
-    start, end, at, valid_from, valid_to, recorded_at, invalidated_at, metadata = rest
+    key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = row
+    at, valid_from, valid_to, recorded_at, invalidated_at, metadata = more
     return Entity(
         _ENTITY_TYPES[kind],
         name,
