@@ -13,16 +13,17 @@ from typing import Final
 
 from umi.pipelines.language import compare
 from umi.pipelines.language.complements import preference_slot
-from umi.pipelines.language.lexicon import NAME_STOPS
+from umi.pipelines.language.lexicon import NAME_STOPS, words
+from umi.pipelines.language.predicates import VERBS
 from umi.pipelines.language.slots import ENDS_ANYWHERE, base_slot, is_single, slot_words
 from umi.pipelines.language.statements import Statement, read_statements
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import tokenize
-from umi.pipelines.language.values import narrower, singular, value_key
+from umi.pipelines.language.values import COMPANY_FORMS, NUMBER_WORDS, narrower, singular, value_key
 from umi.types import Entity, EntityType, EvolutionType
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_TURNS: Final = frozenset(["over", "event", "now", "anymore", "nowadays", "actually", "correction", "instead"]) | {
+_TURNS: Final = words("over event now back anymore nowadays actually correction instead") | {
     "any more",
     "no longer",
     "these days",
@@ -36,6 +37,7 @@ _TURNS: Final = frozenset(["over", "event", "now", "anymore", "nowadays", "actua
 }
 _MEMBERS: Final = frozenset({"called", "member"})
 _HOLDINGS: Final = ("has_pet", "has_child", "has_sibling", "owns")
+_EMPTY: Final = COMPANY_FORMS | VERBS | frozenset(NUMBER_WORDS)  # words that add nothing to a claim
 _PLAIN: Final = 0.9  # factor without a word of change
 _UNSURE: Final = 0.5
 _REASON_VALUE_CHARACTERS_MAX: Final = 120
@@ -274,6 +276,8 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
             if compare.levels_differ(new.slot, new.value, old.value):
                 return None
         return _verdict(EvolutionType.UPDATE, sure, _change(old, new), old_id)
+    if relation is compare.Comparison.DETAIL and new.slot == "role" and "event" in new.cues:
+        return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id)
     if relation is compare.Comparison.DETAIL:
         return _verdict(
             EvolutionType.EXTEND,
@@ -290,7 +294,7 @@ def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return None
     if len(value_key(new.value).split()) < len(value_key(old.value).split()):
         return None
-    more = sorted(_words(new.content) - _words(old.content) - {"work", "live"})
+    more = sorted(_words(new.content) - _words(old.content) - _EMPTY)
     if not more:
         return None
     return _verdict(

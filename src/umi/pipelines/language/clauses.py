@@ -6,73 +6,18 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from umi.pipelines.language.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, UNREAL
+from umi.pipelines.language.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, UNREAL, words
 from umi.pipelines.language.predicates import VERBS
 from umi.pipelines.language.subjects import parse_subject
 from umi.pipelines.language.tokens import Tokens
 
 _HARD: Final = frozenset({";", "—", "–", ":", "…", "("})
-_SOFT: Final = frozenset({",", "and", "but", "so", "then", "yet", "-", "&", "plus"})
+_SOFT: Final = words(", and but so then yet - & plus")
 _TELLING: Final = frozenset({"because", "although", "though", "while", "whereas", "since"})
-_UNTOLD: Final = frozenset(
-    {
-        "if",
-        "when",
-        "whenever",
-        "unless",
-        "whether",
-        "until",
-        "before",
-        "after",
-        "that",
-        "who",
-        "which",
-        "where",
-        "once",
-        "as",
-        "or",
-    }
-)
-_OPENING_QUESTIONS: Final = frozenset(
-    [
-        "do",
-        "does",
-        "did",
-        "is",
-        "are",
-        "was",
-        "were",
-        "can",
-        "could",
-        "would",
-        "will",
-        "should",
-        "shall",
-        "have",
-        "has",
-        "had",
-        "am",
-        "may",
-        "might",
-        "what",
-        "where",
-        "when",
-        "why",
-        "who",
-        "whose",
-        "which",
-        "how",
-        "let",
-        "if",
-        "unless",
-        "whether",
-        "imagine",
-        "suppose",
-        "pretend",
-        "say",
-        "assuming",
-        "don",
-    ]
+_UNTOLD: Final = words("if when whenever unless whether until before after that who which where once as or")
+_OPENING_QUESTIONS: Final = words(
+    "do does did is are was were can could would will should shall have has had am may might what where when "
+    "why who whose which how let if unless whether imagine suppose pretend say assuming don"
 )
 _ALWAYS_UNREAL: Final = re.compile(
     r"\b(?:"
@@ -206,6 +151,8 @@ def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str]) -> s
         adverbs += 1
     low = tokens.at(adverbs)
     if not low:
+        return ""
+    if low == "like":
         return ""
     if low in VERBS or low in AUXILIARIES:
         return "verb"

@@ -5,12 +5,11 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
+from umi.pipelines.language.lexicon import words
 from umi.pipelines.language.values import is_region, narrower, value_key
 
 _MOMENTS: Final = frozenset({"scheduled_at", "due"})
-_PERIODS: Final = frozenset(
-    ["/", "month", "year", "week", "day", "hour", "seat", "user", "person", "unit", "night", "item", "each"]
-)
+_PERIODS: Final = words("/ month year week day hour seat user person unit night item each")
 
 
 class Comparison(Enum):

@@ -3,107 +3,39 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from umi.pipelines.language import takes
+from umi.pipelines.language.found import Found
 from umi.pipelines.language.lexicon import (
     ARTICLES,
     CATEGORIES,
-    CHILDREN,
     DIETS,
     EVENT_NOUNS,
-    PETS,
     POSSESSIONS,
     POSSESSIVES,
     RELATIONSHIPS,
-    SIBLINGS,
     STATUS_VERBS,
     STATUS_WORDS,
     WORK_ITEMS,
+    words,
 )
 from umi.pipelines.language.predicates import VERBS, Verb
 from umi.pipelines.language.slots import attribute_slot
 from umi.pipelines.language.subjects import PEOPLE, Kind, Subject, parse_subject
 from umi.pipelines.language.takes import Context
-from umi.pipelines.language.values import category_of, parse_number, singular
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """One slot filled by a clause; `subject` when it is not the clause's own."""
-
-    slot: str
-    values: tuple[str, ...]
-    confidence: float
-    negated: bool = False
-    ended: tuple[str, ...] = ()
-    over: bool = False  # says that what held no longer does
-    event: bool = False
-    subject: Subject | None = None
-
+from umi.pipelines.language.values import category_of, singular
 
 _PERSON_SLOTS: Final = frozenset({"married_to", "partner", "attr:manager", "attr:mentor", "attr:landlord", "attr:owner", "attr:lead", "attr:ceo",
                                   "attr:cto", "attr:cfo", "attr:president", "attr:director", "attr:best friend", "attr:assignee", "attr:maintainer"})  # fmt: skip
 _PLAIN_SLOTS: Final = frozenset({"attr:colour", "attr:language", "attr:native language", "attr:theme", "attr:size", "attr:priority", "attr:severity",
                                  "attr:religion", "attr:star sign", "attr:nationality", "attr:currency", "attr:capital", "diet", "studies", "attr:default branch"})  # fmt: skip
-_OPINION: Final = frozenset(
-    [
-        "great",
-        "good",
-        "bad",
-        "high",
-        "low",
-        "too",
-        "very",
-        "fine",
-        "nice",
-        "hard",
-        "easy",
-        "right",
-        "wrong",
-        "ok",
-        "okay",
-        "awful",
-        "terrible",
-        "awesome",
-        "amazing",
-        "best",
-        "worst",
-        "important",
-        "different",
-        "same",
-        "not",
-        "about",
-        "getting",
-        "going",
-        "coming",
-        "being",
-        "so",
-        "always",
-        "still",
-        "what",
-        "where",
-        "how",
-        "when",
-        "who",
-        "why",
-        "that",
-        "to",
-        "like",
-        "unknown",
-        "boring",
-        "fun",
-        "stressful",
-        "ridiculous",
-        "insane",
-        "beautiful",
-        "wonderful",
-        "perfect",
-        "up",
-        "down",
-        "all",
-    ]
+_OPINION: Final = words(
+    "great good bad high low too very fine nice hard easy right wrong ok okay awful terrible awesome amazing "
+    "best worst important different same not about getting going coming being so always still what where how "
+    "when who why that to like unknown boring fun stressful ridiculous insane beautiful wonderful perfect up "
+    "down all"
 )
 _STATUS_OF_NAMES: Final = frozenset({"on hold", "cancelled", "canceled", "delayed", "shipped", "deprecated", "archived", "deployed", "released",
                                      "launched", "in production", "in beta", "in review", "live", "in development", "in staging"})  # fmt: skip
@@ -166,6 +98,12 @@ def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
     return found if telling else []
 
 
+def _any_status(context: Context, index: int) -> list[str]:
+    """What someone says a status is: a known one, or a short phrase."""
+    found = status(context, index) or takes.phrase(context, index)
+    return found if found and len(found[0].split()) <= 3 and context.tokens.at(index) not in _OPINION else []
+
+
 def status(context: Context, index: int) -> list[str]:
     """A known status at `index` that closes the clause or stands before an adverb or preposition."""
     tokens = context.tokens
@@ -178,34 +116,12 @@ def status(context: Context, index: int) -> list[str]:
     return []
 
 
-_AFTER_STATUS: Final = frozenset(
-    [
-        "now",
-        "again",
-        "today",
-        "since",
-        "by",
-        "on",
-        "in",
-        "at",
-        "as",
-        "for",
-        "until",
-        "because",
-        "yesterday",
-        "already",
-        "and",
-        "from",
-        "this",
-        "last",
-        "after",
-        "until",
-        "anymore",
-    ]
+_AFTER_STATUS: Final = words(
+    "now again today since by on in at as for until because yesterday already and from this last after until anymore"
 )
 _READERS: Final = {
     "name": takes.given_name, "age": takes.number, "costs": takes.money, "birthday": takes.when, "due": takes.when,
-    "scheduled_at": takes.when, "works_at": takes.organisation, "role": takes.role, "origin": takes.place, "status": status,
+    "scheduled_at": takes.when, "works_at": takes.organisation, "role": takes.role, "origin": takes.place, "status": _any_status,
 }  # fmt: skip
 
 
@@ -239,9 +155,10 @@ def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> 
         return Found("diet", (first,), 0.85, verb.negated, over=verb.ended)
     if first in RELATIONSHIPS and closes and tokens.at(index) not in ARTICLES:
         return Found("relationship", (first,), 0.8, verb.negated, over=verb.ended)
-    if tokens.at(index) in {"at", "with"} and "now" in tokens.low[max(0, index - 3) : context.end]:
+    now = "now" in tokens.low[max(0, index - 3) : context.end]
+    if tokens.at(index) in {"at", "with"} and (now or verb.ended) and subject.kind is not Kind.PRONOUN:
         employer = takes.organisation(context, index + 1)
-        return Found("works_at", tuple(employer), 0.8) if employer and subject.kind is not Kind.PRONOUN else None
+        return Found("works_at", tuple(employer), 0.8, verb.negated, over=verb.ended) if employer else None
     return _be_role(context, verb, index)
 
 
@@ -281,6 +198,10 @@ def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Fou
                 verb.negated,
                 over=verb.ended,
             )
+    if subject.kind is Kind.THING and tokens.at(index) == "in" and (subject.definite or subject.owner):
+        town = takes.place(context, index + 1)
+        if town:
+            return Found("location", tuple(town), 0.85, verb.negated, over=verb.ended)
     if subject.kind is Kind.THING and tokens.at(index) in _PLACE_WORDS and tokens.at(index + 1) in {"the", "my", "our"}:
         place = takes.phrase(context, index + 1)
         if place and len(place[0].split()) <= 4 and (subject.definite or subject.owner):
@@ -293,7 +214,7 @@ def _has_status(subject: Subject, state: str) -> bool:
         return state in _STATUS_OF_NAMES
     if subject.kind is Kind.PRONOUN:
         return subject.pronoun == "it"
-    words = {singular(word) for word in subject.key.split()}
+    words = {singular(word) for word in subject.name.lower().split()}
     return bool(words & (WORK_ITEMS | EVENT_NOUNS)) or not subject.definite
 
 
@@ -302,7 +223,7 @@ def _be_kind(context: Context, subject: Subject, verb: Verb, index: int) -> list
     if subject.kind is Kind.MEMBER:
         value = takes.phrase(context, index)
         return [Found("member", tuple(value), 0.8, verb.negated)] if value else []
-    owned = subject.kind is Kind.PET or (subject.kind is Kind.THING and bool(subject.owner))
+    owned = subject.kind is Kind.PET or (subject.kind is Kind.THING and singular(subject.noun) in POSSESSIONS)
     if not owned or context.tokens.at(index) not in {"a", "an"}:
         return []
     value = takes.phrase(context, index)
@@ -315,108 +236,12 @@ def _be_kind(context: Context, subject: Subject, verb: Verb, index: int) -> list
     return [Found("is_a", tuple(value), 0.85, verb.negated, over=verb.ended)]
 
 
-def read_have(context: Context, subject: Subject, verb: Verb, index: int, *, event: bool = False) -> Found | None:
-    """As in "has two cats", "have a peanut allergy", "has 12 members"; also what was bought or adopted (`event`)."""
-    tokens = context.tokens
-    none = tokens.at(index) == "no"
-    begin = index + (none or tokens.at(index) in ARTICLES | {"my", "our"})
-    end = begin
-    while end < context.end and end - begin < 6 and tokens.at(end)[0].isalnum() and tokens.at(end) not in _HAVE_STOPS:
-        end += 1
-        if _possession_slot(tokens.at(end - 1)) and tokens.at(end) not in PETS | POSSESSIONS:
-            break
-    words = tokens.low[begin:end]
-    if not words:
-        return None
-    negated = verb.negated or none
-    noun = words[-1]
-    if noun in {"allergy", "allergies"} and len(words) > 1:
-        return Found("allergic_to", (context.written(begin, end - 1),), 0.85, negated, over=verb.ended)
-    if (
-        subject.kind is Kind.THING
-        and parse_number(words[0]) is not None
-        and len(words) >= 2
-        and tokens.at(begin) not in {"a", "an"}
-        and not event
-    ):
-        what = " ".join(words[1:])
-        return Found(f"count:{singular(what)}", (words[0],), 0.8, negated) if what.isalpha() else None
-    slot = _possession_slot(noun)
-    if not slot or subject.kind not in PEOPLE | {Kind.PRONOUN} or (event and slot in {"has_sibling", "has_child"}):
-        return None
-    if tokens.at(end) in {"'s", "in", "at", "of"} and tokens.at(end) == "'s":
-        return None
-    return Found(slot, (context.written(begin, end),), 0.85, negated, over=verb.ended, event=event)
-
-
-_HAVE_STOPS: Final = frozenset(
-    [
-        "to",
-        "with",
-        "for",
-        "in",
-        "on",
-        "at",
-        "of",
-        "and",
-        "or",
-        "but",
-        "that",
-        "who",
-        "which",
-        "now",
-        "who's",
-        "too",
-        "also",
-        "from",
-        "about",
-        "never",
-        "been",
-        "a",
-        "an",
-        "the",
-        "so",
-        "i",
-        "he",
-        "she",
-        "we",
-        "they",
-        "is",
-        "are",
-        "was",
-        "named",
-        "called",
-    ]
-)
-
-
-def _possession_slot(noun: str) -> str:
-    if noun in PETS:
-        return "has_pet"
-    if noun in CHILDREN:
-        return "has_child"
-    if noun in SIBLINGS:
-        return "has_sibling"
-    return "owns" if singular(noun) in POSSESSIONS else ""
-
-
-_ACQUIRED: Final = frozenset({"bought", "got", "adopted", "purchased", "acquired"})
-_PRICE_VERBS: Final = frozenset(
-    ["raised", "lowered", "cut", "increased", "reduced", "dropped", "bumped", "changed", "hiked", "set", "updated"]
-)
-_MOVE_VERBS: Final = frozenset(
-    ["moved", "rescheduled", "pushed", "postponed", "shifted", "brought", "delayed", "changed"]
-)
+_PRICE_VERBS: Final = words("raised lowered cut increased reduced dropped bumped changed hiked set updated")
+_MOVE_VERBS: Final = words("moved rescheduled pushed postponed shifted brought delayed changed")
 _MARK_VERBS: Final = frozenset(["marked", "set", "moved", "put", "flagged"])
-_SWITCH_VERBS: Final = frozenset(["switched", "migrated", "converted", "swapped", "changed", "moved"])
+_SWITCH_VERBS: Final = words("switched migrated converted swapped changed moved")
 OBJECT_VERBS: Final = (
-    _PRICE_VERBS
-    | _MOVE_VERBS
-    | _MARK_VERBS
-    | _SWITCH_VERBS
-    | _ACQUIRED
-    | frozenset(STATUS_VERBS)
-    | {"replaced", "renamed"}
+    _PRICE_VERBS | _MOVE_VERBS | _MARK_VERBS | _SWITCH_VERBS | frozenset(STATUS_VERBS) | {"replaced", "renamed"}
 )
 _TO: Final = re.compile(
     r"(?:back |forward |up |out |down |over )?(?:price |plan |from [^,]{1,40}? )?(?:to|until|till|as|on|at) (?:the )?"
@@ -432,8 +257,6 @@ def read_object(context: Context, subject: Subject, verb: Verb, speaker: tuple[s
         found = _switch(context, verb.index)
         if found is not None:
             return found
-    if word in _ACQUIRED and not verb.be:
-        return read_have(context, subject, verb, verb.index + 1, event=True)
     if verb.be:
         return _passive(context, subject, verb)
     thing = parse_subject(context.text, context.tokens, verb.index + 1, speaker, VERBS - OBJECT_VERBS)
@@ -475,7 +298,7 @@ def _closed(context: Context, word: str, thing: Subject) -> Found | None:
         )
     if word not in STATUS_VERBS or thing.definite or thing.kind is not Kind.THING:
         return None
-    words = {singular(part) for part in thing.key.split()}
+    words = {singular(part) for part in thing.name.lower().split()}
     if not words & (WORK_ITEMS | EVENT_NOUNS) or (thing.owner and not any(letter.isdigit() for letter in thing.key)):
         return None
     return Found("status", (STATUS_VERBS[word],), 0.85, event=True, subject=thing)
@@ -507,7 +330,15 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
 def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found | None:
     """As in "Project Apollo shipped", "the office reopened"."""
     word = context.tokens.at(verb.index)
-    if word not in STATUS_VERBS or verb.be or verb.did or verb.modal or verb.negated or subject.kind is not Kind.THING:
+    if (
+        word not in STATUS_VERBS
+        or verb.be
+        or verb.did
+        or verb.past
+        or verb.modal
+        or verb.negated
+        or subject.kind is not Kind.THING
+    ):
         return None
     after = context.tokens.at(verb.index + 1) if verb.index + 1 < context.end else ""
     if after and after[0].isalnum() and after not in _AFTER_STATUS:
@@ -543,9 +374,7 @@ def _switch(context: Context, index: int) -> Found | None:
     return Found(slot, (new,), 0.85, ended=(gone,) if gone else (), event=True)
 
 
-_CONSUMED: Final = frozenset(
-    ["drink", "meat", "season", "music", "seat", "pet_kind", "book_form", "time_of_day", "transport"]
-)
+_CONSUMED: Final = words("drink meat season music seat pet_kind book_form time_of_day transport")
 
 
 def preference_slot(value: str) -> str:

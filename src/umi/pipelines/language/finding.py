@@ -10,20 +10,20 @@ from typing import Final
 from umi.pipelines.language import takes
 from umi.pipelines.language.complements import (
     OBJECT_VERBS,
-    Found,
     attribute_of,
     owner_of,
     preference_slot,
     read_attribute,
     read_be,
-    read_have,
     read_intransitive,
     read_object,
 )
 from umi.pipelines.language.dates import DateSpan
-from umi.pipelines.language.lexicon import REPORTING
+from umi.pipelines.language.found import Found
+from umi.pipelines.language.holdings import ACQUIRED, opens_holding, read_holdings
+from umi.pipelines.language.lexicon import REPORTING, words
 from umi.pipelines.language.predicates import Rule, Verb, read_auxiliaries, rules_for
-from umi.pipelines.language.subjects import Kind, Subject
+from umi.pipelines.language.subjects import Kind, Subject, is_third
 from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens
 from umi.pipelines.language.values import category_of
@@ -38,6 +38,7 @@ _STANCE: Final = frozenset({"stand", "bear"})
 def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given: bool) -> tuple[list[Found], bool]:
     """The slots a clause fills, and whether it reports what others say or think."""
     verb = read_auxiliaries(context.tokens, subject.end, context.end)
+    verb.third = None if given else is_third(subject)
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
     if word in REPORTING:
         return [], True
@@ -69,12 +70,10 @@ def _read(
             return [found]
     if verb.be or (given and _elliptic(context, subject, verb)):
         return read_be(context, subject, verb)
-    if (verb.have and not verb.past and not verb.did) or word in {"have", "has"}:
-        found = read_have(context, subject, verb, verb.index + (word in {"have", "has"}))
-        return [] if found is None else [found]
-    if verb.did and verb.have:
-        found = read_have(context, subject, verb, verb.index)
-        return [] if found is None else [found]
+    if verb.have and not verb.past and opens_holding(word):
+        return read_holdings(context, subject, verb, verb.index)
+    if word in ACQUIRED and not (verb.be or verb.past or verb.negated):
+        return read_holdings(context, subject, verb, verb.index + 1, event=not verb.have)
     return []
 
 
@@ -125,7 +124,7 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
     if rule.form == "state":
         if verb.used_to:
             return True, True
-        if verb.past or (word.endswith("ing") and not verb.be):
+        if verb.past or (word.endswith("ing") and not verb.be) or not _agrees(rule, verb, word):
             return None
         return verb.negated != rule.negative, verb.ended
     if verb.negated or verb.did or (verb.be and not rule.passive) or (verb.have and verb.past):
@@ -133,6 +132,21 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
     if rule.passive and verb.be and verb.past and word == "been":
         return None
     return (True, True) if rule.form == "end" else (False, False)
+
+
+_INVARIANT: Final = frozenset({"cost", "set"})
+
+
+def _agrees(rule: Rule, verb: Verb, word: str) -> bool:
+    """Whether the verb's form fits: "Bob works", "I work", "is working"; "unconditional love" and "is like" are no verbs."""
+    if rule.be or word.endswith(("ing", "ed")) or word in _INVARIANT:
+        return True
+    if verb.be:
+        return False
+    if verb.did or verb.modal or verb.used_to:
+        return not word.endswith("s")
+    plural = not word.endswith("s") or word.endswith("ss")
+    return verb.third is None or plural != verb.third
 
 
 def _found(
@@ -164,15 +178,13 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
         if left is not None:
             named = context.text[context.tokens.start[0] + left.end() :]
             gone = re.match(r"[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){0,3}", named)
-            found = replace(found, ended=found.ended + ((gone.group(),) if gone else ()))
+            found = replace(found, ended=found.ended + ((gone.group().rstrip("."),) if gone else ()))
     return found
 
 
 def _preference(lowered: str, found: Found) -> Found:
     value, gone = found.values[0], ""
     for link in (" instead of ", " rather than ", " over ", " to "):
-        if link == " to " and found.slot != "prefers":
-            continue
         if link in value:
             value, _, gone = value.partition(link)
             break
@@ -192,33 +204,9 @@ def _preference(lowered: str, found: Found) -> Found:
     return replace(found, slot=slot, values=(value.strip(),), ended=found.ended + ended)
 
 
-_PAST_WORDS: Final = frozenset(
-    [
-        "was",
-        "were",
-        "had",
-        "did",
-        "went",
-        "left",
-        "quit",
-        "began",
-        "met",
-        "saw",
-        "took",
-        "got",
-        "came",
-        "bought",
-        "sold",
-        "told",
-        "spent",
-        "grew",
-        "fell",
-        "broke",
-        "split",
-        "born",
-        "been",
-        "became",
-    ]
+_PAST_WORDS: Final = words(
+    "was were had did went left quit began met saw took got came bought sold told spent grew fell broke split "
+    "born been became"
 )
 
 
@@ -229,10 +217,7 @@ def is_past(tokens: Tokens, start: int, end: int) -> bool:
         if low in {"will", "'ll", "is", "are", "am", "'m", "'re", "going"} or (low == "'s" and place == start):
             return False
         if low in _PAST_WORDS or (low.endswith("ed") and len(low) > 3) or low == "since":
-            return (
-                not any(tokens.at(other) in {"to", "until", "till"} for other in range(place + 1, end))
-                or low == "since"
-            )
+            return True
     return False
 
 

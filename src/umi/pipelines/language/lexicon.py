@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 
-def _words(text: str) -> frozenset[str]:
+def words(text: str) -> frozenset[str]:
+    """The words of a text as a set."""
     return frozenset(text.split())
 
 
-def _phrases(text: str) -> frozenset[str]:
+def phrases(text: str) -> frozenset[str]:
+    """The parts of a text between commas as a set."""
     return frozenset(part.strip() for part in text.split(",") if part.strip())
 
 
@@ -43,25 +45,25 @@ WEEKDAYS: Final = {
 }
 CALENDAR: Final = frozenset(name for name in [*MONTHS, *WEEKDAYS] if len(name) > 3)
 
-PRONOUNS: Final = _words(
+PRONOUNS: Final = words(
     "i we you he she they it me us him her them this that these those who which what someone anyone everyone nobody one ones "
     "somebody everybody something anything everything nothing none mine yours ours theirs myself yourself himself herself there"
 )
-POSSESSIVES: Final = _words("my our his her their its your")
-ARTICLES: Final = _words("a an the this that these those some any")
-PREPOSITIONS: Final = _words(
+POSSESSIVES: Final = words("my our his her their its your")
+ARTICLES: Final = words("a an the this that these those some any")
+PREPOSITIONS: Final = words(
     "at in on for with from to by of about into onto over under near behind beside between through during since until till "
     "before after as than like via per without within around across along off up down out next above below toward towards"
 )
-CONJUNCTIONS: Final = _words(
+CONJUNCTIONS: Final = words(
     "and or but so because although though while whereas if when whenever unless whether then yet plus nor"
 )
-AUXILIARIES: Final = _words(
+AUXILIARIES: Final = words(
     "am is are was were be been being has have had do does did will would could should might may must shall can ca wo "
     "'m 're 's 've 'll 'd n't not never cannot gonna gotta"
 )
-MODALS: Final = _words("will would could should might may must shall can ca 'll 'd cannot gonna gotta")
-ADVERBS: Final = _words(
+MODALS: Final = words("will would could should might may must shall can ca 'll 'd cannot gonna gotta")
+ADVERBS: Final = words(
     "now currently just recently finally also still already really actually always usually only both absolutely officially "
     "definitely long ever nowadays presently lately permanently temporarily eventually originally previously formerly once again "
     "today sadly luckily fortunately unfortunately truly totally completely simply basically mostly mainly often sometimes "
@@ -69,7 +71,7 @@ ADVERBS: Final = _words(
     "quickly immediately soon later anymore instead correction yes no yeah yep nope oh ah ooh well ok okay hey hi hello thanks wow "
     "hmm anyway btw fyi lol haha sure great good guess please"
 )
-TIME_TAILS: Final = _phrases(
+TIME_TAILS: Final = phrases(
     "now, nowadays, these days, at the moment, at present, currently, anymore, any more, lately, again, today, instead, right now, "
     "so much, very much, a lot, too, as well, though, more, the most, most, full time, part time, full-time, part-time, tbh, lol, "
     "actually, either, already, recently, as of now, for now, since then, after all, by the way, still, haha, all the time, every day, "
@@ -83,7 +85,7 @@ NAME_STOPS: Final = (
     | CONJUNCTIONS
     | AUXILIARIES
     | ADVERBS
-    | _words(
+    | words(
         "where why how whose whom each every most many few several other another such let does did maybe perhaps imagine suppose "
         "congrats congratulations happy sorry thank glad love nice cool awesome amazing sounds looks good great best first last "
         "left quit joined moved works lives worked lived today tomorrow yesterday tonight update news note fact correction meanwhile "
@@ -93,51 +95,59 @@ NAME_STOPS: Final = (
     | frozenset(CALENDAR - {"may", "april", "june", "august"})
 )
 
-KIN: Final = _words(
+KIN: Final = words(
     "mother father mom mum dad mama papa parents parent sister brother sibling son daughter child kid baby wife husband spouse partner "
     "girlfriend boyfriend fiance fiancé fiancée fiancee ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa "
     "grandson granddaughter stepmother stepfather stepson stepdaughter stepsister stepbrother mother-in-law father-in-law brother-in-law "
     "sister-in-law son-in-law daughter-in-law friend best-friend bestie roommate flatmate housemate neighbour neighbor boss manager "
     "colleague coworker co-worker teacher tutor mentor landlord therapist doctor dentist coach assistant client twin godson goddaughter"
 )
-FEMALE_KIN: Final = _words(
+UNIQUE_KIN: Final = words(
+    "mother father mom mum dad mama papa wife husband spouse partner girlfriend boyfriend fiance fiancé fiancée fiancee boss manager "
+    "landlord mother-in-law father-in-law twin"
+)
+MANY_KIN: Final = words(
+    "friend best-friend colleague coworker co-worker cousin neighbour neighbor client teacher niece nephew aunt uncle child kid roommate "
+    "flatmate housemate assistant tutor coach ex godson goddaughter"
+)
+FEMALE_KIN: Final = words(
     "mother mom mum mama sister daughter wife girlfriend fiancée fiancee aunt niece grandmother grandma granddaughter stepmother "
     "stepdaughter stepsister mother-in-law sister-in-law daughter-in-law goddaughter"
 )
-MALE_KIN: Final = _words(
+MALE_KIN: Final = words(
     "father dad papa brother son husband boyfriend uncle nephew grandfather grandpa grandson stepfather stepson stepbrother "
     "father-in-law brother-in-law son-in-law godson"
 )
-CHILDREN: Final = _words("son sons daughter daughters kid kids child children baby babies twin twins toddler toddlers")
-SIBLINGS: Final = _words("brother brothers sister sisters sibling siblings cousin cousins niece nieces nephew nephews")
-PETS: Final = _words(
-    "cat cats kitten kittens dog dogs puppy puppies pup pups hamster hamsters rabbit rabbits bunny bunnies parrot parrots bird birds "
+CHILDREN: Final = words("son sons daughter daughters kid kids child children baby babies twin twins toddler toddlers")
+SIBLINGS: Final = words("brother brothers sister sisters sibling siblings cousin cousins niece nieces nephew nephews")
+PETS: Final = words(
+    "cat cats kitty kitten kittens dog dogs puppy puppies pup pups hamster hamsters rabbit rabbits bunny bunnies parrot parrots bird birds "
     "fish goldfish turtle turtles tortoise snake snakes lizard gecko guinea-pig guinea horse horses pony chicken chickens pet pets "
     "ferret budgie canary hedgehog"
 )
-POSSESSIONS: Final = _words(
+POSSESSIONS: Final = words(
     "car cars truck van motorcycle motorbike scooter bike bicycle boat house houses apartment flat condo cabin cottage farm laptop phone iphone "
     "tablet ipad computer camera guitar piano violin keyboard drone console playstation xbox tesla honda toyota ford bmw volvo audi "
     "telescope tent kayak surfboard skateboard business bakery restaurant shop store studio company startup sedan suv jeep"
 )
-EVENT_NOUNS: Final = _words(
+EVENT_NOUNS: Final = words(
     "meeting call flight train bus appointment party wedding launch release exam test interview conference concert dinner lunch breakfast "
     "standup stand-up sync review demo workshop class lesson course webinar ceremony graduation show game match race marathon trip visit "
     "hearing deadline session event gig recital festival surgery operation checkup check-up delivery kickoff kick-off offsite retro "
     "retrospective presentation talk lecture seminar sprint election debate reunion picnic barbecue rehearsal tournament exhibition auction"
 )
-WORK_ITEMS: Final = _words(
+WORK_ITEMS: Final = words(
     "ticket issue order invoice project task pr mr bug build deployment release contract proposal request case claim feature branch "
     "server service site website api database pipeline job migration incident shipment package parcel delivery payment refund subscription "
     "account booking reservation application offer store shop office door account repo repository epic story milestone sprint flight "
     "plan campaign store lawsuit audit merger deal loan permit licence license course survey election system app backend frontend cluster queue "
     "printer elevator lift network router position vacancy role room event meeting bill policy"
 )
-ITEM_HEADS: Final = WORK_ITEMS | _words(
+ITEM_HEADS: Final = WORK_ITEMS | words(
     "number room gate flight version chapter step phase team plan item sku bus route line unit lot desk table"
 )
 
-STATUS_WORDS: Final = _phrases(
+STATUS_WORDS: Final = phrases(
     "open, closed, resolved, unresolved, reopened, done, pending, finished, complete, completed, in progress, in review, under review, "
     "on hold, on track, off track, at risk, blocked, unblocked, delayed, late, overdue, cancelled, canceled, postponed, shipped, "
     "delivered, in transit, paid, unpaid, refunded, live, down, up, offline, online, back online, green, red, amber, active, inactive, "
@@ -162,7 +172,7 @@ STATUS_VERBS: Final = {  # past form -> the status it leaves
     "settled": "settled", "dropped": "dropped", "shelved": "shelved", "killed": "cancelled", "retired": "retired", "dismissed": "dismissed",
 }  # fmt: skip
 
-PROFESSIONS: Final = _words(
+PROFESSIONS: Final = words(
     "engineer developer programmer nurse doctor teacher lawyer attorney manager designer architect artist writer author journalist editor "
     "chef cook baker barista waiter waitress accountant analyst consultant scientist researcher professor lecturer student intern "
     "electrician plumber carpenter mechanic pilot driver farmer photographer musician singer actor actress dancer director producer "
@@ -177,11 +187,11 @@ PROFESSIONS: Final = _words(
     "senator mayor councillor politician streamer youtuber blogger influencer model stylist welder machinist miner roofer surveyor "
     "sre devops tester maintainer partner associate"
 )
-DIETS: Final = _words(
+DIETS: Final = words(
     "vegetarian vegan pescatarian keto gluten-free flexitarian halal kosher lactose-intolerant carnivore omnivore"
 )
-RELATIONSHIPS: Final = _words("single married divorced engaged widowed separated")
-LANGUAGES: Final = _words(
+RELATIONSHIPS: Final = words("single married divorced engaged widowed separated")
+LANGUAGES: Final = words(
     "english french german spanish portuguese italian dutch polish russian ukrainian czech greek turkish arabic hebrew persian farsi hindi "
     "urdu bengali tamil telugu punjabi gujarati marathi chinese mandarin cantonese japanese korean vietnamese thai indonesian malay "
     "swahili swedish norwegian danish finnish hungarian romanian bulgarian serbian croatian catalan basque welsh irish latin esperanto "
@@ -218,19 +228,25 @@ CATEGORIES: Final = {
         "book_form": "ebooks, paper books, audiobooks, e-books, paperbacks, hardcovers, physical books, kindle",
         "time_of_day": "mornings, evenings, afternoons, nights, morning, evening, morning meetings, afternoon meetings",
     }.items()
-    for member in _phrases(members)
+    for member in phrases(members)
 }  # fmt: skip
-DEPARTMENTS: Final = _words(
+DEPARTMENTS: Final = words(
     "accounting marketing sales engineering hr finance support legal operations product design it"
 )
-CLUBS: Final = _words(
+CLUBS: Final = words(
     "club gym team church choir society group class discord reddit netflix facebook instagram twitter linkedin tiktok zoom slack league "
     "band orchestra toastmasters guild association community network union forum committee board army navy meetup party course call chat"
 )
-NON_WORKPLACES: Final = _words(
+TOOLS: Final = words(
+    "kubernetes docker terraform kafka graphql grpc salesforce hubspot zendesk confluence figma sketch excel sheets office gitops "
+    "jenkins circleci webpack vite poetry conda airflow snowflake databricks spark hadoop elasticsearch kibana grafana prometheus "
+    "datadog nginx apache wordpress shopify stripe twilio okta linux unix agile scrum kanban cloud ios android openai claude chatgpt "
+    "gemini copilot mars"
+)
+NON_WORKPLACES: Final = words(
     "home night nights noon midnight once least moment scratch heart peace odds work hand risk first last noon"
 )
-COUNTRIES: Final = _phrases(
+COUNTRIES: Final = phrases(
     "afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus, belgium, bolivia, bosnia, brazil, "
     "bulgaria, cambodia, cameroon, canada, chile, china, colombia, costa rica, croatia, cuba, cyprus, czechia, czech republic, denmark, "
     "dominican republic, ecuador, egypt, england, estonia, ethiopia, finland, france, georgia, germany, ghana, greece, guatemala, honduras, "
@@ -248,26 +264,26 @@ COUNTRIES: Final = _phrases(
     "catalonia, ontario, quebec, british columbia, the bay area, the midwest, scandinavia, "
     "日本, 中国, 한국"
 )
-FEELING_OBJECTS_STOP: Final = _words(
+FEELING_OBJECTS_STOP: Final = words(
     "you it that this them these those your how what when where why to the-idea hearing seeing him her us me everything everyone "
     "all both our my his their its being having working getting one"
 )
-CHANGE_CUES: Final = _phrases(
+CHANGE_CUES: Final = phrases(
     "now, no longer, anymore, any more, instead, actually, correction, used to, these days, nowadays, since then, from now on, as of, "
     "rather than, turns out, i meant, not anymore, until recently, switched, moved, left, changed, quit, sold, stopped, cancelled, "
     "canceled, broke up, updated, update, replaced, no more, new, just, recently, finally, since, currently, formerly, previously, "
     "raised, lowered, increased, dropped, rescheduled, postponed, pushed, relocated, joined, became, turned, promoted, renamed, upgraded, "
-    "reopened, again"
+    "reopened, again, back"
 )
-ADDITIVE_CUES: Final = _phrases(
+ADDITIVE_CUES: Final = phrases(
     "also, too, as well, another, second, in addition, besides, part-time, part time, on the side, additionally, both, side job, side gig"
 )
-UNREAL: Final = _phrases(
+UNREAL: Final = phrases(
     "imagine, suppose, supposing, pretend, what if, if only, as if, for example, for instance, e.g., hypothetically, let's say, dreamed, "
     "dreamt, a dream, in the story, in the movie, in the book, in the film, in the game, in the novel, in the show, in my dream, once upon a time, "
     "wish, rumour, rumor, allegedly, supposedly, maybe, perhaps, probably, possibly, might, kidding, joking, almost, nearly, would, could"
 )
-REPORTING: Final = _words(
+REPORTING: Final = words(
     "said says say told tell tells heard hear hears think thinks thought believe believes guess guesses suppose hope hopes hoped wonder "
     "wonders asked ask asks claims claimed claim wish wishes assume assumes assumed suspect suspects doubt doubts dreamed dreamt imagine "
     "imagined want wants wanted plan plans planned planning consider considering considered "

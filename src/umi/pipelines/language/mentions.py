@@ -33,7 +33,9 @@ class Mentions:
         """`subject` with a pronoun's meaning filled in where there is only one; its key stays empty otherwise."""
         if subject.kind is Kind.PRONOUN:
             found = self._antecedent(subject.pronoun)
-            return subject if found is None else replace(found, end=subject.end, aliases=())
+            if found is None:
+                return subject
+            return replace(found, end=subject.end, aliases=(), owner="", owner_name="", noun="")
         if subject.pronoun in {"his", "her", "their", "its"} and not subject.owner:
             return self._owned(subject)
         self._note(subject)

@@ -8,17 +8,51 @@ from dataclasses import dataclass
 from typing import Final
 
 from umi.pipelines.language import takes
-from umi.pipelines.language.lexicon import ADVERBS, MODALS, STATUS_VERBS
+from umi.pipelines.language.lexicon import ADVERBS, MODALS, STATUS_VERBS, words
 from umi.pipelines.language.subjects import PEOPLE, Kind
 from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens
 
 Take = Callable[[Context, int], list[str]]
 
-_BE: Final = frozenset(["am", "is", "are", "was", "were", "be", "been", "being", "'m", "'re", "'s"])
+_BE: Final = words("am is are was were be been being 'm 're 's")
 _HAVE: Final = frozenset(["has", "have", "had", "'ve"])
 _PAST: Final = frozenset(["was", "were", "had", "did"])
 _AUX_STEPS_MAX: Final = 10
+_GOT: Final = frozenset(
+    [
+        "promoted",
+        "hired",
+        "laid",
+        "fired",
+        "married",
+        "engaged",
+        "moved",
+        "postponed",
+        "cancelled",
+        "canceled",
+        "rescheduled",
+        "pushed",
+        "delayed",
+        "approved",
+        "rejected",
+        "merged",
+        "closed",
+        "fixed",
+        "renamed",
+        "recruited",
+        "deployed",
+        "delivered",
+        "accepted",
+        "transferred",
+        "paid",
+        "appointed",
+        "divorced",
+        "refunded",
+        "shipped",
+        "signed",
+    ]
+)
 
 
 @dataclass(slots=True)
@@ -37,6 +71,8 @@ class Verb:
     ended: bool = False  # no longer, used to
     used_to: bool = False
     did: bool = False
+    got: bool = False
+    third: bool | None = None  # the subject asks for "works", not "work"
 
 
 def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
@@ -70,7 +106,7 @@ def _step(verb: Verb, low: str, following: str) -> bool:
         verb.modal |= low in {"going", "about", "supposed"}
         verb.index += 2
         return True
-    if low in MODALS:
+    if low in MODALS and not (low == "may" and following[:1].isdigit()):
         verb.can |= low in {"can", "cannot"}
         verb.negated |= low == "cannot"
         verb.modal = True
@@ -82,11 +118,15 @@ def _step(verb: Verb, low: str, following: str) -> bool:
     elif low in _HAVE:
         verb.have, verb.have_at = True, verb.index
         verb.past |= low in _PAST
+    elif low in {"got", "gotten"} and following in _GOT:
+        verb.be = verb.got = True
     elif low in {"do", "does", "did"}:
         verb.past |= low == "did"
         verb.did = True
-    elif low not in ADVERBS:
+    elif low not in ADVERBS or low == "no":
         return False
+    else:
+        verb.past |= low in {"previously", "formerly", "originally", "once"}
     verb.index += 1
     return True
 
@@ -239,6 +279,7 @@ def _home_rules() -> None:
     _rule("event", "visited", there, 0.75, "went been", r"to ", passive=True)
     _rule("state", "studies_at", takes.organisation, 0.9, "study studies studying", r"(?:[\w-]+ ){0,4}?at ")
     _rule("event", "studies_at", takes.organisation, 0.85, "enrolled", r"(?:at|in) ", passive=True)
+    _rule("event", "studies_at", takes.university, 0.85, "transferred moved switched", r"to ")
     _rule("end", "studies_at", takes.organisation, 0.85, "graduated", r"(?:[\w-]+ ){0,3}?from ")
     _rule("end", "studies_at", takes.organisation, 0.85, "dropped", r"out (?:of|from) ")
     _rule("state", "studies", takes.phrase, 0.8, "major majors majoring", r"in ")
@@ -253,15 +294,15 @@ def _people_rules() -> None:
     _rule("event", "age", takes.ordinal_birthday, 0.9, "celebrated had marked", rf"(?:{_MY} |an? )?", who=_CREATURES)
     _rule("state", "married_to", takes.person, 0.9, "married", r"to ", be=True)
     _rule("event", "married_to", takes.person, 0.9, "married")
-    _rule("event", "married_to", takes.person, 0.9, "got", r"married to ")
     _rule("state", "partner", takes.person, 0.85, "engaged", r"to ", be=True)
-    _rule("event", "partner", takes.person, 0.85, "got", r"engaged to ")
     _rule("state", "partner", takes.person, 0.8, "dating", "", be=True)
     _rule("event", "partner", takes.person, 0.8, "started", r"dating ")
     _rule("end", "partner", takes.person, 0.85, "broke split", r"up with ")
     _rule("end", "married_to", takes.person, 0.85, "divorced")
     _rule("state", "allergic_to", takes.phrases, 0.9, "allergic", r"to ", be=True)
     _rule("state", "speaks", takes.language, 0.85, "speak speaks", r"")
+    _rule("state", "learns", takes.language, 0.85, "learning", be=True)
+    _rule("end", "learns", takes.language, 0.85, "stopped quit", r"learning ")
     _rule("state", "speaks", takes.language, 0.85, "fluent", r"in ", be=True)
     _rule("state", "weight", takes.phrase, 0.85, "weigh weighs", r"(?=\d)", who=_CREATURES | {Kind.THING})
 
@@ -311,6 +352,13 @@ def _taste_rules() -> None:
 
 def _thing_rules() -> None:
     money, when = takes.money, takes.when
+    thing = frozenset({Kind.THING})
+    _rule("event", "location", takes.place, 0.85, "moved relocated", r"(?:back |over )?to ", who=thing, passive=True)
+    _rule("state", "location", takes.place, 0.85, "located based headquartered", r"in ", who=THINGS, be=True)
+    _rule("state", "attr:closing time", when, 0.85, "closes close", r"(?=at )", who=thing)
+    _rule("state", "attr:opening time", when, 0.85, "opens open", r"(?=at )", who=thing)
+    _rule("state", "attr:waking time", when, 0.8, "wake wakes get gets", r"up (?=at )")
+    _rule("state", "attr:bedtime", when, 0.8, "go goes", r"to (?:bed|sleep) (?=at )")
     _rule("state", "costs", money, 0.9, "costs cost costing", r"", who=THINGS)
     _rule("state", "costs", money, 0.85, "sells selling", r"for ", who=THINGS)
     _rule("state", "costs", money, 0.9, "priced", r"at ", who=THINGS, be=True)

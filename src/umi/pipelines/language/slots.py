@@ -4,58 +4,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from umi.pipelines.language.lexicon import words
 from umi.types import EntityType
 
-SINGLE: Final = frozenset(
-    [
-        "works_at",
-        "lives_in",
-        "name",
-        "age",
-        "costs",
-        "status",
-        "scheduled_at",
-        "due",
-        "birthday",
-        "married_to",
-        "partner",
-        "relationship",
-        "role",
-        "email",
-        "phone",
-        "address",
-        "version",
-        "studies_at",
-        "studies",
-        "diet",
-        "drives",
-        "weight",
-        "height",
-        "location",
-        "origin",
-        "located_in",
-    ]
+SINGLE: Final = words(
+    "works_at lives_in name age costs status scheduled_at due birthday married_to partner relationship role "
+    "email phone address version studies_at studies diet drives weight height location origin located_in"
 )
-MULTIPLE: Final = frozenset(
-    [
-        "likes",
-        "owns",
-        "knows",
-        "speaks",
-        "allergic_to",
-        "visited",
-        "has_child",
-        "has_pet",
-        "has_sibling",
-        "plays",
-        "uses",
-        "drinks",
-        "eats",
-        "is_a",
-        "prefers",
-        "called",
-        "habit",
-    ]
+MULTIPLE: Final = words(
+    "likes owns knows speaks allergic_to visited has_child has_pet has_sibling plays uses drinks eats is_a "
+    "prefers called habit learns"
 )
 _SINGLE_PREFIXES: Final = ("favourite_", "prefers:", "uses:", "uses_for:", "attr:", "count:")
 
@@ -137,4 +95,6 @@ def attribute_slot(noun: str) -> str:
     if noun.startswith(("favourite ", "favorite ", "favorite-", "fav ")):
         what = noun.split(" ", 1)[-1].replace("color", "colour").strip()
         return "favourite_" + what.replace(" ", "_") if what else ""
-    return ATTRIBUTES.get(noun, "")
+    if noun in ATTRIBUTES:
+        return ATTRIBUTES[noun]
+    return f"attr:{noun}" if " " in noun and noun.rpartition(" ")[2] in ATTRIBUTES else ""

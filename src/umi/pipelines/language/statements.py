@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from umi.pipelines.language import clauses, finding
-from umi.pipelines.language.complements import Found
 from umi.pipelines.language.dates import DateSpan, find_dates
+from umi.pipelines.language.found import Found
 from umi.pipelines.language.lexicon import ADDITIVE_CUES, CHANGE_CUES
 from umi.pipelines.language.mentions import Mentions
 from umi.pipelines.language.predicates import VERBS
@@ -21,6 +21,10 @@ from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.types import EntityType
 
 SENTENCE_CHARACTERS_MAX: Final = 2_000  # longer ones are notes: nobody speaks like that, and it bounds the work
+
+
+_DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
+_VAGUE: Final = 0.5  # "my friend": never acts
 
 
 def _pattern(phrases: frozenset[str]) -> re.Pattern[str]:
@@ -128,6 +132,8 @@ class _Reader:
         if clause.inherits:
             return None if inherited is None else replace(inherited, end=clause.start)
         subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
+        if subject is not None and not _continues(tokens, subject.end, clause.end):
+            subject = None  # "Thanks, Bob!" names nobody's deed
         if subject is None and self.given is not None:
             return replace(self.given, end=clause.start)
         if subject is None:
@@ -141,7 +147,8 @@ class _Reader:
         past = finding.is_past(tokens, subject.end, clause.end)
         dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
         lower = not any(tokens.capital(place) and tokens.at(place) != "i" for place in range(clause.start, clause.end))
-        context = Context(self.text, tokens, clause.end, dates, self.at, lower)
+        ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
+        context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead)
         results, reported = finding.read(context, subject, self.speaker, given=self.given is not None)
         if not clause.real:
             results = []
@@ -179,7 +186,7 @@ class _Reader:
     ) -> Statement:
         key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
         own = (("event",) if found.event else ()) + (("over",) if found.over else ())
-        confidence = found.confidence * (0.73 if subject.definite else 1.0)
+        confidence = found.confidence * (_VAGUE if subject.vague else _DEFINITE if subject.definite else 1.0)
         aliases = subject.aliases
         if (
             found.slot == "name"
@@ -205,6 +212,10 @@ class _Reader:
             owner=subject.owner,
             noun=subject.noun,
         )
+
+
+def _continues(tokens: Tokens, index: int, end: int) -> bool:
+    return index < end and (tokens.at(index)[0].isalnum() or tokens.at(index)[0] == "'")
 
 
 _Row = tuple[int, Subject, Found, tuple[DateSpan, ...]]

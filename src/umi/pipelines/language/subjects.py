@@ -16,12 +16,15 @@ from umi.pipelines.language.lexicon import (
     EVENT_NOUNS,
     ITEM_HEADS,
     KIN,
+    MANY_KIN,
     NAME_STOPS,
     PETS,
     PREPOSITIONS,
     PRONOUNS,
     SIBLINGS,
+    UNIQUE_KIN,
     WORK_ITEMS,
+    words,
 )
 from umi.pipelines.language.tokens import Tokens
 from umi.pipelines.language.values import fold, singular
@@ -29,72 +32,16 @@ from umi.types import EntityType
 
 _HONORIFICS: Final = re.compile(r"^(?:(?:mr|mrs|ms|miss|mx|dr|prof|professor|sir|madam|dame)\.? )+")
 _LEADS: Final = re.compile(r"^(?:the|a|an) ")
-_HONORIFIC_WORDS: Final = frozenset({"mr", "mrs", "ms", "dr", "prof", "professor", "aunt", "uncle", "miss", "sir"})
+_HONORIFIC_WORDS: Final = words("mr mrs ms dr prof professor aunt uncle miss sir")
 _NAME_WORDS_MAX: Final = 5
 _NOUN_WORDS_MAX: Final = 4
-_MODIFIERS: Final = frozenset(
-    [
-        "new",
-        "old",
-        "older",
-        "younger",
-        "little",
-        "big",
-        "elder",
-        "eldest",
-        "oldest",
-        "youngest",
-        "other",
-        "first",
-        "second",
-        "third",
-        "own",
-        "late",
-        "best",
-        "current",
-        "former",
-        "previous",
-        "latest",
-        "beloved",
-        "dear",
-        "lovely",
-        "sweet",
-        "next",
-        "upcoming",
-        "weekly",
-        "monthly",
-        "daily",
-        "annual",
-    ]
+_MODIFIERS: Final = words(
+    "new old older younger little big elder eldest oldest youngest other first second third own late best "
+    "current former previous latest beloved dear lovely sweet next upcoming weekly monthly daily annual"
 )
-_ORGANISATION: Final = frozenset(
-    [
-        "inc",
-        "corp",
-        "ltd",
-        "llc",
-        "gmbh",
-        "company",
-        "university",
-        "college",
-        "school",
-        "bank",
-        "institute",
-        "foundation",
-        "hospital",
-        "labs",
-        "studio",
-        "studios",
-        "agency",
-        "ministry",
-        "council",
-        "team",
-        "department",
-        "startup",
-        "firm",
-        "association",
-        "group",
-    ]
+_ORGANISATION: Final = words(
+    "inc corp ltd llc gmbh company university college school bank institute foundation hospital labs studio "
+    "studios agency ministry council team department startup firm association group"
 )
 
 
@@ -118,7 +65,7 @@ class Subject:
     """A subject in a clause: `name` as written, `key` resolved, `end` the first token after it.
 
     `owner` and `noun` are set for "Anna's salary": the owner's key and "salary". `definite` marks a description that other
-    talk may use for something else ("the meeting").
+    talk may use for something else ("the meeting"), `vague` one that nearly surely is ("my friend").
     """
 
     name: str
@@ -129,6 +76,7 @@ class Subject:
     owner_name: str = ""
     noun: str = ""
     definite: bool = False
+    vague: bool = False
     aliases: tuple[tuple[str, str], ...] = ()
     pronoun: str = ""
 
@@ -178,6 +126,14 @@ def proper_run(tokens: Tokens, index: int, *, limit: int = _NAME_WORDS_MAX, stop
 def written(text: str, tokens: Tokens, start: int, end: int) -> str:
     """The text of the tokens `start` to `end`, verbatim."""
     return text[tokens.start[start] : tokens.end[end - 1]] if end > start else ""
+
+
+def is_third(subject: Subject) -> bool:
+    """Whether a verb in the present takes an -s with it."""
+    if subject.kind is Kind.SPEAKER or (subject.pronoun in {"i", "we", "they", "both"} and not subject.noun):
+        return False
+    last = subject.key.split()[-1] if subject.key else subject.pronoun
+    return not (subject.kind in {Kind.THING, Kind.KIN, Kind.PET} and singular(last) != last)
 
 
 _BREAKS: Final = (
@@ -245,15 +201,15 @@ def _possessed(
         noun = tokens.at(name_start - 1)
     if tokens.at(index) == "best" and noun == "friend":
         noun = "best friend"
-    if tokens.at(end) == "'s":
-        key = f"{owner[1]}'s {noun}" if owner[1] else ""
-        return _possessed(text, tokens, end + 1, (f"{owner[0]}'s {noun}", key), verbs, pronoun=pronoun)
     kind = _kind_of_noun(noun)
     named = name_start < end and kind in {Kind.KIN, Kind.PET}
+    if tokens.at(end) == "'s":
+        inner = _owner(text, tokens, (begin, name_start, end), owner, noun, named=named)
+        return _possessed(text, tokens, end + 1, inner, verbs, pronoun=pronoun)
     key = f"{owner[1]}'s {noun}"
     if named:
         proper = written(text, tokens, name_start, end)
-        aliases = ((key, subject_key(proper)),) if owner[1] else ()
+        aliases = ((key, subject_key(proper)),) if owner[1] and noun not in MANY_KIN else ()
         return Subject(
             proper, subject_key(proper), kind, end, owner[1], owner[0], noun, aliases=aliases, pronoun=pronoun
         )
@@ -261,7 +217,22 @@ def _possessed(
         noun = " ".join(tokens.low[begin:end])
         key = f"{owner[1]}'s {noun}"
     name = f"{owner[0]}'s {noun}" if owner[0] else noun
-    return Subject(name, key if owner[1] else "", kind, end, owner[1], owner[0], noun, pronoun=pronoun)
+    common, vague = kind is Kind.KIN and noun not in UNIQUE_KIN, noun in MANY_KIN
+    key = key if owner[1] else ""
+    return Subject(
+        name, key, kind, end, owner[1], owner[0], noun, definite=common and not vague, vague=vague, pronoun=pronoun
+    )
+
+
+def _owner(
+    text: str, tokens: Tokens, cut: tuple[int, int, int], owner: tuple[str, str], noun: str, *, named: bool
+) -> tuple[str, str]:
+    """The name and key of the inner owner in "my sister Anna's salary"."""
+    if named:
+        proper = written(text, tokens, cut[1], cut[2])
+        return proper, subject_key(proper)
+    noun = noun if cut[1] == cut[2] else " ".join(tokens.low[cut[0] : cut[2]])
+    return f"{owner[0]}'s {noun}", f"{owner[1]}'s {noun}" if owner[1] else ""
 
 
 def _kind_of_noun(noun: str) -> Kind:
@@ -327,33 +298,15 @@ def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -
     return Subject(name, subject_key(name), kind, end, owner, owner_name, noun, definite=definite and not distinct)
 
 
-_COMPOUND_ATTRIBUTES: Final = frozenset(
-    [
-        "price",
-        "cost",
-        "fee",
-        "deadline",
-        "budget",
-        "status",
-        "version",
-        "password",
-        "due-date",
-        "salary",
-        "owner",
-        "lead",
-        "venue",
-        "launch-date",
-        "port",
-        "url",
-        "location",
-        "address",
-    ]
+_COMPOUND_ATTRIBUTES: Final = words(
+    "price cost fee deadline budget status version password due-date salary owner lead venue launch-date port "
+    "url location address"
 ) | {"due date", "launch date", "start date"}
 
 
 def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:
     end = proper_run(tokens, index)
-    if end == index or (end == index + 1 and tokens.at(index) in verbs):
+    if end == index or (end == index + 1 and (tokens.at(index) in verbs or _gerund(tokens.at(index)))):
         return None
     if tokens.at(end).isdigit() or tokens.at(end) == "#" or tokens.at(end) in ITEM_HEADS:
         return _item(text, tokens, index, verbs)
@@ -366,6 +319,10 @@ def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subj
     if lows & ITEM_HEADS or tokens.at(end - 1)[-1].isdigit():
         return _thing(text, tokens, index, end, definite=False)
     return Subject(name, subject_key(name), Kind.PERSON, end)
+
+
+def _gerund(low: str) -> bool:
+    return len(low) > 6 and low.endswith("ing")
 
 
 def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 from umi.pipelines.language.dates import DateSpan
 from umi.pipelines.language.lexicon import (
     ARTICLES,
+    CATEGORIES,
     CLUBS,
     CONJUNCTIONS,
     DEPARTMENTS,
@@ -23,43 +24,20 @@ from umi.pipelines.language.lexicon import (
     PROFESSIONS,
     PRONOUNS,
     TIME_TAILS,
+    TOOLS,
     WEEKDAYS,
+    words,
 )
 from umi.pipelines.language.tokens import Tokens
-from umi.pipelines.language.values import category_of, parse_number, singular
+from umi.pipelines.language.values import parse_number, singular
 
 PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
-_CONNECTORS: Final = frozenset({"of", "de", "la", "the", "&", "del", "do", "di", "van", "der", "upon"})
+_CONNECTORS: Final = words("of de la the & del do di van der upon")
 _CALENDAR: Final = frozenset(MONTHS) | frozenset(WEEKDAYS)
 _PLACE_STOPS: Final = NAME_STOPS | _CALENDAR
-_HARD_STOPS: Final = (CONJUNCTIONS - {"and", "or", "so"}) | frozenset(
-    {
-        "so",
-        "since",
-        "because",
-        "when",
-        "while",
-        "that",
-        "which",
-        "who",
-        ":",
-        ";",
-        "(",
-        ")",
-        "[",
-        "]",
-        "—",
-        "–",
-        "…",
-        ".",
-        "!",
-        "?",
-        '"',
-        "“",
-        "”",
-        "*",
-    }
+_HARD_STOPS: Final = (CONJUNCTIONS - {"and", "or", "so"}) | words(
+    'so since because when while that which who what how where why : ; ( ) [ ] — – … . ! ? " “ ” *'
 )
 _TAIL_WORDS: Final = sorted((tail.split() for tail in TIME_TAILS), key=len, reverse=True)
 _MONEY: Final = re.compile(
@@ -80,6 +58,7 @@ class Context:
     dates: tuple[DateSpan, ...]
     at: datetime
     lower: bool
+    ahead: tuple[DateSpan, ...] = ()
 
     def written(self, start: int, end: int) -> str:
         """The text of the tokens `start` to `end`, verbatim."""
@@ -153,6 +132,12 @@ def organisation(context: Context, index: int) -> list[str]:
     return [] if words & NON_WORKPLACES else [found[0]]
 
 
+def university(context: Context, index: int) -> list[str]:
+    """A named place of study."""
+    found = organisation(context, index)
+    return found if found and set(found[0].lower().split()) & {"university", "college", "school", "institute"} else []
+
+
 def employer_joined(context: Context, index: int) -> list[str]:
     """What one can join as a job: no article, no club, no service everybody joins."""
     found = organisation(context, index)
@@ -172,7 +157,11 @@ def place(context: Context, index: int) -> list[str]:
     if found is None:
         return []
     words = found[0].lower().split()
-    if category_of(found[0]) or words[-1] in DEPARTMENTS | CLUBS or any(letter.isdigit() for letter in found[0]):
+    if (
+        found[0].lower() in CATEGORIES
+        or words[-1] in DEPARTMENTS | CLUBS | TOOLS
+        or any(letter.isdigit() for letter in found[0])
+    ):
         return []
     if context.tokens.at(found[1]) in {
         "team",
@@ -274,7 +263,7 @@ def phrases(context: Context, index: int) -> list[str]:
             found.append(value)
         elif not found:
             return []
-        if tokens.at(end) not in {",", "and", "&"}:
+        if tokens.at(end) not in {",", "and", "&"} or set(tokens.low[index:end]) & PREPOSITIONS:
             break
         index = end + 1
         while tokens.at(index) in {"and", ",", "&"}:
@@ -290,6 +279,8 @@ def liked(context: Context, index: int) -> list[str]:
     low = tokens.at(index)
     if low in FEELING_OBJECTS_STOP or low in PREPOSITIONS or not low or not low[0].isalnum():
         return []
+    if low == "the" and tokens.at(index + 1) not in _GENERIC and not tokens.capital(index + 1):
+        return []  # a reaction to something at hand
     if low == "the" and tokens.at(index + 1) in {
         "way",
         "idea",
@@ -306,7 +297,18 @@ def liked(context: Context, index: int) -> list[str]:
         "name",
     }:
         return []
-    return [value for value in phrases(context, index) if len(value.split()) <= 6]
+    found = phrases(context, index)
+    return [value for value in found if len(value.split()) <= 6 and not set(value.lower().split()) & _POINTING]
+
+
+_POINTING: Final = words("this that them it these those here there you us me is are was were too so")
+_GENERIC: Final = words(
+    "ocean sea beach outdoors mountains rain snow sun cold heat city countryside gym theatre theater cinema piano guitar violin "
+    "opera summer winter spring autumn fall rain forest desert lake water dark internet"
+)
+
+
+_NOT_A_TITLE: Final = words("such so quite more like what one my our his her their your")
 
 
 def role(context: Context, index: int) -> list[str]:
@@ -353,6 +355,8 @@ def age(context: Context, index: int) -> list[str]:
     if not found or not 0 < int(found[0]) < 130:
         return []
     after = context.tokens.at(index + 1) if index + 1 < context.end else ""
+    if int(found[0]) <= 12 and not context.tokens.at(index).isdigit() and after not in {"years", "year"}:
+        return []  # "I was one of them"
     if after in {"years", "year", "yrs"}:
         return found if context.tokens.at(index + 2) in {"old", "young"} else []
     if (
@@ -403,13 +407,13 @@ def when(context: Context, index: int) -> list[str]:
     begin = context.tokens.start[index]
     near = [
         span
-        for span in context.dates
-        if begin - 8 <= span.span[0] <= begin + 8 or (span.span[0] <= begin < span.span[1])
+        for span in context.ahead
+        if begin - 8 <= span.span[0] <= begin + 4 or (span.span[0] <= begin < span.span[1])
     ]
     if not near:
         return []
     chosen = near[0]
-    later = [span for span in context.dates if span.span[0] >= chosen.span[1]]
+    later = [span for span in context.ahead if span.span[0] >= chosen.span[1]]
     return [iso_of(context.text, chosen, later[0] if later else None)]
 
 

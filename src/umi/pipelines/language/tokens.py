@@ -6,48 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from umi.pipelines.language.lexicon import words
+
 _END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？．｡；]++[」』”’）】]*+|\n++")
-_ABBREVIATIONS: Final = frozenset(
-    [
-        "mr",
-        "mrs",
-        "ms",
-        "dr",
-        "prof",
-        "st",
-        "jr",
-        "sr",
-        "vs",
-        "etc",
-        "inc",
-        "ltd",
-        "co",
-        "corp",
-        "e.g",
-        "i.e",
-        "eg",
-        "ie",
-        "approx",
-        "no",
-        "nr",
-        "fig",
-        "al",
-        "dept",
-        "est",
-        "mt",
-        "ft",
-        "sgt",
-        "capt",
-        "gen",
-        "rev",
-        "hon",
-        "cf",
-        "ca",
-        "p.s",
-        "a.k.a",
-        "u.s",
-        "u.k",
-    ]
+_ABBREVIATIONS: Final = words(
+    "mr mrs ms dr prof st jr sr vs etc inc ltd co corp e.g i.e eg ie approx no nr fig al dept est mt ft sgt "
+    "capt gen rev hon cf ca p.s a.k.a u.s u.k"
 )
 _LAST_WORD: Final = re.compile(r"[^\s(\"“'‘]+$")
 _TOKEN: Final = re.compile(

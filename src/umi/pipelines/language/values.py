@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import Final
 
-from umi.pipelines.language.lexicon import ARTICLES, CATEGORIES, COUNTRIES, POSSESSIVES
+from umi.pipelines.language.lexicon import ARTICLES, CATEGORIES, COUNTRIES, POSSESSIVES, words
 
 _SMALL: Final = [
     "zero",
@@ -56,24 +56,7 @@ _FORMS: Final = {
     "theatre": "theater",
     "grey": "gray",
 }
-_COMPANY: Final = frozenset(
-    [
-        "inc",
-        "ltd",
-        "llc",
-        "corp",
-        "corporation",
-        "gmbh",
-        "plc",
-        "co",
-        "company",
-        "ag",
-        "sa",
-        "bv",
-        "limited",
-        "incorporated",
-    ]
-)
+COMPANY_FORMS: Final = words("inc ltd llc corp corporation gmbh plc co company ag sa bv limited incorporated")
 _PIECE: Final = re.compile(
     r"\d++(?:,\d{3})++(?:\.\d++)?|\d++(?:\.\d++)*|[$€£¥₹%/]|[^\W\d_]+(?:[-'’][^\W_]+)*(?:\+\+|#)?|[+#]"
 )
@@ -112,7 +95,7 @@ def value_key(value: str) -> str:
     if currency and any(_is_number(piece) for piece in merged):
         merged.insert(0, currency)
     kept = [piece for piece in merged if piece not in _DROP] or merged
-    while len(kept) > 1 and kept[-1] in _COMPANY:
+    while len(kept) > 1 and kept[-1] in COMPANY_FORMS:
         kept.pop()
     return " ".join(kept)
 

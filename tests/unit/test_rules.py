@@ -1,0 +1,267 @@
+"""What a new statement does to an old one: the changes that must be seen, told apart from additions and disputes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from reading import FRIDAY, entities, supersedes, verdicts
+
+from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, REASON_BYTES_MAX
+from umi.pipelines.rules import candidate_slots, judge
+from umi.types import Entity, EntityType, EvolutionType
+
+CHANGES = [
+    ("Alice works at Acme.", "Alice left Acme and joined StartupX."),
+    ("Alice works at Acme.", "Alice now works for StartupX."),
+    ("Alice works at Acme.", "Alice started a new job at StartupX."),
+    ("Bob lives in Paris.", "Bob moved to Berlin."),
+    ("Bob lives in Paris.", "Bob has relocated to Berlin."),
+    ("Bob lives in Paris.", "Bob is now living in Berlin."),
+    ("I prefer tea.", "I prefer coffee now."),
+    ("I prefer tea.", "I switched from tea to coffee."),
+    ("I prefer tea.", "These days I drink coffee instead of tea."),
+    ("Tom is 29 years old.", "Tom turned 30."),
+    ("Tom is 29 years old.", "Tom is 30 now."),
+    ("Tom is 29 years old.", "Tom just celebrated his 30th birthday."),
+    ("The Pro plan costs $20.", "The Pro plan now costs $25."),
+    ("The Pro plan costs $20.", "The price of the Pro plan went up to $25."),
+    ("The Pro plan costs $20.", "They raised the Pro plan to $25."),
+    ("Ticket 42 is open.", "Ticket 42 was closed."),
+    ("Ticket 42 is open.", "Ticket 42 is now resolved."),
+    ("Ticket 42 is open.", "We closed ticket 42."),
+    ("I love hiking", "I don't like hiking anymore"),
+    ("I have a car", "I sold the car"),
+    ("Alice works at Acme", "Alice no longer works at Acme"),
+    ("Alice works at Acme", "Alice quit her job"),
+    ("I work at Acme.", "I quit Acme last week and started at Globex."),
+    ("I work at Acme.", "I got a new job at Globex!"),
+    ("Maria works for Siemens.", "Maria was hired by Bosch."),
+    ("I work at Acme.", "I'm no longer with Acme."),
+    ("Alice works at Acme.", "Alice has been working at StartupX since March."),
+    ("Alice works at Acme.", "After leaving Acme, Alice joined Initech."),
+    ("Alice works at Acme.", "Alice joined Initech after leaving Acme."),
+    ("I live in Porto.", "I moved from Porto to Lisbon last month."),
+    ("We live in Oslo.", "We relocated to Bergen in 2024."),
+    ("My sister Anna lives in Rome.", "Anna now lives in Milan."),
+    ("Dr. Lee lives in Boston.", "Dr. Lee has moved back to Seattle."),
+    ("My favourite colour is blue.", "My favourite colour is green now."),
+    ("My favorite food is sushi.", "My favorite food is ramen these days."),
+    ("I like dark mode.", "I no longer like dark mode."),
+    ("I prefer window seats.", "I prefer aisle seats now."),
+    ("I love coffee.", "I used to love coffee."),
+    ("I use VS Code.", "I switched to Neovim."),
+    ("I use VS Code.", "I switched from VS Code to Neovim last month."),
+    ("My email is sam@old.example.", "My new email is sam@new.example."),
+    ("My phone number is 555-0100.", "I changed my phone number to 555-0199."),
+    ("My dog Rex is 3 years old.", "Rex turned 4 yesterday."),
+    ("My son is 7.", "My son just turned 8."),
+    ("Anna's salary is $50k.", "Anna's salary went up to $60k."),
+    ("Netflix costs $15 per month.", "Netflix now costs $18 per month."),
+    ("The rent is $1,500.", "The rent went up to $1,650."),
+    ("The price of the Basic plan is €10.", "The Basic plan's price dropped to €8."),
+    ("Order 12 is pending.", "Order 12 has shipped."),
+    ("Invoice 77 is open.", "Invoice 77 was paid yesterday."),
+    ("Project Apollo is on track.", "Project Apollo is now delayed."),
+    ("The Apollo project is on hold.", "We resumed the Apollo project."),
+    ("PR #318 is open.", "PR #318 was merged."),
+    ("Issue 9 is blocked.", "Issue 9 has been unblocked."),
+    ("The deadline of project Apollo is May 5, 2027.", "We moved the deadline of project Apollo to May 19, 2027."),
+    ("The Berlin conference is on June 3.", "The Berlin conference was postponed to June 10."),
+    ("I'm single.", "I'm engaged now."),
+    ("I'm dating Kim.", "I broke up with Kim."),
+    ("I'm vegetarian.", "I'm vegan now."),
+    ("I own a Honda.", "I sold the Honda and bought a Tesla."),
+    ("I have a car.", "I sold my car."),
+    ("Alice is a nurse.", "Alice became a doctor."),
+    ("Tom is an engineer at Acme.", "Tom was promoted to lead engineer."),
+    ("Bob's manager is Carol.", "Bob's manager is now Dave."),
+    ("Bob reports to Carol.", "Bob now reports to Dave."),
+    ("The CEO of Acme is John Smith.", "The CEO of Acme is now Jane Roe."),
+    ("My name is Jon.", "Actually, my name is John."),
+    ("The meeting is at 3pm.", "The meeting was moved to 4pm."),
+    ("My flight is on Friday.", "Correction: my flight is on Saturday."),
+    ("The server is down.", "The server is back online."),
+    ("The API version is 2.1.", "The API version is now 2.2."),
+    ("I speak German.", "I no longer speak German."),
+    ("I'm allergic to peanuts.", "I'm no longer allergic to peanuts."),
+    ("I study at MIT.", "I graduated from MIT."),
+    ("I study at MIT.", "I transferred to Stanford University."),
+    ("Acme has 200 employees.", "Acme now has 250 employees."),
+    ("I have 500 followers.", "I now have 600 followers."),
+    ("I drink coffee.", "I stopped drinking coffee."),
+    ("I play tennis.", "I don't play tennis anymore."),
+    ("Alice lives in Paris", "No, wait, Alice actually lives in Lyon"),
+    ("i live in porto", "i moved to lisbon"),
+    ("Alice weighs 70 kg.", "Alice now weighs 65 kg."),
+    ("My gym closes at 9pm.", "My gym closes at 10pm now."),
+    ("I wake up at 7am.", "I wake up at 6am now."),
+    ("My bedtime is 10pm.", "My bedtime is now 11pm."),
+    ("Our office is in Lisbon.", "Our office moved to Porto."),
+    ("My boss is Sarah.", "My new boss is Tim."),
+    ("I prefer Python over Java.", "I prefer Rust now."),
+    ("I'm learning Spanish.", "I stopped learning Spanish."),
+]
+
+ADDITIONS = [
+    ("Alice has two cats", "one is called Miso"),
+    ("Alice has two cats", "One of them is called Miso"),
+    ("I have a dog", "my dog is a beagle"),
+    ("I have a dog", "My dog is called Rex"),
+    ("The meeting is on Friday", "the meeting starts at 3pm"),
+    ("The design review is next Tuesday.", "The design review starts at 10am."),
+    ("Alice works at Acme.", "Alice works at Acme as an engineer."),
+    ("I live in Berlin.", "I live in Berlin, Germany."),
+    ("I love hiking.", "I love hiking because the mountains calm me."),
+    ("I have two kids.", "One is called Mia."),
+]
+
+DISPUTES = [
+    ("I love hiking", "I hate hiking"),
+    ("I like olives.", "I don't like olives."),
+    ("Alice works at Acme.", "Alice doesn't work at Acme."),
+    ("I'm allergic to peanuts.", "I'm not allergic to peanuts."),
+    ("Bob speaks French.", "Bob doesn't speak French."),
+    ("I hate jazz.", "I love jazz."),
+]
+
+REPEATS = [
+    ("Alice works at Acme.", "Alice works at Acme."),
+    ("Alice works at Acme.", "Alice is working at Acme."),
+    ("The Pro plan costs $1,200 per month.", "The Pro plan costs 1200 dollars a month."),
+    ("Tom is 30 years old.", "Tom is thirty."),
+    ("I love cats.", "I love cats!"),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), CHANGES, ids=[new for _, new in CHANGES])
+def test_change_supersedes(old: str, new: str) -> None:
+    found = [verdict for verdict in verdicts(old, new) if supersedes(verdict)]
+    assert [verdict.related_id for verdict in found] == [entity.id for entity in entities(old)]
+
+
+@pytest.mark.parametrize(("old", "new"), ADDITIONS, ids=[new for _, new in ADDITIONS])
+def test_addition_extends(old: str, new: str) -> None:
+    assert [verdict.evolution_type for verdict in verdicts(old, new)] == [EvolutionType.EXTEND]
+
+
+@pytest.mark.parametrize(("old", "new"), DISPUTES, ids=[new for _, new in DISPUTES])
+def test_opposite_without_a_word_of_change_contradicts(old: str, new: str) -> None:
+    found = verdicts(old, new)
+    assert [verdict.evolution_type for verdict in found] == [EvolutionType.CONTRADICT]
+    assert found[0].confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+
+
+@pytest.mark.parametrize(("old", "new"), REPEATS, ids=[new for _, new in REPEATS])
+def test_said_again_is_nothing(old: str, new: str) -> None:
+    assert verdicts(old, new) == []
+
+
+def test_plain_later_value_of_a_single_slot_is_an_update() -> None:
+    (verdict,) = verdicts("Alice works at Acme.", "Alice works at StartupX.")
+    assert supersedes(verdict)
+    assert verdict.reason == "works at: Acme -> StartupX"
+
+
+def test_reason_tells_what_was_said() -> None:
+    (verdict,) = verdicts("Alice works at Acme.", "Alice left Acme and joined StartupX.")
+    assert verdict.reason == "works at: Acme -> StartupX; said 'Acme' is over"
+    (verdict,) = verdicts("Bob lives in Paris.", "Bob moved to Berlin.")
+    assert verdict.reason == "lives in: Paris -> Berlin; said 'moved'"
+
+
+def test_entities_made_by_hand_are_read_from_their_content() -> None:
+    old = Entity(EntityType.PERSON, "Alice", "Works at Acme")
+    new = Entity(EntityType.PERSON, "Alice", "Left Acme, now at StartupX")
+    (verdict,) = judge(new, [old])
+    assert supersedes(verdict)
+    assert verdict.related_id == old.id
+
+
+def test_same_name_in_another_case_and_with_a_title_is_the_same_subject() -> None:
+    old = Entity(EntityType.PERSON, "Dr. Lee", "Lives in Boston")
+    assert [supersedes(verdict) for verdict in judge(Entity(EntityType.PERSON, "LEE", "Moved to Seattle"), [old])] == [
+        True
+    ]
+
+
+def test_a_note_is_not_read_as_if_about_its_speaker() -> None:
+    old = Entity(EntityType.PERSON, "Sam", "Lives in Porto")
+    assert judge(Entity(EntityType.NOTE, "Sam", "He moved to Berlin"), [old]) == []
+
+
+def test_an_entity_never_relates_to_itself() -> None:
+    entity = Entity(EntityType.PERSON, "Alice", "Left Acme, now at StartupX")
+    assert judge(entity, [entity]) == []
+
+
+def test_a_bare_description_acts_only_with_a_word_of_change() -> None:
+    (plain,) = verdicts("The meeting is on Friday.", "The meeting is on Monday.")
+    assert plain.evolution_type is EvolutionType.UPDATE
+    assert not supersedes(plain)
+    (moved,) = verdicts("The meeting is on Friday.", "The meeting was moved to Monday.")
+    assert supersedes(moved)
+
+
+def test_nobody_grows_younger_without_a_correction() -> None:
+    (younger,) = verdicts("Tom is 30 years old.", "Tom is 29 years old.")
+    assert not supersedes(younger)
+    (corrected,) = verdicts("Tom is 30 years old.", "Correction: Tom is 29 years old.")
+    assert supersedes(corrected)
+
+
+def test_going_back_is_a_change_and_not_a_dispute() -> None:
+    (verdict,) = verdicts("Alice no longer works at Acme.", "Alice works at Acme again.")
+    assert verdict.evolution_type is EvolutionType.UPDATE
+
+
+def test_one_of_them_is_one_of_the_latest_named() -> None:
+    cats = entities("Alice has two cats")[0]
+    kids = entities("I have two kids", arrival=1)[0]
+    new = entities("One of them is called Miso", arrival=2)[0]
+    assert [verdict.related_id for verdict in judge(new, [kids, cats])] == [kids.id]
+
+
+def test_the_surest_comes_first_and_every_confidence_is_a_probability() -> None:
+    old = [*entities("I use VS Code."), *entities("I love coffee.", arrival=1)]
+    new = entities("I switched from VS Code to Neovim.", arrival=2)[0]
+    found = judge(new, old)
+    assert [verdict.confidence for verdict in found] == sorted((v.confidence for v in found), reverse=True)
+    assert all(0 < verdict.confidence <= 1 for verdict in found)
+
+
+def test_a_long_value_makes_a_short_reason() -> None:
+    name = "Very" + "long" * 400
+    (verdict,) = verdicts("Alice works at Acme.", f"Alice works at {name}.")
+    assert len(verdict.reason.encode()) <= REASON_BYTES_MAX
+
+
+def test_candidates_are_the_slot_of_the_subject() -> None:
+    wanted = candidate_slots(entities("Alice works at Acme.")[0])
+    assert (wanted.subject, wanted.slots, wanted.recent) == ("alice", ("works_at",), 0)
+
+
+def test_candidates_of_an_end_reach_other_slots() -> None:
+    assert ("sam", "prefers:drink") in candidate_slots(entities("I no longer like tea.")[0]).pairs
+    assert ("alice", "lives_in") in candidate_slots(entities("Alice left Acme and joined StartupX.")[0]).pairs
+
+
+def test_candidates_of_what_someone_has_are_with_its_owner() -> None:
+    assert ("sam", "has_pet") in candidate_slots(entities("My dog is a beagle.")[0]).pairs
+
+
+def test_candidates_of_one_of_them_are_recent_talk() -> None:
+    assert candidate_slots(entities("One is called Miso.")[0]).recent > 0
+
+
+def test_candidates_of_a_note_are_none() -> None:
+    wanted = candidate_slots(entities("What a day!")[0])
+    assert (wanted.pairs, wanted.recent) == ((), 0)
+
+
+def test_a_statement_without_a_time_can_be_judged() -> None:
+    old = Entity(EntityType.EVENT, "meeting", "The Berlin meeting is on 5 May 2027")
+    new = Entity(
+        EntityType.EVENT, "meeting", "The Berlin meeting was moved to 6 May 2027", at=FRIDAY + timedelta(days=1)
+    )
+    assert [verdict.evolution_type for verdict in judge(new, [old])] == [EvolutionType.UPDATE]
