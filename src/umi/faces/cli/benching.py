@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from umi.bench import install as install_bench
+from umi.bench import retrieval as retrieval_bench
 from umi.bench import speed as speed_bench
 from umi.bench.report import Figure, Report
 from umi.errors import InvalidInput, UmiError
@@ -45,13 +47,7 @@ def speed(
     async def work() -> Answer:
         counts = _sizes(sizes)
         with _bar(as_json) as bar:
-            task = bar.add_task("", total=None) if bar else None
-
-            def step(what: str, done: int, of: int) -> None:
-                if bar and task is not None:
-                    bar.update(task, description=what, completed=done, total=of or None)
-
-            return _answer(await speed_bench.measure(counts, step))
+            return _answer(await speed_bench.measure(counts, _teller(bar)))
 
     answered(work, as_json=as_json)
 
@@ -65,18 +61,67 @@ def install(as_json: AsJson = False) -> None:
 
     async def work() -> Answer:
         with _bar(as_json) as bar:
-            task = bar.add_task("", total=None) if bar else None
-
-            def step(what: str) -> None:
-                if bar and task is not None:
-                    bar.update(task, description=what)
-
+            tell = _teller(bar)
             try:
-                return _answer(await asyncio.to_thread(install_bench.measure, step))
+                return _answer(await asyncio.to_thread(install_bench.measure, lambda what: tell(what, 0, 0)))
             except install_bench.InstallFailed as error:
                 raise BenchFailed(str(error)) from error
 
     answered(work, as_json=as_json)
+
+
+@app.command()
+def retrieval(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            envvar="UMI_DATA",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Folder with any of locomo/, longmemeval/, beam/, prefeval/; none comes with Umi.",
+        ),
+    ],
+    sets: Annotated[str | None, typer.Option(help="Only these sets, such as locomo,beam.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how much of what answers a question is found.
+
+    For public sets of conversations and questions: by words, by meaning, by plain sums of both, and by Umi.
+    """
+
+    async def work() -> Answer:
+        wanted = [name.strip() for name in sets.split(",")] if sets else None
+        with _bar(as_json) as bar:
+            found = await retrieval_bench.run(data, sets=wanted, progress=_teller(bar))
+        return Answer(found, lambda console: _draw_retrieval(console, found["rows"]))
+
+    answered(work, as_json=as_json)
+
+
+def _teller(bar: Progress | None) -> speed_bench.Step:
+    """What a benchmark tells, shown in the bar where there is one."""
+    task = bar.add_task("", total=None) if bar else None
+
+    def step(what: str, done: int, of: int) -> None:
+        if bar and task is not None:
+            bar.update(task, description=what, completed=done, total=of or None)
+
+    return step
+
+
+def _draw_retrieval(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    names = list(rows[0]["sets"]) if rows else []
+    made = render.table("R@5 / R@10 / all@10", *(name.replace("_", " ") for name in names))
+    for row in rows:
+        cells = [row["sets"][name] for name in names]
+        made.add_row(
+            row["name"], *(f"{one['recall_at_5']} / {one['recall_at_10']} / {one['all_at_10']}" for one in cells)
+        )
+    console.print(made)
+    for name in names:
+        console.print(Text(f"{name.replace('_', ' ')}: {rows[0]['sets'][name]['questions']:,} questions", style="dim"))
 
 
 def _sizes(text: str) -> list[int]:
