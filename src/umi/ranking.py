@@ -86,30 +86,36 @@ class Calibrator:
 
 
 GATE: Final = Gate(
-    vector=0.71,
-    words=0.11,
-    spoken=0.25,
-    assistant=-0.37,
-    neighbours_share=0.37,
-    text=(0.88, -0.17, -0.43, 0.32, 0.57, -0.48),
-    context=(1.01, -0.60, 0.09, 0.64, -0.29, -0.03),
+    vector=0.793,
+    words=0.223,
+    spoken=0.236,
+    assistant=-0.669,
+    neighbours_share=0.356,
+    text=(0.958, -0.068, -0.431, 0.383, 0.545, -0.466),
+    context=(1.099, -0.63, 0.071, 0.557, -0.283, -0.039),
 )
-
-
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-6.55, 0.21, 12.17, 0.0, 4.86, 0.82, 0.98), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+        answerable=(-6.488, 0.206, 12.018, 0.0, 4.508, 0.576, 1.19),
+        hit=(-2.262, 0.401, 0.396),
+        abstain_below=0.08,
+        keep_from=0.028,
     ),
     "text": Calibrator(
-        answerable=(-4.0, 0.2, 0.0, 6.0, 1.0, 0.5, 1.5), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+        answerable=(-2.311, 0.412, 0.0, 0.455, 2.145, 0.632, 2.168),
+        hit=(-2.883, 0.688, 0.279),
+        abstain_below=0.026,
+        keep_from=0.016,
     ),
     "vector": Calibrator(
-        answerable=(-6.5, 0.2, 12.0, 0.0, 0.0, 0.8, 1.0), hit=(-1.0, 1.0, 1.0), abstain_below=0.1, keep_from=0.0
+        answerable=(-4.593, 0.0, 12.446, 0.0, 0.0, -0.225, 0.318),
+        hit=(-2.8, 0.489, 0.465),
+        abstain_below=0.05,
+        keep_from=0.028,
     ),
 }
 
-FIRST_LIST_WEIGHT: Final = 3.0  # the query as asked against each variation of it
 FEEDBACK_TERMS_COUNT: Final = 5
 
 
@@ -265,15 +271,20 @@ def answer_signs(evidence: Evidence, top: float) -> Array:
     )
 
 
-def merge_rankings(rankings: Sequence[Ranking]) -> Ranking:
-    """Several rankings as one by reciprocal rank fusion, the first (the query as asked) at `FIRST_LIST_WEIGHT`.
+def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
+    """Several rankings as one by reciprocal rank fusion; every ranking's first is among the first `limit`.
 
     A candidate's score is its best among the lists, raised where a lower place has more, so that scores never rise.
     The merged ranking is calibrated when the first is.
+
+    Args:
+        rankings: That of the query as asked first.
+        weights: One per ranking.
+        limit: How many hits are wanted.
     """
     lists = [[int(key) for key in ranking.keys[:CANDIDATE_POOL_COUNT]] for ranking in rankings]
-    weights = [FIRST_LIST_WEIGHT, *([1.0] * (len(lists) - 1))]
-    merged = reciprocal_rank_fusion(lists, CANDIDATE_POOL_COUNT, weights)
+    head = reciprocal_rank_fusion(lists, limit, weights)
+    merged = list(dict.fromkeys(head + reciprocal_rank_fusion(lists, CANDIDATE_POOL_COUNT, weights)))
     best: dict[int, tuple[float, int, int]] = {}
     for number, ranking in enumerate(rankings):
         for place, key in enumerate(lists[number]):

@@ -191,12 +191,14 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     def ranking(keys: list[int], scores: list[float]) -> Ranking:
         return Ranking(np.array(keys), np.array(scores), np.zeros((len(keys), len(FEATURES))), calibrator)
 
-    merged = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])])
+    merged = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 1.0], 4)
     assert merged.keys.tolist()[0] == 2
     assert set(merged.keys.tolist()) == {1, 2, 3, 4}
     assert (np.diff(merged.scores) <= 0).all()
     assert merged.scores[0] == pytest.approx(0.9)
     assert merged.calibrator is calibrator
+    short = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 0.01], 2)
+    assert set(short.keys.tolist()[:2]) == {1, 4}
 
 
 def test_feedback_takes_what_most_first_hits_share() -> None:

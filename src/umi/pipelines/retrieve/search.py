@@ -18,7 +18,7 @@ from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.retrieve.facts import look_up, read_question
 from umi.pipelines.retrieve.rewrite import rewrite
-from umi.pipelines.retrieve.variants import rule_variants, wants_deep
+from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
 from umi.pipelines.states import Shown, Standing, Standings, View
 from umi.ports import (
     EmbeddingProvider,
@@ -83,6 +83,7 @@ class _Variant:
     """One text to search for, with what the vector leg needs for it, made before the snapshot."""
 
     text: str
+    weight: float
     embedding: Vector | None = None
     hits: tuple[VectorHit, ...] | None = None  # from a vector backend that is not the store
 
@@ -131,8 +132,8 @@ class DualRetriever:
         """
         degraded: dict[Degradation, None] = {}
         deep = wants_deep(query.text) if query.deep is None else query.deep
-        texts = [query.text, *(await self._variations(query.text, degraded) if deep else ())]
-        variants = await self._prepare(texts, degraded)
+        variations = await self._variations(query.text, degraded) if deep else []
+        variants = await self._prepare([Variation(query.text, 1.0), *variations], degraded)
         asked = _Search(query, variants, deep, self._calibrated_vectors(), one_store=self._is_one_store())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
@@ -140,41 +141,42 @@ class DualRetriever:
             abstained=not hits,
             degraded=tuple(degraded),
             deep_search_used=deep,
-            query_variations=tuple(texts[1:]),
+            query_variations=tuple(variation.text for variation in variations),
         )
 
-    async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[str]:
+    async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[Variation]:
         if self._llm is None:
             return rule_variants(query)
         try:
-            return await rewrite(self._llm, query)
+            return [Variation(text, MODEL_WEIGHT) for text in await rewrite(self._llm, query)]
         except UmiError:
             degraded[Degradation.REWRITE_FAILED] = None
             return []
 
-    async def _prepare(self, texts: Sequence[str], degraded: dict[Degradation, None]) -> list[_Variant]:
-        first, *others = await asyncio.gather(*(self._variant(text, degraded) for text in texts))
+    async def _prepare(self, variations: Sequence[Variation], degraded: dict[Degradation, None]) -> list[_Variant]:
+        first, *others = await asyncio.gather(*(self._variant(variation, degraded) for variation in variations))
         if any(other.embedding is None for other in others) and first.embedding is not None:
             degraded[Degradation.VARIANT_FAILED] = None
         return [first, *others]
 
-    async def _variant(self, text: str, degraded: dict[Degradation, None]) -> _Variant:
+    async def _variant(self, variation: Variation, degraded: dict[Degradation, None]) -> _Variant:
+        text, weight = variation.text, variation.weight
         if self._embedder is None or self._vector is None:
             degraded[Degradation.NO_EMBEDDER] = None
-            return _Variant(text)
+            return _Variant(text, weight)
         try:
             embedding = await self._embedder.embed(text)
         except EmbeddingError:
             degraded[Degradation.EMBEDDING_FAILED] = None
-            return _Variant(text)
+            return _Variant(text, weight)
         if self._is_one_store():
-            return _Variant(text, embedding)
+            return _Variant(text, weight, embedding)
         try:
             hits = await self._vector.search(embedding, limits.CANDIDATE_POOL_COUNT)
         except (UmiError, OSError):  # a time-out is an OSError
             degraded[Degradation.VECTOR_LEG_FAILED] = None
-            return _Variant(text)
-        return _Variant(text, embedding, tuple(hits))
+            return _Variant(text, weight)
+        return _Variant(text, weight, embedding, tuple(hits))
 
     def _is_one_store(self) -> bool:
         vector: object = self._vector
@@ -198,9 +200,12 @@ class _Search:
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
+        weights = [variant.weight for variant in self._variants]
         if self._deep:
             rankings.extend(self._feedback(snapshot, rankings[0]))
-        ranking = merge_rankings(rankings) if len(rankings) > 1 else rankings[0]
+            weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
+        merged = len(rankings) > 1
+        ranking = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
         terms = query_terms(self._query.text)
         hits = self._facts(snapshot, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}

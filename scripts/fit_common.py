@@ -1,0 +1,100 @@
+"""What the fitting scripts share: sets of questions, their vectors, the product's own index and evidence."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from umi.bench.datasets import Collection, load_all
+from umi.limits import CANDIDATE_POOL_COUNT
+from umi.ports import Matrix
+from umi.providers.local import LocalEmbedder
+from umi.ranking import Evidence, weigh_evidence
+from umi.stores.index import NamespaceIndex
+from umi.text import analyse, count_words, indexed_line, query_terms
+from umi.vectors import pack, unpack
+
+Array = npt.NDArray[np.float64]
+LEGS = ("both", "text", "vector")
+
+
+@dataclass
+class Bench:
+    """One store's collection, its index, and the vectors of the queries put to it."""
+
+    collection: Collection
+    index: NamespaceIndex
+    queries: dict[str, Matrix] = field(default_factory=dict)
+
+    def evidence(self, query: str, legs: str = "both") -> Evidence:
+        """What the named legs say about a query."""
+        text = None if legs == "vector" else self.index.text_candidates(query_terms(query))
+        vector = None
+        if legs != "text":
+            also = np.empty(0, dtype=np.int64) if text is None else text.keys
+            vector = self.index.vector_candidates(self.queries[query][0], also=also, pool=CANDIDATE_POOL_COUNT)
+        return weigh_evidence(query, text, vector)
+
+    def gold_units(self, gold: frozenset[str]) -> list[npt.NDArray[np.int64]]:
+        """For each thing that answers, the arrivals that stand for it (a session's every message)."""
+        names = [message.session if self.collection.by_session else message.id for message in self.collection.messages]
+        return [np.array([place for place, name in enumerate(names) if name == each]) for each in sorted(gold)]
+
+
+def load_benches(data: Path, cache: Path) -> list[Bench]:
+    """Every collection below `data` as an index; vectors are kept in `cache` between runs."""
+    collections = [each for group in load_all(data).values() for each in group]
+    lines = [
+        [indexed_line(message.content, message.speaker) for message in collection.messages]
+        for collection in collections
+    ]
+    found = embed([text for group in lines for text in group], cache)
+    benches = []
+    for collection, texts in zip(collections, lines, strict=True):
+        index = NamespaceIndex()
+        for place, (message, text) in enumerate(zip(collection.messages, texts, strict=True)):
+            words = count_words(message.content)
+            index.add_document(place, analyse(text), words, message.session, message.speaker, message.role)
+            index.add_vectors(place, unpack(pack(found[text]), found[text].shape[1]))
+        benches.append(Bench(collection, index))
+    return benches
+
+
+def embed(texts: Sequence[str], cache: Path) -> dict[str, Matrix]:
+    """The windows of every different text, from the cache where it has them."""
+    different = sorted(set(texts))
+    name = hashlib.sha256("\0".join(different).encode()).hexdigest()[:24]
+    path = cache / f"{name}.npz"
+    if not path.is_file():
+        print(f"embedding {len(different)} texts ...", flush=True)
+        windows = asyncio.run(LocalEmbedder().embed_many(different))
+        cache.mkdir(parents=True, exist_ok=True)
+        np.savez(path, vectors=np.concatenate(windows), counts=np.array([len(each) for each in windows]))
+    kept = np.load(path)
+    return dict(zip(different, np.split(kept["vectors"], np.cumsum(kept["counts"])[:-1]), strict=True))
+
+
+def add_queries(benches: Sequence[Bench], queries: Sequence[Sequence[str]], cache: Path) -> None:
+    """Give each bench the vectors of its queries."""
+    found = embed([text for group in queries for text in group], cache)
+    for bench, group in zip(benches, queries, strict=True):
+        bench.queries.update({text: found[text] for text in group})
+
+
+def recalls(bench: Bench, gold: frozenset[str], ranked: Sequence[int], cuts: Sequence[int] = (5, 10)) -> list[float]:
+    """The share of what answers among the first places, for each cut; sessions count once."""
+    messages = bench.collection.messages
+    by_session = bench.collection.by_session
+    names = list(dict.fromkeys(_names(bench, ranked))) if by_session else [str(messages[key].id) for key in ranked]
+    return [len(gold & set(names[:cut])) / len(gold) for cut in cuts]
+
+
+def _names(bench: Bench, ranked: Sequence[int]) -> Iterator[str]:
+    for key in ranked:
+        yield str(bench.collection.messages[key].session)
