@@ -1,0 +1,282 @@
+"""The simulated disk as SQLite sees it: an apsw VFS and its open files."""
+
+# ruff: noqa: N802, ARG002 - the names and the arguments are SQLite's
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+
+import apsw
+
+from umi.sim.faults import FaultType
+from umi.sim.medium import Medium
+from umi.sim.rng import DeterministicRng
+from umi.sim.sectors import SCATTERED, SectorFile
+
+CHECKPOINT_PAGES: Final = 64  # in the WAL; SQLite waits for 1,000, which a short life never reaches
+_JULIAN_ZERO_MS: Final = 210_866_760_000_000  # milliseconds from noon of 24 November 4714 BC to 1970
+_UNIX: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_PATH_BYTES: Final = 1_024
+_JOURNALS: Final = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
+_UNUSED: Final = {
+    "xDlOpen", "xDlSym", "xDlClose", "xDlError", "xSetSystemCall", "xGetSystemCall", "xNextSystemCall", "xGetLastError",
+}  # fmt: skip
+
+
+class SimDiskFile:
+    """An open file, as SQLite uses it. Made by `SimDisk`, one per handle."""
+
+    def __init__(self, disk: Medium, name: str, file: SectorFile, flags: int) -> None:
+        self.name = name
+        self.dead = False
+        self._disk = disk
+        self.file = file
+        self._syncs_directory = bool(flags & apsw.SQLITE_OPEN_CREATE and flags & _JOURNALS)
+        self._delete_on_close = bool(flags & apsw.SQLITE_OPEN_DELETEONCLOSE)
+        self.lock = apsw.SQLITE_LOCK_NONE
+        self.leaving = False
+
+    def xRead(self, amount: int, offset: int) -> bytes:
+        """Read up to `amount` bytes."""
+        if not self._alive(apsw.SQLITE_IOERR_READ):
+            return b""  # a short read is an error to the closing checkpoint, but none that `close` would raise
+        disk = self._disk
+        fault = self._fault("disk_read")
+        if fault is FaultType.StorageReadFail:
+            raise apsw.exception_for(apsw.SQLITE_IOERR_READ)
+        found = self.file.volatile[offset : offset + amount]
+        if fault is FaultType.StorageCorrupt and found:
+            disk.flip_bit(self.name, offset + disk.damage.next_int(0, len(found) - 1), disk.damage.next_int(0, 7))
+            found = self.file.volatile[offset : offset + amount]
+        return bytes(found)
+
+    def xWrite(self, data: bytes, offset: int) -> None:
+        """Write into the cache."""
+        if not self._alive(apsw.SQLITE_IOERR_WRITE):
+            return
+        disk = self._disk
+        fault = self._fault("disk_write")
+        if fault is FaultType.StorageWriteFail:
+            raise apsw.exception_for(apsw.SQLITE_IOERR_WRITE)
+        if fault is FaultType.StorageFull or not disk.room_for(self.file, offset + len(data)):
+            raise apsw.exception_for(apsw.SQLITE_FULL)
+        if fault is FaultType.LostWrite:
+            return
+        self.file.write(offset, data)
+        disk.change()
+        if fault in {FaultType.PowerCut, FaultType.TornWrite}:
+            disk.cut(SCATTERED if fault is FaultType.TornWrite else None)
+        self._alive(apsw.SQLITE_IOERR_WRITE)
+
+    def xTruncate(self, size: int) -> None:
+        """Change the file's length."""
+        if not self._alive(apsw.SQLITE_IOERR_TRUNCATE):
+            return
+        self.file.truncate(size)
+        self._disk.change()
+        self._alive(apsw.SQLITE_IOERR_TRUNCATE)
+
+    def xSync(self, flags: int) -> None:
+        """Make the file durable, and its name."""
+        if not self._alive(apsw.SQLITE_IOERR_FSYNC):
+            return
+        disk = self._disk
+        fault = self._fault("disk_sync")
+        disk.change()
+        if fault is FaultType.PowerCut:
+            disk.cut()
+        if not self._alive(apsw.SQLITE_IOERR_FSYNC):
+            return
+        if fault is FaultType.StorageSyncFail:
+            self.file.settle(disk.cuts)
+            raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
+        self.file.sync()
+        if self._syncs_directory:
+            self._syncs_directory = False
+            disk.durable_names = dict(disk.files)
+        elif disk.files.get(self.name) is self.file:
+            disk.durable_names[self.name] = self.file
+
+    def xFileSize(self) -> int:
+        """Bytes of the file."""
+        self._alive(apsw.SQLITE_IOERR_FSTAT)
+        return len(self.file.volatile)
+
+    def xLock(self, level: int) -> None:
+        """Take a lock on the file, or raise `apsw.BusyError` when another handle's is in the way."""
+        if level == apsw.SQLITE_LOCK_EXCLUSIVE and (self.dead or self.lock == level):
+            self._leave(leaving=True)
+        if not self._alive(apsw.SQLITE_IOERR_LOCK) or level <= self.lock:
+            return
+        others = [each.lock for each in self._disk.handles if each is not self and each.file is self.file]
+        allowed = {
+            apsw.SQLITE_LOCK_SHARED: apsw.SQLITE_LOCK_RESERVED,
+            apsw.SQLITE_LOCK_RESERVED: apsw.SQLITE_LOCK_SHARED,
+            apsw.SQLITE_LOCK_EXCLUSIVE: apsw.SQLITE_LOCK_NONE,
+        }[level]
+        if max(others, default=apsw.SQLITE_LOCK_NONE) > allowed:
+            raise apsw.exception_for(apsw.SQLITE_BUSY)
+        self.lock = level
+
+    def xUnlock(self, level: int) -> None:
+        """Lower the lock; works without power too, as SQLite relies on it."""
+        self.lock = min(self.lock, level)
+
+    def xCheckReservedLock(self) -> bool:
+        """Whether some handle means to write."""
+        self._alive(apsw.SQLITE_IOERR_CHECKRESERVEDLOCK)
+        return any(each.lock >= apsw.SQLITE_LOCK_RESERVED for each in self._disk.handles if each.file is self.file)
+
+    def xFileControl(self, operation: int, pointer: int) -> bool:
+        """No file control is understood."""
+        if operation == apsw.SQLITE_FCNTL_SYNC:
+            self._leave(leaving=False)  # it committed: it only left the WAL mode
+        return False
+
+    def xSectorSize(self) -> int:
+        """What Unix tells SQLite; tearing happens at smaller sectors and inside them."""
+        return 4_096
+
+    def xDeviceCharacteristics(self) -> int:
+        """What Unix tells SQLite."""
+        return apsw.SQLITE_IOCAP_POWERSAFE_OVERWRITE
+
+    def xClose(self) -> None:
+        """Forget the handle; works without power too."""
+        if self in self._disk.handles:
+            self._disk.handles.remove(self)
+            if self._delete_on_close:
+                self._disk.files.pop(self.name, None)
+
+    def excepthook(self, etype: object, evalue: BaseException | None, etraceback: object) -> bool:
+        """Take in what apsw cannot raise: an error of the disk's is expected, one of Python's is a bug here."""
+        return self._disk.hidden(evalue)
+
+    def _fault(self, operation: str) -> FaultType | None:
+        return None if self.leaving else self._disk.fault(operation)
+
+    def _alive(self, code: int) -> bool:
+        """Whether calls have an effect; raises if they do not and SQLite should know."""
+        if self.dead and not self.leaving:
+            raise apsw.exception_for(code)
+        return not self.dead
+
+    def _leave(self, *, leaving: bool) -> None:
+        """SQLite takes the exclusive lock, although it has it or is dead: it is closing the database.
+
+        On a real machine that never fails, whatever the disk says, but apsw raises in `close` whatever was raised here. So from
+        here on no call of this connection raises, and without power none has an effect.
+        """
+        for each in self._disk.handles:
+            if each.name.startswith(self.name):
+                each.leaving = leaving
+
+
+class DiskVfs(apsw.VFS):
+    """The disk's face to SQLite."""
+
+    def __init__(self, disk: Medium, name: str) -> None:
+        self._disk = disk
+        super().__init__(name, None, maxpathname=_PATH_BYTES, exclude=_UNUSED)
+
+    def xOpen(
+        self, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> Any:  # any object with a file's methods will do
+        """Open or make a file."""
+        disk = self._disk
+        self._alive(apsw.SQLITE_CANTOPEN)
+        path = name.filename() if isinstance(name, apsw.URIFilename) else name or disk.temporary_name()
+        file = disk.files.get(path)
+        if file is None:
+            if not flags[0] & apsw.SQLITE_OPEN_CREATE:
+                raise apsw.exception_for(apsw.SQLITE_CANTOPEN)
+            file = disk.files[path] = SectorFile()
+        if flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
+            _seed_sqlite(disk.sqlite)
+        flags[1] = flags[0]
+        handle = SimDiskFile(disk, path, file, flags[0])
+        disk.handles.append(handle)
+        return handle
+
+    def xDelete(self, filename: str, syncdir: bool) -> None:
+        """Delete a file."""
+        disk = self._disk
+        if not disk.powered:
+            return  # a dead process deletes nothing, and SQLite does not care
+        if disk.files.pop(filename, None) is None:
+            raise apsw.exception_for(apsw.SQLITE_IOERR_DELETE_NOENT)
+        disk.change()
+        self._alive(apsw.SQLITE_IOERR_DELETE)
+        if syncdir:
+            disk.durable_names.pop(filename, None)
+
+    def xAccess(self, pathname: str, flags: int) -> bool:
+        """Whether a file is there."""
+        self._alive(apsw.SQLITE_IOERR_ACCESS)
+        return pathname in self._disk.files
+
+    def xFullPathname(self, name: str) -> str:
+        """There are no folders here."""
+        return name
+
+    def xRandomness(self, numbytes: int) -> bytes:
+        """Never the default VFS, never asked."""
+        return self._disk.sqlite.next_bytes(numbytes)
+
+    def xCurrentTimeInt64(self) -> int:
+        """Virtual time, as SQLite counts it: milliseconds of the Julian day."""
+        return (self._disk.clock.now() - _UNIX) // timedelta(milliseconds=1) + _JULIAN_ZERO_MS
+
+    def xCurrentTime(self) -> float:
+        """Virtual time as a Julian day."""
+        return self.xCurrentTimeInt64() / 86_400_000
+
+    def xSleep(self, microseconds: int) -> int:
+        """Let virtual time pass."""
+        self._disk.clock.advance(microseconds / 1e6)
+        return microseconds
+
+    def excepthook(self, etype: object, evalue: BaseException | None, etraceback: object) -> bool:
+        """As for a file."""
+        return self._disk.hidden(evalue)
+
+    def _alive(self, code: int) -> None:
+        if not self._disk.powered:
+            raise apsw.exception_for(code)
+
+
+def checkpoint_quietly(vfs: str, db: apsw.Connection) -> None:
+    """Let a connection to the disk `vfs` checkpoint after a commit as SQLite does by itself: an error in it is nobody's.
+
+    The commit is durable then, and SQLite says so. But apsw would raise the disk's error out of that very commit.
+    """
+    if db.open_vfs == vfs:
+        db.set_wal_hook(_checkpoint)
+
+
+def _checkpoint(db: apsw.Connection, name: str, pages: int) -> int:
+    if pages >= CHECKPOINT_PAGES:
+        with suppress(apsw.Error):
+            db.wal_checkpoint(name, apsw.SQLITE_CHECKPOINT_PASSIVE)
+    return apsw.SQLITE_OK
+
+
+class _Seed(apsw.VFS):
+    """The default VFS for a moment: SQLite seeds its generator from there, and nowhere else."""
+
+    def __init__(self, rng: DeterministicRng) -> None:
+        self._rng = rng
+        super().__init__("umi-sim-seed", None, makedefault=True)
+
+    def xRandomness(self, numbytes: int) -> bytes:
+        return self._rng.next_bytes(numbytes)
+
+
+def _seed_sqlite(rng: DeterministicRng) -> None:
+    seed = _Seed(rng)
+    try:
+        apsw.randomness(0)  # forget the old seed,
+        apsw.randomness(1)  # and take a new one now, while this is the default
+    finally:
+        seed.unregister()
