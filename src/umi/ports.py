@@ -15,6 +15,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.types import (
     Completion,
     CompletionRequest,
@@ -28,7 +29,6 @@ from umi.types import (
 
 Vector = npt.NDArray[np.float32]  # shape (dimensions,), L2-normalised
 Matrix = npt.NDArray[np.float32]  # shape (count, dimensions), rows L2-normalised
-Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
 
 T = TypeVar("T")
 
@@ -75,59 +75,6 @@ class EmbeddingProvider(Protocol):
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class TermCounts:
-    """Statistics of one level of text (turns, turns with neighbours, sessions): BM25 needs nothing else.
-
-    One entry per pair of unit and query term that occurs in it, no order promised. Shapes: `unit` (row into `length`), `term` (place
-    in the query) and `tf` (entries,), `length` in terms (units,), `df` over the whole namespace (query terms,).
-    """
-
-    unit: npt.NDArray[np.int64]
-    term: npt.NDArray[np.int64]
-    tf: npt.NDArray[np.float32]
-    length: npt.NDArray[np.float32]
-    df: npt.NDArray[np.float32]
-    average_length: float
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class TextCandidates:
-    """Every episode that shares a term with the query at any level.
-
-    Shapes: all (candidates,). The units of `turn` and `neighbours` are the candidates, those of `session` are sessions, and
-    `session_unit` says which is a candidate's. `words` are before stop words went, `assistant` is 1 for a message of that role.
-    `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.
-    """
-
-    keys: Keys
-    words: npt.NDArray[np.float32]
-    assistant: npt.NDArray[np.float32]
-    spoken: npt.NDArray[np.float32]
-    session_unit: npt.NDArray[np.int64]
-    turn: TermCounts
-    neighbours: TermCounts
-    session: TermCounts
-
-
-@dataclass(frozen=True, slots=True)
-class VectorCandidates:
-    """The nearest episodes and those asked for by key, as far as they have a vector.
-
-    Shapes: `keys` (ascending), `cosine` of the best window, `words` and `assistant` (candidates,); `mean`, `deviation` and `count`
-    are over every episode of the namespace that has a vector.
-    """
-
-    keys: Keys
-    cosine: npt.NDArray[np.float32]
-    words: npt.NDArray[np.float32]
-    assistant: npt.NDArray[np.float32]
-    mean: float
-    deviation: float
-    count: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from umi.candidates import Keys, TermCounts, TextCandidates, VectorCandidates
 from umi.limits import CANDIDATE_POOL_COUNT, RRF_K
-from umi.ports import Keys, TermCounts, TextCandidates, VectorCandidates
 
 Array = npt.NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)

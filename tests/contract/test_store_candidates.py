@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from store_rows import DIMENSIONS, axis, entity, episode_row, windows
 
+from umi.candidates import TextCandidates, VectorCandidates
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound
-from umi.ports import EpisodeRow, Snapshot, StorageBackend, Store, TextCandidates, Transaction, VectorCandidates
+from umi.ports import EpisodeRow, Snapshot, StorageBackend, Store, Transaction
 from umi.types import Entity, EntityType, VectorHit
 
 Opener = Callable[[], Awaitable[Store]]
@@ -185,8 +186,9 @@ async def test_an_entity_made_by_hand_is_kept_found_and_deleted(alice: StorageBa
     kept = await alice.get_entity(works.id)
     assert kept is not None
     assert (kept.content, kept.entity_type, kept.name) == (works.content, works.entity_type, "Alice")
-    assert kept.episode_id
-    assert kept.recorded_at is not None
+    assert kept.span == (0, len(works.content))
+    assert kept.at == kept.valid_from == kept.recorded_at
+    assert (await alice.read(lambda s: s.episodes([kept.episode_id])))[kept.episode_id].content == works.content
     assert [each.id for each in await alice.search("hiking", 5)] == [likes.id]
     assert {each.id for each in await alice.search("acme", 5)} == {works.id, likes.id}
     assert [each.id for each in await alice.search("acme hiking", 1)] == [likes.id]

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from umi.candidates import TermCounts
 from umi.errors import EmbedderMismatch
 from umi.invariants import InvariantError
-from umi.ports import TermCounts
 from umi.ranking import rank
 from umi.stores.index import NamespaceIndex
 from umi.vectors import normalised

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
+from umi.candidates import TermCounts, TextCandidates, VectorCandidates
 from umi.limits import RRF_K
-from umi.ports import TermCounts, TextCandidates, VectorCandidates
 from umi.ranking import (
     BM25_B,
     BM25_K1,

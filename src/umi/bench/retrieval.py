@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.bench.datasets import Collection, Question, load_all
+from umi.candidates import TermCounts
 from umi.memory import Memory
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, TermCounts, Vector
+from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
 from umi.providers.local import LocalEmbedder
 from umi.ranking import idf
 from umi.stores.index import NamespaceIndex

@@ -16,9 +16,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from umi.candidates import Keys, TermCounts, TextCandidates, VectorCandidates
 from umi.errors import EmbedderMismatch
 from umi.invariants import check
-from umi.ports import Keys, Matrix, TermCounts, TextCandidates, Vector, VectorCandidates
+from umi.ports import Matrix, Vector
 from umi.text import analyse
 from umi.vectors import GrowingArray, cosines
 

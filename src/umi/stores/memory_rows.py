@@ -14,17 +14,15 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NoReturn, TypeVar, cast
 
+from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
 from umi.ports import (
     Counts,
     EpisodeRow,
-    Keys,
     Matrix,
     ReplayRow,
-    TextCandidates,
     Vector,
-    VectorCandidates,
 )
 from umi.stores.bound import vector_fault
 from umi.stores.index import NamespaceIndex

@@ -10,7 +10,8 @@ import apsw
 import numpy as np
 import numpy.typing as npt
 
-from umi.ports import EmbedderIdentity, Keys, TermCounts, TextCandidates, Vector
+from umi.candidates import Keys, TermCounts, TextCandidates
+from umi.ports import EmbedderIdentity, Vector
 from umi.stores.index import NamespaceIndex
 from umi.stores.schema import ARRIVAL_BITS, ARRIVAL_MASK
 from umi.stores.sqlite_cache import Head, IndexCache

@@ -10,8 +10,9 @@ from typing import Final, NoReturn
 
 import apsw
 
+from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.invariants import InvariantError
-from umi.ports import Counts, Keys, Matrix, ReplayRow, TextCandidates, Vector, VectorCandidates
+from umi.ports import Counts, Matrix, ReplayRow, Vector
 from umi.stores import sqlite_rows as rows
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache

@@ -14,6 +14,7 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 
 from umi import limits
+from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.retrieve.facts import look_up, read_question
@@ -22,14 +23,11 @@ from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Varia
 from umi.pipelines.states import Shown, Standing, Standings, View
 from umi.ports import (
     EmbeddingProvider,
-    Keys,
     LLMProvider,
     Snapshot,
     StorageBackend,
-    TextCandidates,
     Vector,
     VectorBackend,
-    VectorCandidates,
 )
 from umi.ranking import Ranking, feedback_terms, merge_rankings, rank, reciprocal_rank_fusion
 from umi.text import analyse, query_terms

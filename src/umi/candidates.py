@@ -1,0 +1,63 @@
+"""What a leg of retrieval answers: candidates and statistics, never an engine's own score, so that every store ranks alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
+
+
+@dataclass(frozen=True, slots=True)
+class TermCounts:
+    """Statistics of one level of text (turns, turns with neighbours, sessions): BM25 needs nothing else.
+
+    One entry per pair of unit and query term that occurs in it, no order promised. Shapes: `unit` (row into `length`), `term` (place
+    in the query) and `tf` (entries,), `length` in terms (units,), `df` over the whole namespace (query terms,).
+    """
+
+    unit: npt.NDArray[np.int64]
+    term: npt.NDArray[np.int64]
+    tf: npt.NDArray[np.float32]
+    length: npt.NDArray[np.float32]
+    df: npt.NDArray[np.float32]
+    average_length: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class TextCandidates:
+    """Every episode that shares a term with the query at any level.
+
+    Shapes: all (candidates,). The units of `turn` and `neighbours` are the candidates, those of `session` are sessions, and
+    `session_unit` says which is a candidate's. `words` are before stop words went, `assistant` is 1 for a message of that role.
+    `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.
+    """
+
+    keys: Keys
+    words: npt.NDArray[np.float32]
+    assistant: npt.NDArray[np.float32]
+    spoken: npt.NDArray[np.float32]
+    session_unit: npt.NDArray[np.int64]
+    turn: TermCounts
+    neighbours: TermCounts
+    session: TermCounts
+
+
+@dataclass(frozen=True, slots=True)
+class VectorCandidates:
+    """The nearest episodes and those asked for by key, as far as they have a vector.
+
+    Shapes: `keys` (ascending), `cosine` of the best window, `words` and `assistant` (candidates,); `mean`, `deviation` and `count`
+    are over every episode of the namespace that has a vector.
+    """
+
+    keys: Keys
+    cosine: npt.NDArray[np.float32]
+    words: npt.NDArray[np.float32]
+    assistant: npt.NDArray[np.float32]
+    mean: float
+    deviation: float
+    count: int
