@@ -153,7 +153,11 @@ def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> 
     closes = not after or not after[0].isalnum() or after in _AFTER_STATUS
     if first in DIETS and closes:
         return Found("diet", (first,), 0.85, verb.negated, over=verb.ended)
-    if first in RELATIONSHIPS and closes and tokens.at(index) not in ARTICLES:
+    if (
+        first in RELATIONSHIPS
+        and (closes and after not in {"in", "on", "by", "from", "for", "to"})
+        and tokens.at(index) not in ARTICLES
+    ):
         return Found("relationship", (first,), 0.8, verb.negated, over=verb.ended)
     now = "now" in tokens.low[max(0, index - 3) : context.end]
     if tokens.at(index) in {"at", "with"} and (now or verb.ended) and subject.kind is not Kind.PRONOUN:
@@ -202,6 +206,8 @@ def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Fou
         town = takes.place(context, index + 1)
         if town:
             return Found("location", tuple(town), 0.85, verb.negated, over=verb.ended)
+    if attribute_of(subject):
+        return None  # "my name is on the list"
     if subject.kind is Kind.THING and tokens.at(index) in _PLACE_WORDS and tokens.at(index + 1) in {"the", "my", "our"}:
         place = takes.phrase(context, index + 1)
         if place and len(place[0].split()) <= 4 and (subject.definite or subject.owner):
@@ -314,8 +320,8 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
         if state and _has_status(subject, state[0]):
             return Found("status", tuple(state), 0.85, event=True)
         return None
-    if word not in STATUS_VERBS:
-        return None
+    if word not in STATUS_VERBS or (subject.definite and verb.past):
+        return None  # "the shop was closed" tells of that hour
     after = context.tokens.at(index) if index < context.end else ""
     closes = (
         not after

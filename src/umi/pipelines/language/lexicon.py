@@ -243,6 +243,16 @@ TOOLS: Final = words(
     "datadog nginx apache wordpress shopify stripe twilio okta linux unix agile scrum kanban cloud ios android openai claude chatgpt "
     "gemini copilot mars"
 )
+FIRST_NAMES: Final = words(  # whom one joins for lunch and works for by the hour
+    "alice bob carol dave eve anna tom tim sam max ben dan joe john jane mary mike michael david sarah laura emma olivia james robert "
+    "linda susan karen lisa nancy betty helen sandra donna ruth sharon michelle emily amy melissa deborah stephanie rebecca "
+    "jennifer patricia elizabeth barbara jessica kevin brian george edward ronald timothy jason jeffrey ryan jacob gary nicholas eric "
+    "jonathan stephen larry justin scott brandon benjamin samuel gregory frank alexander patrick jack dennis jerry tyler aaron jose "
+    "adam nathan henry peter paul mark luke matt chris kim lee kate katie maria marta sofia sophie julia nina lena eva ella mia leo "
+    "noah liam lucas oliver ethan daniel william thomas andrew anthony steven joseph charles richard ravi priya raj amit wei li ming "
+    "ahmed omar fatima yusuf hiroshi yuki kenji ivan olga dmitri pierre marie luca giulia carlos juan pablo diego ana luis miguel beth "
+    "rachel hannah grace chloe zoe ian alan alex andy greg jim bill ted fred harry charlie tony steve jeff nick rick rob ron ray pat"
+)
 NON_WORKPLACES: Final = words(
     "home night nights noon midnight once least moment scratch heart peace odds work hand risk first last noon"
 )

@@ -126,7 +126,7 @@ def _step(verb: Verb, low: str, following: str) -> bool:
     elif low not in ADVERBS or low == "no":
         return False
     else:
-        verb.past |= low in {"previously", "formerly", "originally", "once"}
+        verb.past |= low in {"previously", "formerly", "once"}
     verb.index += 1
     return True
 
@@ -202,7 +202,7 @@ def _work_rules() -> None:
         org,
         0.9,
         "started began begun",
-        rf"(?:working |work |(?:a |the |{_MY} )?(?:new )?(?:job|role|position|gig|career) )?(?:as (?:an? |the )?(?:[\w-]+ ){{1,4}}?)?(?:at|for|with) ",
+        rf"(?:(?:working |work |(?:an? |{_MY} )?(?:new )?(?:job|role|position|gig|career) )(?:as (?:an? |the )?(?:[\w-]+ ){{1,4}}?)?(?:at|for|with)|at) ",
     )
     _rule(
         "event",
@@ -330,10 +330,10 @@ def _taste_rules() -> None:
     _rule("event", "likes", liked, 0.85, "started", r"(?:liking|enjoying|loving|to like|to enjoy|to love) ")
     _rule("event", "likes", liked, 0.8, "grown grew", r"to (?:like|love|enjoy) ")
     _rule("state", "prefers", takes.phrase, 0.85, "prefer prefers")
-    _rule("state", "drinks", takes.phrases, 0.75, "drink drinks drinking", r"(?:only )?")
-    _rule("state", "eats", takes.phrases, 0.7, "eat eats")
-    _rule("state", "plays", takes.phrases, 0.75, "play plays", r"(?:the )?")
-    _rule("end", "plays", takes.phrases, 0.8, "stopped quit", r"playing (?:the )?")
+    _rule("state", "drinks", takes.things, 0.75, "drink drinks drinking", r"(?:only )?")
+    _rule("state", "eats", takes.things, 0.7, "eat eats")
+    _rule("state", "plays", takes.things, 0.75, "play plays", r"(?:the )?")
+    _rule("end", "plays", takes.things, 0.8, "stopped quit", r"playing (?:the )?")
     _rule(
         "end",
         "habit",
@@ -342,9 +342,9 @@ def _taste_rules() -> None:
         "quit stopped",
         r"(?=\w+ing\b)(?!working|using|playing|drinking|eating|liking|enjoying|loving)",
     )
-    _rule("end", "drinks", takes.phrases, 0.8, "quit stopped", r"drinking ")
-    _rule("end", "eats", takes.phrases, 0.8, "quit stopped", r"eating ")
-    _rule("event", "drinks", takes.phrases, 0.75, "started", r"drinking ")
+    _rule("end", "drinks", takes.things, 0.8, "quit stopped", r"drinking ")
+    _rule("end", "eats", takes.things, 0.8, "quit stopped", r"eating ")
+    _rule("event", "drinks", takes.things, 0.75, "started", r"drinking ")
     _rule("state", "uses", takes.phrase, 0.8, "use uses using", "", who=ANY)
     _rule("event", "uses", takes.phrase, 0.8, "started", r"(?:using|to use) ", who=ANY)
     _rule("end", "uses", takes.phrase, 0.85, "stopped quit", r"using ", who=ANY)

@@ -90,11 +90,14 @@ def type_of_slot(slot: str, fallback: EntityType) -> EntityType:
     return _TYPES.get(slot, fallback)
 
 
+_VAGUE: Final = words("part parts thing things one ones time moment bit way person people memory")
+
+
 def attribute_slot(noun: str) -> str:
     """The slot of an attribute noun ("salary", "favourite colour"), or ""."""
     if noun.startswith(("favourite ", "favorite ", "favorite-", "fav ")):
         what = noun.split(" ", 1)[-1].replace("color", "colour").strip()
-        return "favourite_" + what.replace(" ", "_") if what else ""
+        return "favourite_" + what.replace(" ", "_") if what and what.rpartition(" ")[2] not in _VAGUE else ""
     if noun in ATTRIBUTES:
         return ATTRIBUTES[noun]
     return f"attr:{noun}" if " " in noun and noun.rpartition(" ")[2] in ATTRIBUTES else ""

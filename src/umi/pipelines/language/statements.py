@@ -146,7 +146,7 @@ class _Reader:
         begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
         past = finding.is_past(tokens, subject.end, clause.end)
         dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
-        lower = not any(tokens.capital(place) and tokens.at(place) != "i" for place in range(clause.start, clause.end))
+        lower = not any(tokens.capital(place) for place in range(len(tokens)))
         ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
         context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead)
         results, reported = finding.read(context, subject, self.speaker, given=self.given is not None)
@@ -205,7 +205,7 @@ class _Reader:
             negated=found.negated,
             confidence=round(confidence, 3),
             ended=found.ended,
-            cues=own + cues,
+            cues=own + tuple(cue for cue in cues if cue.capitalize() not in value.split()),
             dates=dates,
             valid_from=finding.valid_from(found, dates, self.at),
             aliases=tuple(alias for alias in aliases if alias[0] and alias[0] != alias[1]),

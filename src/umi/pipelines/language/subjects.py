@@ -26,6 +26,7 @@ from umi.pipelines.language.lexicon import (
     WORK_ITEMS,
     words,
 )
+from umi.pipelines.language.slots import attribute_slot
 from umi.pipelines.language.tokens import Tokens
 from umi.pipelines.language.values import fold, singular
 from umi.types import EntityType
@@ -278,7 +279,10 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
         owner = written(text, tokens, inner_start, inner_end)
         if owner and tokens.at(inner_start) not in PRONOUNS:
             key = subject_key(owner)
-            return Subject(owner, key, Kind.THING, inner_end, key, owner, noun)
+            if attribute_slot(noun):
+                return Subject(owner, key, Kind.THING, inner_end, key, owner, noun)
+            name = written(text, tokens, index + 1, inner_end)
+            return Subject(name, subject_key(name), Kind.THING, inner_end, definite=not tokens.capital(inner_start))
     return _thing(text, tokens, index + 1, end, definite=True)
 
 

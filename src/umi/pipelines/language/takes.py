@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
@@ -15,6 +15,7 @@ from umi.pipelines.language.lexicon import (
     CONJUNCTIONS,
     DEPARTMENTS,
     FEELING_OBJECTS_STOP,
+    FIRST_NAMES,
     LANGUAGES,
     MONTHS,
     NAME_STOPS,
@@ -128,8 +129,8 @@ def organisation(context: Context, index: int) -> list[str]:
     found = name(context, index, the=True)
     if found is None:
         return []
-    words = {word.strip(".,") for word in found[0].lower().split()}
-    return [] if words & NON_WORKPLACES else [found[0]]
+    named = [word.strip(".,") for word in found[0].lower().split()]
+    return [] if set(named) & NON_WORKPLACES or (len(named) == 1 and named[0] in FIRST_NAMES) else [found[0]]
 
 
 def university(context: Context, index: int) -> list[str]:
@@ -143,12 +144,11 @@ def employer_joined(context: Context, index: int) -> list[str]:
     found = organisation(context, index)
     if not found or found[0].lower().startswith("the ") or set(found[0].lower().split()) & CLUBS:
         return []
-    following = context.tokens.at(index + len(found[0].split()))
-    return (
-        []
-        if following in {"for", "on", "in"} or following.rstrip("s") in CLUBS | {"call", "meeting", "us", "me"}
-        else found
-    )
+    after = index + len(found[0].split())
+    following = context.tokens.at(after)
+    if following in {"for", "on", "in", "at"}:
+        return found if any(date.span[0] == context.tokens.start[after] for date in context.dates) else []
+    return [] if following.rstrip("s") in CLUBS | {"call", "meeting", "us", "me"} else found
 
 
 def place(context: Context, index: int) -> list[str]:
@@ -156,26 +156,14 @@ def place(context: Context, index: int) -> list[str]:
     found = name(context, index, the=True, comma=True)
     if found is None:
         return []
-    words = found[0].lower().split()
-    if (
-        found[0].lower() in CATEGORIES
-        or words[-1] in DEPARTMENTS | CLUBS | TOOLS
-        or any(letter.isdigit() for letter in found[0])
-    ):
-        return []
-    if context.tokens.at(found[1]) in {
-        "team",
-        "office",
-        "time",
-        "street",
-        "project",
-        "department",
-        "apartment",
-        "section",
-        "house",
-    }:
-        return []
-    return [found[0]]
+    last = found[0].lower().split()[-1]
+    after = context.tokens.at(found[1])
+    named_thing = found[0].lower() in CATEGORIES or last in DEPARTMENTS | CLUBS | TOOLS or after in _NOT_PLACES
+    numbered = after[:1].isdigit() or any(letter.isdigit() for letter in found[0])
+    return [] if named_thing or numbered else [found[0]]
+
+
+_NOT_PLACES: Final = words("team office time street project department apartment section house season style mode shape")
 
 
 def person(context: Context, index: int) -> list[str]:
@@ -184,7 +172,13 @@ def person(context: Context, index: int) -> list[str]:
     if context.tokens.at(index) in POSSESSIVES:  # "married to my friend Bob" says less than a name
         return []
     found = name(context, begin)
-    return [found[0]] if found else []
+    return [found[0]] if found and found[0].lower() not in LANGUAGES | _NATIONS else []
+
+
+_NATIONS: Final = words(
+    "american canadian mexican brazilian indian australian austrian belgian swiss british scottish european asian african argentinian "
+    "chilean colombian egyptian nigerian kenyan pakistani israeli iranian iraqi estonian lithuanian latvian taiwanese"
+)
 
 
 def given_name(context: Context, index: int) -> list[str]:
@@ -252,9 +246,22 @@ def phrase(context: Context, index: int) -> list[str]:
     return [value] if value else []
 
 
+def things(context: Context, index: int) -> list[str]:
+    """What is eaten, drunk, played: phrases without where and when."""
+    tokens, end = context.tokens, context.end
+    if tokens.at(index) in PREPOSITIONS | {"it", "that"}:
+        return []
+    if tokens.low[index : index + 3] in (["a", "lot", "of"], ["lots", "of"]):
+        index += 3
+    stop = next((place for place in range(index, end) if tokens.at(place) in PREPOSITIONS - {"of"}), end)
+    return phrases(replace(context, end=stop), index)
+
+
 def phrases(context: Context, index: int) -> list[str]:
     """Phrases joined by commas and "and"."""
     tokens = context.tokens
+    if tokens.at(index) in PREPOSITIONS:
+        return []
     found: list[str] = []
     while index < context.end and len(found) < _LIST_ITEMS_MAX:
         end = phrase_end(context, index)

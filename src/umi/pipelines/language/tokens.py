@@ -52,11 +52,13 @@ class Tokens:
         return self.low[index] if 0 <= index < len(self.low) else ""
 
     def capital(self, index: int) -> bool:
-        """Whether the token begins like a name: a capital, or a digit with letters after it."""
+        """Whether the token begins like a name: a capital, a letter of a script without cases, or a digit before capitals."""
         if not 0 <= index < len(self.word):
             return False
-        word = self.word[index]
-        return word[:1].isupper() or (word[:1].isdigit() and any(letter.isupper() for letter in word[1:]))
+        first, rest = self.word[index][:1], self.word[index][1:]
+        if first.isdigit():
+            return any(letter.isupper() for letter in rest)
+        return first.isupper() or (first.isalpha() and not first.islower())
 
 
 def tokenize(text: str, start: int, end: int) -> Tokens:
