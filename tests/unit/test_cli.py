@@ -337,6 +337,23 @@ class TestImport:
         stats = umi.data("stats")["stats"]
         assert (stats["episodes"], stats["waiting"], stats["vectors"]) == (count, 0, count)
 
+    def test_an_interrupted_import_says_how_to_go_on(self, umi: Umi) -> None:
+        chat = umi.folder / "chat.jsonl"
+        chat.write_text(
+            "".join(f'{{"content": "Remark {n} about the harbour and the ferries."}}\n' for n in range(4_000))
+        )
+        command = [*UMI, "import", str(chat), "--db", str(umi.db)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None and not self._stored(umi):
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        shown, error = process.communicate(timeout=60)
+        assert (process.returncode, shown) == (130, "")
+        assert "Run the same command again" in error
+        assert "Traceback" not in error
+        assert umi.data("doctor")["ok"] is True
+
     @staticmethod
     def _stored(umi: Umi) -> int:
         if not umi.db.exists():
