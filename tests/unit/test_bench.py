@@ -16,7 +16,9 @@ from umi.faces.cli.main import app
 def test_made_up_texts_are_the_same_everywhere() -> None:
     assert texts.sentence(20, 0, 14) == texts.sentence(20, 0, 14)
     assert texts.sentence(20, 0, 14) != texts.sentence(21, 0, 14)
-    assert texts.sentence(7, 3, 14) == "Anton Nakamura asked about a broken laptop on Tuesday, as usual nobody was really."
+    assert (
+        texts.sentence(7, 3, 14) == "Anton Nakamura asked about a broken laptop on Tuesday, as usual nobody was really."
+    )
     assert texts.question(7, 3).endswith("?")
 
 
