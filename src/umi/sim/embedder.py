@@ -1,0 +1,142 @@
+"""An embedder for simulations: a pure function of the words, and exact arithmetic on every machine.
+
+Each stem has 256 random signs, drawn from its hash; a text's vector is the sign of the sum over its stems (signed random
+projection: Charikar, "Similarity estimation techniques from rounding algorithms", 2002). So texts that share words point the same
+way: the cosine of two texts that share the part s of their words is about 1 - 2 * arccos(s) / pi, of strangers 0 +- 0.06.
+
+Every entry is +1/16 or -1/16. A vector's length is exactly 1 in single and in half precision, and every dot product is a multiple
+of 1/256 that no order of summation, no BLAS and no rounding can move: scores are the same bytes everywhere.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from umi.errors import EmbedderUnavailable, EmbeddingError
+from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.sim.clock import SimClock
+from umi.sim.faults import FaultInjector, FaultType
+from umi.sim.rng import DeterministicRng
+from umi.text import analyse
+
+DIMENSIONS: Final = 256
+LATENCY_S: Final = (0.001, 0.01)
+TIMEOUT_S: Final = 10.0
+WINDOW_WORDS: Final = 128
+OVERLAP_WORDS: Final = 16
+_SLOW: Final = (10.0, 100.0)
+_WORDS_CACHED_COUNT: Final = 16_384
+
+IDENTITY: Final = EmbedderIdentity("umi-sim", DIMENSIONS, hashlib.sha256(b"umi-sim signs of stems, 1").hexdigest()[:32])
+
+_FAILURES: Final[dict[FaultType, tuple[type[EmbeddingError], str]]] = {
+    FaultType.EmbeddingFail: (EmbeddingError, "the embedder failed (simulated)"),
+    FaultType.EmbeddingRateLimit: (EmbeddingError, "the embedder's rate limit is reached (simulated)"),
+    FaultType.EmbeddingUnavailable: (EmbedderUnavailable, "the embedder is not there (simulated)"),
+}
+
+
+class SimEmbedder:
+    """Satisfies `umi.ports.EmbeddingProvider`. Stateless: one text has one vector, in every world.
+
+    Args:
+        clock: The virtual time of the running loop.
+        rng: Where latencies are drawn from.
+        faults: What may go wrong; operations `embed` and `embed_many`.
+    """
+
+    def __init__(self, clock: SimClock, rng: DeterministicRng, *, faults: FaultInjector | None = None) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._faults = faults
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The same for every instance and seed."""
+        return IDENTITY
+
+    async def embed(self, text: str) -> Vector:
+        """One query as a vector, its words beyond the first window not counted.
+
+        Returns:
+            Shape (256,), L2-normalised; under the faults EmbeddingWrongDimensions and EmbeddingNotFinite neither.
+
+        Raises:
+            EmbeddingError: By a fault.
+        """
+        fault = await self._arrive("embed")
+        vector: Vector = _bad(text_vector(_windows(text)[0])[None, :], fault)[0]
+        return vector
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text its windows of 128 words, overlapping by 16.
+
+        Returns:
+            Matrices of shape (windows, 256), as for `embed`.
+
+        Raises:
+            EmbeddingError: By a fault; then for none of the texts.
+        """
+        fault = await self._arrive("embed_many")
+        return [_bad(np.stack([text_vector(window) for window in _windows(text)]), fault) for text in texts]
+
+    async def _arrive(self, operation: str) -> FaultType | None:
+        """Wait as long as the call takes; raise if it fails."""
+        fault = None if self._faults is None else self._faults.should_inject(operation)
+        latency_s = self._rng.uniform(*LATENCY_S)
+        if fault is FaultType.EmbeddingTimeout:
+            await self._clock.sleep(TIMEOUT_S)
+            raise EmbeddingError(f"the embedder did not answer in {TIMEOUT_S:g} s (simulated)")
+        if fault is FaultType.EmbeddingSlow:
+            latency_s *= self._rng.uniform(*_SLOW)
+        await self._clock.sleep(latency_s)
+        if fault is not None and fault in _FAILURES:
+            kind, message = _FAILURES[fault]
+            raise kind(message)
+        return fault
+
+
+def text_vector(text: str) -> Vector:
+    """The vector of one window.
+
+    Args:
+        text: Any text; without a word that carries meaning, the text itself counts as one.
+
+    Returns:
+        Shape (256,), each entry +1/16 or -1/16.
+    """
+    stems = list(dict.fromkeys(analyse(text))) or [text]
+    summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64) * 2 + _signs(
+        ""
+    )  # the last one breaks ties
+    vector: Vector = np.where(summed > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
+    return vector
+
+
+@lru_cache(maxsize=_WORDS_CACHED_COUNT)
+def _signs(stem: str) -> npt.NDArray[np.int64]:
+    digest = hashlib.shake_256(stem.encode("utf-8", "surrogatepass")).digest(DIMENSIONS // 8)
+    return np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.int64) * 2 - 1
+
+
+def _windows(text: str) -> list[str]:
+    words = text.split()
+    if len(words) <= WINDOW_WORDS:
+        return [text]
+    starts = range(0, len(words) - OVERLAP_WORDS, WINDOW_WORDS - OVERLAP_WORDS)
+    return [" ".join(words[start : start + WINDOW_WORDS]) for start in starts]
+
+
+def _bad(matrix: Matrix, fault: FaultType | None) -> Matrix:
+    """The answer of an embedder that is broken without saying so."""
+    if fault is FaultType.EmbeddingWrongDimensions:
+        return matrix[:, : DIMENSIONS // 2]
+    if fault is FaultType.EmbeddingNotFinite:
+        return np.full_like(matrix, np.nan)
+    return matrix
