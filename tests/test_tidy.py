@@ -14,7 +14,22 @@ import tidy_rules as rules
 
 SOURCE_RULES = [rules.prints, rules.asserts, rules.clocks, rules.broad_excepts, rules.unsorted_sets]
 UNITS = frozenset(
-    ["BYTES", "COUNT", "MS", "S", "TOKENS", "CHARS", "WORDS", "DAYS", "DIMENSIONS", "CONFIDENCE", "LIMIT", "K", "RATIO"]
+    [
+        "BYTES",
+        "COUNT",
+        "MS",
+        "S",
+        "TOKENS",
+        "CHARS",
+        "CHARACTERS",
+        "WORDS",
+        "DAYS",
+        "DIMENSIONS",
+        "CONFIDENCE",
+        "LIMIT",
+        "K",
+        "RATIO",
+    ]
 )
 
 # Does not match its own spelling.
