@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
-from umi.errors import UmiError
-from umi.pipelines.language.dates import find_dates
+from umi.errors import LLMError
+from umi.pipelines.guard import call_port
+from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.lexicon import words
 from umi.pipelines.language.slots import base_slot
 from umi.pipelines.language.statements import Statement, iter_statements
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import sentences
+from umi.pipelines.model.contracts import EXTRACT, read_extraction
 from umi.ports import LLMProvider
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
+
+log = logging.getLogger("umi")
 
 ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200
 _NOTE_CONFIDENCE: Final = 0.5
@@ -32,7 +36,7 @@ EXTRACTION_PROMPT: Final = """Extract the entities and relations stated in the t
 </text>
 
 Return JSON with this exact structure:
-{{"entities": [{{"name": "...", "type": "person|organization|project|topic|location|preference|task|event|note", "content": "the words of the text that say it", "confidence": 0.0-1.0}}], "relations": [{{"subject": "...", "predicate": "...", "object": "..."}}]}}
+{"entities": [{"name": "...", "type": "person|organization|project|topic|location|preference|task|event|note", "content": "the words of the text that say it", "confidence": 0.0-1.0}], "relations": [{"subject": "...", "predicate": "...", "object": "..."}]}
 
 Only return the JSON, nothing else."""
 
@@ -114,7 +118,7 @@ def _note(episode: Episode, span: tuple[int, int]) -> Entity:
     )
 
 
-def _iso(dates: Any) -> list[str]:
+def _iso(dates: Sequence[DateSpan]) -> list[str]:
     return [f"{date.start.isoformat()}/{date.end.isoformat()}" for date in islice(dates, _DATES_PER_ENTITY_COUNT_MAX)]
 
 
@@ -153,11 +157,12 @@ class EntityExtractor:
 
     def __init__(self, llm: LLMProvider | None = None) -> None:
         self._llm = llm
+        self.failures = 0
 
     async def extract(
         self, text: str, *, speaker: str | None = None, role: str = "user", at: datetime | None = None
     ) -> ExtractionResult:
-        """What `text` says. A model that fails or answers badly leaves the work to the rules.
+        """What `text` says. A model that fails or answers badly is counted, and the rules read instead.
 
         Args:
             text: The text.
@@ -168,59 +173,22 @@ class EntityExtractor:
         moment = at or _EPOCH
         if self._llm is not None:
             try:
-                answer = await self._llm.complete(
-                    CompletionRequest(EXTRACTION_PROMPT.format(text=text), task="extract")
-                )
-            except UmiError:
-                answer = None
-            parsed = None if answer is None else parse_extraction(answer.content)
-            if parsed is not None:
-                return parsed
+                return await self._ask(self._llm, text)
+            except LLMError as error:
+                self.failures += 1
+                log.warning("extraction by rules, since the model failed: %s", error)
         episode = Episode("", text, role, speaker, None, moment, moment, 0)
         return extract_rules(episode, lambda _alias: None).result
 
-
-def parse_extraction(answer: str) -> ExtractionResult | None:
-    """A model's `{entities, relations}`, also inside a fence or prose; None when there is nothing to read."""
-    start, end = answer.find("{"), answer.rfind("}")
-    if start < 0 or end < start:
-        return None
-    try:
-        data = json.loads(answer[start : end + 1])
-    except (ValueError, RecursionError):
-        return None
-    listed = data.get("entities") if isinstance(data, dict) else None
-    if not isinstance(listed, list):
-        return None
-    entities = [
-        entity for item in listed[:ENTITIES_PER_MESSAGE_COUNT_MAX] if (entity := _parsed_entity(item)) is not None
-    ]
-    if not entities:
-        return None
-    linked = data.get("relations")
-    relations = (
-        [relation for item in linked if (relation := _parsed_relation(item))] if isinstance(linked, list) else []
-    )
-    return ExtractionResult(tuple(entities), tuple(relations))
-
-
-def _parsed_entity(item: object) -> Entity | None:
-    if not isinstance(item, Mapping):
-        return None
-    name, content = item.get("name"), item.get("content")
-    if not isinstance(name, str) or not isinstance(content, str) or not name.strip() or not content.strip():
-        return None
-    confidence = item.get("confidence")
-    sure = float(confidence) if isinstance(confidence, int | float) and 0 <= confidence <= 1 else _NOTE_CONFIDENCE
-    return Entity(
-        EntityType.parse(str(item.get("type", ""))), name, content, subject=subject_key(name), confidence=sure
-    )
-
-
-def _parsed_relation(item: object) -> Relation | None:
-    if not isinstance(item, Mapping):
-        return None
-    subject, predicate, other = item.get("subject"), item.get("predicate"), item.get("object")
-    if not (isinstance(subject, str) and isinstance(predicate, str) and isinstance(other, str)):
-        return None
-    return Relation(subject, predicate, other) if subject and predicate and other else None
+    async def _ask(self, llm: LLMProvider, text: str) -> ExtractionResult:
+        prompt = EXTRACTION_PROMPT.replace("{text}", text.replace("</text>", "</text >"))
+        call = llm.complete(CompletionRequest(prompt, task=EXTRACT))
+        answer = await call_port(call, lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"))
+        rows, relations = read_extraction(answer.content)
+        if not rows:
+            raise LLMError.InvalidResponse("no entities")
+        entities = tuple(
+            Entity(row.entity_type, row.name, row.content, subject=subject_key(row.name), confidence=row.confidence)
+            for row in rows[:ENTITIES_PER_MESSAGE_COUNT_MAX]
+        )
+        return ExtractionResult(entities, relations)

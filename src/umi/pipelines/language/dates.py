@@ -47,7 +47,7 @@ _PATTERN: Final = re.compile(
     re.IGNORECASE,
 )
 _HINT: Final = re.compile(
-    r"\d|today|tonight|yesterday|tomorrow|\bago\b|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
+    r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
     re.IGNORECASE,
 )
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})

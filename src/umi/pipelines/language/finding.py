@@ -21,7 +21,7 @@ from umi.pipelines.language.complements import (
 from umi.pipelines.language.dates import DateSpan
 from umi.pipelines.language.found import Found
 from umi.pipelines.language.holdings import ACQUIRED, opens_holding, read_holdings
-from umi.pipelines.language.lexicon import REPORTING, words
+from umi.pipelines.language.lexicon import ADDITIVE_CUES, REPORTING, any_of, words
 from umi.pipelines.language.predicates import Rule, Verb, read_auxiliaries, rules_for
 from umi.pipelines.language.subjects import Kind, Subject, is_third
 from umi.pipelines.language.takes import Context
@@ -31,6 +31,7 @@ from umi.pipelines.language.values import category_of
 _OVER: Final = re.compile(r"\b(?:no longer|any ?more|no more|not any longer)\b")
 _INSTEAD: Final = re.compile(r"\b(?:instead of|rather than|, not|over|not) (?:at |in |the |a |an |my )?")
 _AFTER_LEAVING: Final = re.compile(r"\bafter (?:leaving|quitting) ")
+_ADDITIVE: Final = any_of(ADDITIVE_CUES)
 _LOWERED: Final = 0.75  # names typed without capitals are less sure
 _STANCE: Final = frozenset({"stand", "bear"})
 
@@ -160,12 +161,14 @@ def _found(
     if context.lower and rule.take in {takes.organisation, takes.place, takes.person, takes.employer_joined}:
         confidence *= _LOWERED
     gone = (ended,) if ended and rule.form == "event" else ()
-    return Found(slot, tuple(values), confidence, negated, gone, over, rule.form != "state", owner)
+    return Found(slot, tuple(values), confidence, negated, gone, over, rule.form != "state", subject=owner)
 
 
 def _finish(context: Context, subject: Subject, found: Found) -> Found:
     """Cues inside the clause, and slots that depend on the value."""
-    lowered = context.text[context.tokens.start[0] : context.tokens.end[context.end - 1]].lower()
+    lowered = context.text[context.tokens.start[context.begin] : context.tokens.end[context.end - 1]].lower()
+    if _ADDITIVE.search(lowered):
+        found = replace(found, beside=True)
     if found.negated and _OVER.search(lowered):
         found = replace(found, over=True)
     if subject.kind is Kind.MEMBER and found.slot == "name":
@@ -174,9 +177,10 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
     if base in {"prefers", "uses", "drinks"} and len(found.values) == 1:
         found = _preference(lowered, found)
     elif base == "works_at":
-        left = _AFTER_LEAVING.search(lowered)
+        whole = context.text[context.tokens.start[0] : context.tokens.end[-1]]
+        left = _AFTER_LEAVING.search(whole.lower())
         if left is not None:
-            named = context.text[context.tokens.start[0] + left.end() :]
+            named = whole[left.end() :]
             gone = re.match(r"[A-Z][\w&.-]*(?: [A-Z][\w&.-]*){0,3}", named)
             found = replace(found, ended=found.ended + ((gone.group().rstrip("."),) if gone else ()))
     return found

@@ -18,4 +18,5 @@ class Found:
     ended: tuple[str, ...] = ()
     over: bool = False  # says that what held no longer does
     event: bool = False
+    beside: bool = False  # "also", "another": next to what held
     subject: Subject | None = None

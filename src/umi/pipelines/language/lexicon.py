@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 
@@ -13,6 +14,12 @@ def words(text: str) -> frozenset[str]:
 def phrases(text: str) -> frozenset[str]:
     """The parts of a text between commas as a set."""
     return frozenset(part.strip() for part in text.split(",") if part.strip())
+
+
+def any_of(parts: frozenset[str]) -> re.Pattern[str]:
+    """A pattern that finds any of the phrases as whole words, the longest first."""
+    alternatives = "|".join(re.escape(part) for part in sorted(parts, key=lambda part: (-len(part), part)))
+    return re.compile(rf"\b(?:{alternatives})\b")
 
 
 MONTHS: Final = {

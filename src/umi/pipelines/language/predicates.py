@@ -420,9 +420,12 @@ def _possession_rules() -> None:
 for _build in (_work_rules, _home_rules, _people_rules, _taste_rules, _thing_rules, _possession_rules):
     _build()
 
-VERBS: Final = frozenset(
-    word for word in _TABLE if word not in {"a", "from", "into", "fond", "keen", "crazy", "allergic", "fluent", "due"}
-) | frozenset(STATUS_VERBS)
+_NO_VERBS: Final = frozenset({"a", "from", "into", "fond", "keen", "crazy", "allergic", "fluent", "due", "obsessed"})
+_DEEDS: Final = words(
+    "bought got adopted purchased acquired switched migrated converted replaced renamed marked put raised increased reduced met went "
+    "came saw took visited"
+)
+VERBS: Final = (frozenset(_TABLE) - _NO_VERBS) | frozenset(STATUS_VERBS) | _DEEDS
 """Words that can open a predicate."""
 
 

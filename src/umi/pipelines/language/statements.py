@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,7 +10,7 @@ from typing import Final
 from umi.pipelines.language import clauses, finding
 from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.found import Found
-from umi.pipelines.language.lexicon import ADDITIVE_CUES, CHANGE_CUES
+from umi.pipelines.language.lexicon import CHANGE_CUES, any_of
 from umi.pipelines.language.mentions import Mentions
 from umi.pipelines.language.predicates import VERBS
 from umi.pipelines.language.slots import is_single, type_of_slot
@@ -27,13 +26,7 @@ _DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of
 _VAGUE: Final = 0.5  # "my friend": never acts
 
 
-def _pattern(phrases: frozenset[str]) -> re.Pattern[str]:
-    alternatives = "|".join(re.escape(phrase) for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)))
-    return re.compile(rf"\b(?:{alternatives})\b")
-
-
-_CUES: Final = _pattern(CHANGE_CUES)
-_ADDITIVE: Final = _pattern(ADDITIVE_CUES)
+_CUES: Final = any_of(CHANGE_CUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +102,7 @@ class _Reader:
             self.mentions.names(self.text, tokens, [])
             return []
         lowered = self.text[start:end].lower()
-        cues = tuple(sorted(set(_CUES.findall(lowered)))) + (("also",) if _ADDITIVE.search(lowered) else ())
+        cues = tuple(sorted(set(_CUES.findall(lowered))))
         found: list[tuple[int, Subject, Found, tuple[DateSpan, ...]]] = []
         inherited: Subject | None = self.given
         for clause in clauses.split(self.text, tokens, self.speaker):
@@ -148,7 +141,7 @@ class _Reader:
         dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
         lower = not any(tokens.capital(place) for place in range(len(tokens)))
         ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
-        context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead)
+        context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead, clause.start)
         results, reported = finding.read(context, subject, self.speaker, given=self.given is not None)
         if not clause.real:
             results = []
@@ -185,7 +178,8 @@ class _Reader:
         span: tuple[int, int],
     ) -> Statement:
         key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
-        own = (("event",) if found.event else ()) + (("over",) if found.over else ())
+        marks = (("event", found.event), ("over", found.over), ("also", found.beside))
+        own = tuple(mark for mark, holds in marks if holds)
         confidence = found.confidence * (_VAGUE if subject.vague else _DEFINITE if subject.definite else 1.0)
         aliases = subject.aliases
         if (

@@ -60,6 +60,7 @@ class Context:
     at: datetime
     lower: bool
     ahead: tuple[DateSpan, ...] = ()
+    begin: int = 0
 
     def written(self, start: int, end: int) -> str:
         """The text of the tokens `start` to `end`, verbatim."""
@@ -146,6 +147,8 @@ def employer_joined(context: Context, index: int) -> list[str]:
         return []
     after = index + len(found[0].split())
     following = context.tokens.at(after)
+    if following == "in" and context.tokens.capital(after + 1):
+        return found
     if following in {"for", "on", "in", "at"}:
         return found if any(date.span[0] == context.tokens.start[after] for date in context.dates) else []
     return [] if following.rstrip("s") in CLUBS | {"call", "meeting", "us", "me"} else found
