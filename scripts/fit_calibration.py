@@ -2,6 +2,7 @@
 
     python scripts/fit_calibration.py --data DIR --cache DIR
 
+Stores of a few messages are cut from the sets' too, for the best of many irrelevant cosines is higher than the best of few.
 Answerable: the sets' questions, and keywords taken from a random message. Not answerable: nonsense and questions of other
 stores (which now and then do have an answer: nobody has labelled them, so 100% refused is neither possible nor wanted).
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from fit_common import LEGS, Array, Bench, add_queries, load_benches, recalls
+from fit_common import LEGS, Array, Bench, add_queries, cut, load_benches, recalls
 
 from umi.ranking import SCORE_DECIMALS, SIGNS, Calibrator, answer_signs, fuse
 from umi.text import analyse
@@ -24,10 +25,12 @@ from umi.text import analyse
 SEED = 1
 FOREIGN_PER_SET = 400
 KEYWORDS_PER_SET = 300
+SMALL_PER_SET = 120  # small stores cut from each set: what answers one question, and random other messages
+SMALL_SIZES = (4, 10, 25, 60)
 WEIGHTS = {"question": 1.0, "keywords": 0.3, "nonsense": 0.5, "foreign": 0.5}
 REFUSED_QUESTIONS = 0.03  # the share of answerable questions that the threshold may refuse, the sets' mean
 LOST_RECALL = 0.005  # what the least probability of a further hit may cost in R@10
-NEVER_NEGATIVE = np.array([False, True, True, True, True, False, False])
+NEVER_NEGATIVE = np.array([False, True, True, True, True, False, False, False])
 # Signs that a set of legs does not have, and would only learn noise from.
 ABSENT = {"both": (3,), "text": (2,), "vector": (3, 4)}
 
@@ -83,6 +86,8 @@ def main() -> None:
     given = parser.parse_args()
     benches = load_benches(given.data, given.cache)
     asked = _queries(benches)
+    small, small_asked = _small_stores(benches)
+    benches, asked = [*benches, *small], [*asked, *small_asked]
     add_queries(benches, [[text for _, text, _ in group] for group in asked], given.cache)
     for legs in LEGS:
         cases = [_case(bench, legs, *each) for bench, group in zip(benches, asked, strict=True) for each in group]
@@ -111,6 +116,32 @@ def _queries(benches: Sequence[Bench]) -> list[list[tuple[str, str, frozenset[st
                 group.append(("keywords", text, frozenset([str(message.session if own.by_session else message.id)])))
         result.append(group)
     return result
+
+
+def _small_stores(benches: Sequence[Bench]) -> tuple[list[Bench], list[list[tuple[str, str, frozenset[str]]]]]:
+    """Cut small stores around single questions; to each, that question, two of other stores, and two of nonsense."""
+    chance = random.Random(SEED + 1)
+    small, asked = [], []
+    for name in _sets(benches):
+        pool = [
+            (bench, each)
+            for bench in benches
+            if bench.collection.dataset == name
+            for each in bench.collection.questions
+        ]
+        strange = [
+            each.text for bench in benches if bench.collection.dataset != name for each in bench.collection.questions
+        ]
+        for number, (bench, question) in enumerate(chance.sample(pool, SMALL_PER_SET)):
+            answers = np.concatenate(bench.gold_units(question.gold)).tolist()
+            size = SMALL_SIZES[number % len(SMALL_SIZES)]
+            others = chance.sample(range(len(bench.collection.messages)), min(size, len(bench.collection.messages)))
+            small.append(cut(bench, sorted({*answers, *others})))
+            group = [("question", question.text, question.gold)]
+            group += [("foreign", text, frozenset[str]()) for text in chance.sample(strange, 2)]
+            group += [("nonsense", text, frozenset[str]()) for text in chance.sample(NONSENSE, 2)]
+            asked.append(group)
+    return small, asked
 
 
 def _sets(benches: Sequence[Bench]) -> list[str]:
@@ -165,9 +196,9 @@ def fit(cases: Sequence[Case], legs: str) -> Calibrator:
     used = [case for case in cases if case.kind in WEIGHTS]
     sizes: dict[tuple[str, str], int] = {}
     for case in used:
-        key = (case.bench.collection.dataset, case.kind)
+        key = (case.bench.name, case.kind)
         sizes[key] = sizes.get(key, 0) + 1
-    weight = np.array([WEIGHTS[case.kind] / sizes[case.bench.collection.dataset, case.kind] for case in used])
+    weight = np.array([WEIGHTS[case.kind] / sizes[case.bench.name, case.kind] for case in used])
     weight /= weight.sum()
     x = np.stack([case.signs for case in used])
     x[:, list(ABSENT[legs])] = 0.0
@@ -201,7 +232,7 @@ def _by_set(cases: Sequence[Case], kind: str) -> dict[str, list[Case]]:
     found: dict[str, list[Case]] = {}
     for case in cases:
         if case.kind == kind:
-            found.setdefault(case.bench.collection.dataset, []).append(case)
+            found.setdefault(case.bench.name, []).append(case)
     return found
 
 
@@ -233,7 +264,7 @@ def _recall(case: Case, calibrator: Calibrator, abstain: float, least: float) ->
 
 
 def _report(cases: Sequence[Case], calibrator: Calibrator, legs: str) -> None:
-    names = sorted({case.bench.collection.dataset for case in cases})
+    names = sorted({case.bench.name for case in cases})
     for kind in ("question", "keywords", "nonsense", "foreign", "unanswerable"):
         groups = _by_set(cases, kind)
         shares = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +30,14 @@ class Bench:
 
     collection: Collection
     index: NamespaceIndex
+    windows: list[Matrix]
     queries: dict[str, Matrix] = field(default_factory=dict)
+    small: bool = False
+
+    @property
+    def name(self) -> str:
+        """The set, with small stores apart."""
+        return f"{self.collection.dataset} small" if self.small else self.collection.dataset
 
     def evidence(self, query: str, legs: str = "both") -> Evidence:
         """What the named legs say about a query."""
@@ -55,15 +62,25 @@ def load_benches(data: Path, cache: Path) -> list[Bench]:
         for collection in collections
     ]
     found = embed([text for group in lines for text in group], cache)
-    benches = []
-    for collection, texts in zip(collections, lines, strict=True):
-        index = NamespaceIndex()
-        for place, (message, text) in enumerate(zip(collection.messages, texts, strict=True)):
-            words = count_words(message.content)
-            index.add_document(place, analyse(text), words, message.session, message.speaker, message.role)
-            index.add_vectors(place, unpack(pack(found[text]), found[text].shape[1]))
-        benches.append(Bench(collection, index))
-    return benches
+    return [
+        build(collection, [found[text] for text in texts]) for collection, texts in zip(collections, lines, strict=True)
+    ]
+
+
+def build(collection: Collection, windows: Sequence[Matrix], *, small: bool = False) -> Bench:
+    """Index a collection with the product's own index."""
+    index = NamespaceIndex()
+    for place, (message, vectors) in enumerate(zip(collection.messages, windows, strict=True)):
+        terms = analyse(indexed_line(message.content, message.speaker))
+        index.add_document(place, terms, count_words(message.content), message.session, message.speaker, message.role)
+        index.add_vectors(place, unpack(pack(vectors), vectors.shape[1]))
+    return Bench(collection, index, list(windows), small=small)
+
+
+def cut(bench: Bench, places: Sequence[int]) -> Bench:
+    """A store of some of another's messages."""
+    collection = replace(bench.collection, messages=[bench.collection.messages[place] for place in places])
+    return build(collection, [bench.windows[place] for place in places], small=True)
 
 
 def embed(texts: Sequence[str], cache: Path) -> dict[str, Matrix]:

@@ -40,10 +40,19 @@ COSINE_PRIOR_COUNT: Final = 20
 BM25_SCALE: Final = 3.0  # brings BM25's share of 0..1 to the spread of a cosine in deviations
 WORDS_ENOUGH: Final = 20  # short turns ("Thanks, Mel!") are near everything; beyond this, length says nothing more
 
-SIGNS: Final = ("one", "top_score", "best_cosine", "best_coverage", "covered", "first_person", "asks_advice")
-COVERED_FROM: Final = (
-    0.8  # a turn with nearly all of the query's words is an answer to keywords, however far its meaning
+SIGNS: Final = (
+    "one",
+    "top_score",
+    "best_cosine",
+    "best_coverage",
+    "covered",
+    "first_person",
+    "asks_advice",
+    "log_size",
 )
+# A turn with nearly all of the query's words is an answer to keywords, however far its meaning.
+COVERED_FROM: Final = 0.8
+LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
 FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken", "assistant")
 
@@ -97,22 +106,22 @@ GATE: Final = Gate(
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-6.488, 0.206, 12.018, 0.0, 4.508, 0.576, 1.19),
-        hit=(-2.262, 0.401, 0.396),
-        abstain_below=0.08,
-        keep_from=0.028,
+        answerable=(-3.774, 0.498, 13.161, 0.0, 4.104, 0.558, 1.174, -1.707),
+        hit=(-1.971, 0.386, 0.399),
+        abstain_below=0.094,
+        keep_from=0.036,
     ),
     "text": Calibrator(
-        answerable=(-2.311, 0.412, 0.0, 0.455, 2.145, 0.632, 2.168),
-        hit=(-2.883, 0.688, 0.279),
-        abstain_below=0.026,
-        keep_from=0.016,
+        answerable=(-0.342, 0.534, 0.0, 2.339, 0.0, 0.343, 2.466, -1.14),
+        hit=(-2.175, 0.644, 0.348),
+        abstain_below=0.056,
+        keep_from=0.028,
     ),
     "vector": Calibrator(
-        answerable=(-4.593, 0.0, 12.446, 0.0, 0.0, -0.225, 0.318),
-        hit=(-2.8, 0.489, 0.465),
-        abstain_below=0.05,
-        keep_from=0.028,
+        answerable=(-3.689, 0.249, 15.119, 0.0, 0.0, 0.084, 0.14, -1.088),
+        hit=(-1.973, 0.4, 0.799),
+        abstain_below=0.1,
+        keep_from=0.036,
     ),
 }
 
@@ -128,6 +137,7 @@ class Evidence:
     signals: Array
     best_cosine: float
     best_coverage: float
+    size: int
 
 
 def bm25(counts: TermCounts, total_idf: float) -> Array:
@@ -190,7 +200,8 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         features[rows, 5] = text.spoken
         features[rows, 6] = text.assistant
         best_coverage = float(coverage(text.turn).max())
-    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage)
+    size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
+    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size)
 
 
 def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
@@ -258,7 +269,9 @@ def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Arr
 
 
 def answer_signs(evidence: Evidence, top: float) -> Array:
-    """What speaks for an answer being there, shape (SIGNS,): none of it grows with the store by itself.
+    """What speaks for an answer being there, shape (SIGNS,).
+
+    The best of many irrelevant scores is higher than the best of few, so the store's size speaks against.
 
     Args:
         evidence: The query's.
@@ -266,9 +279,9 @@ def answer_signs(evidence: Evidence, top: float) -> Array:
     """
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
     _, first_person, asks_advice, *_ = evidence.signals
-    return np.array(
-        [1.0, top, evidence.best_cosine, evidence.best_coverage, covered, float(first_person), float(asks_advice)]
-    )
+    legs = [top, evidence.best_cosine, evidence.best_coverage, covered]
+    log_size = min(math.log10(1 + evidence.size), LOG_SIZE_FITTED)
+    return np.array([1.0, *legs, float(first_person), float(asks_advice), log_size])
 
 
 def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
