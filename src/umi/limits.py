@@ -34,6 +34,10 @@ EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT: Final = 0.3
 EVOLUTION_SUPERSEDE_CONFIDENCE_MIN: Final = 0.6
 CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's slot read in a write
 
+# Reading without a model.
+ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last note
+SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody speaks like that, and it bounds the work
+
 # Retrieval (seed 004).
 RRF_K: Final = 60
 QUERY_VARIATIONS_COUNT_MAX: Final = 5

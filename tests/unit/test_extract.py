@@ -9,7 +9,8 @@ import pytest
 from reading import FRIDAY, entities, said
 
 from umi.errors import LLMError
-from umi.pipelines.extract import ENTITIES_PER_MESSAGE_COUNT_MAX, EntityExtractor, extract_rules
+from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
+from umi.pipelines.extract import EntityExtractor, extract_rules
 from umi.types import Completion, CompletionRequest, Entity, EntityType, Relation
 
 

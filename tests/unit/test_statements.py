@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from reading import claims, read
 
+from umi.limits import SENTENCE_CHARACTERS_MAX
 from umi.pipelines.language.slots import MULTIPLE, SINGLE, is_single
-from umi.pipelines.language.statements import SENTENCE_CHARACTERS_MAX
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import sentences
 from umi.pipelines.language.values import value_key

@@ -10,6 +10,7 @@ from itertools import islice
 from typing import Any, Final
 
 from umi.errors import LLMError
+from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
 from umi.pipelines.guard import call_port
 from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.lexicon import words
@@ -23,7 +24,6 @@ from umi.types import CompletionRequest, Entity, EntityType, Episode, Extraction
 
 log = logging.getLogger("umi")
 
-ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200
 _NOTE_CONFIDENCE: Final = 0.5
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

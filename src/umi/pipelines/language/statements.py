@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from umi.limits import SENTENCE_CHARACTERS_MAX
 from umi.pipelines.language import clauses, finding
 from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.found import Found
@@ -18,9 +19,6 @@ from umi.pipelines.language.subjects import Kind, Subject, parse_subject, subjec
 from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.types import EntityType
-
-SENTENCE_CHARACTERS_MAX: Final = 2_000  # longer ones are notes: nobody speaks like that, and it bounds the work
-
 
 _DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
 _VAGUE: Final = 0.5  # "my friend": never acts

@@ -32,7 +32,7 @@ from umi.pipelines.language.lexicon import (
 from umi.pipelines.language.tokens import Tokens
 from umi.pipelines.language.values import parse_number, singular
 
-PHRASE_WORDS_MAX: Final = 8
+_PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
 _CONNECTORS: Final = words("of de la the & del do di van der upon")
 _CALENDAR: Final = frozenset(MONTHS) | frozenset(WEEKDAYS)
@@ -197,7 +197,7 @@ def phrase_end(context: Context, index: int) -> int:
     """Where a phrase at `index` ends: a conjunction, mark or date, at most eight words on."""
     tokens = context.tokens
     end = index
-    limit = min(context.end, index + PHRASE_WORDS_MAX)
+    limit = min(context.end, index + _PHRASE_WORDS_MAX)
     starts = {span.span[0] for span in context.dates}
     while end < limit and tokens.at(end) not in _HARD_STOPS and tokens.at(end) not in {",", "and", "or", "&"}:
         if end > index and any(tokens.start[end] >= start for start in starts):
