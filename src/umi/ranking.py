@@ -181,17 +181,17 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
     """
     text_keys = np.empty(0, dtype=np.int64) if text is None else text.keys
     vector_keys = np.empty(0, dtype=np.int64) if vector is None else vector.keys
-    keys: Keys = np.union1d(text_keys, vector_keys)
+    keys = _union(text_keys, vector_keys)
     features = np.zeros((len(keys), len(FEATURES)))
     best_coverage = best_cosine = 0.0
     if vector is not None and len(vector_keys):
-        rows = np.searchsorted(keys, vector_keys)
+        rows = _rows(keys, vector_keys)
         features[rows, 0] = _standardised(vector)
         features[rows, 1] = _length_prior(vector.words)
         features[rows, 6] = vector.assistant
         best_cosine = float(vector.cosine.max())
     if text is not None and len(text_keys):
-        rows = np.searchsorted(keys, text_keys)
+        rows = _rows(keys, text_keys)
         total_idf = max(float(idf(text.turn).sum()), 1e-9)
         features[rows, 1] = _length_prior(text.words)
         features[rows, 2] = bm25(text.turn, total_idf) * BM25_SCALE
@@ -207,7 +207,7 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
 def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
     """One score per candidate, shape (candidates,); comparable within one query."""
     weights = gate_weights(evidence.signals, gate)
-    return evidence.features @ weights
+    return _dot(evidence.features, weights)
 
 
 def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
@@ -225,17 +225,24 @@ def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
 class Ranking:
     """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
 
-    Shapes: `keys` and `scores` (candidates,), `parts` (candidates, FEATURES) what each feature added before calibration.
+    Shapes: `keys`, `scores` and `rows` (candidates,), the last into `features` (any, FEATURES); `weights` (FEATURES,).
     """
 
     keys: Keys
     scores: Array
-    parts: Array
     calibrator: Calibrator | None
+    rows: npt.NDArray[np.int64]
+    features: Array
+    weights: Array
+
+    def parts(self, place: int) -> Array:
+        """What each feature added before calibration to the candidate at a place, shape (FEATURES,)."""
+        parts: Array = self.features[self.rows[place]] * self.weights
+        return parts
 
     def legs(self, place: int) -> dict[str, float]:
-        """What each feature added to the score of the candidate at a place."""
-        named = zip(FEATURES, self.parts[place], strict=True)
+        """The same by name, without what added nothing."""
+        named = zip(FEATURES, self.parts(place), strict=True)
         return {name: round(float(part), SCORE_DECIMALS) for name, part in named if part}
 
 
@@ -249,14 +256,15 @@ def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | Non
         embedder: The name of the vectors' embedder; calibration holds for the one it was fitted with.
     """
     evidence = weigh_evidence(query, text, vector)
-    parts = evidence.features * gate_weights(evidence.signals)
-    fused = np.round(parts.sum(axis=1), SCORE_DECIMALS)
-    order = np.lexsort((evidence.keys, -fused))
+    weights = gate_weights(evidence.signals)
+    fused = np.round(_dot(evidence.features, weights), SCORE_DECIMALS)
+    order = _falling(fused)
     legs = "both" if text is not None and vector is not None else "text" if vector is None else "vector"
     known = vector is None or embedder == CALIBRATED_EMBEDDER
     calibrator = CALIBRATORS[legs]
-    scores = np.round(probability(calibrator, evidence, fused), SCORE_DECIMALS)
-    return Ranking(evidence.keys[order], scores[order], parts[order], calibrator if known else None)
+    scores = np.round(probability(calibrator, evidence, fused[order]), SCORE_DECIMALS)
+    known_by = calibrator if known else None
+    return Ranking(evidence.keys[order], scores, known_by, order, evidence.features, weights)
 
 
 def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:
@@ -295,9 +303,10 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
         weights: One per ranking.
         limit: How many hits are wanted.
     """
-    lists = [[int(key) for key in ranking.keys[:CANDIDATE_POOL_COUNT]] for ranking in rankings]
+    pool = max(CANDIDATE_POOL_COUNT, 2 * limit)
+    lists = [ranking.keys[:pool].tolist() for ranking in rankings]
     head = reciprocal_rank_fusion(lists, limit, weights)
-    merged = list(dict.fromkeys(head + reciprocal_rank_fusion(lists, CANDIDATE_POOL_COUNT, weights)))
+    merged = list(dict.fromkeys(head + reciprocal_rank_fusion(lists, pool, weights)))
     best: dict[int, tuple[float, int, int]] = {}
     for number, ranking in enumerate(rankings):
         for place, key in enumerate(lists[number]):
@@ -305,12 +314,14 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
             if ranking.calibrator is rankings[0].calibrator and score > best.get(key, (-1.0, 0, 0))[0]:
                 best[key] = (score, number, place)
     scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
-    parts = [rankings[best[key][1]].parts[best[key][2]] if key in best else np.zeros(len(FEATURES)) for key in merged]
+    parts = [rankings[best[key][1]].parts(best[key][2]) if key in best else np.zeros(len(FEATURES)) for key in merged]
     return Ranking(
         keys=np.array(merged, dtype=np.int64),
         scores=np.maximum.accumulate(scores[::-1])[::-1],
-        parts=np.array(parts).reshape(len(merged), len(FEATURES)),
         calibrator=rankings[0].calibrator,
+        rows=np.arange(len(merged)),
+        features=np.array(parts).reshape(len(merged), len(FEATURES)),
+        weights=np.ones(len(FEATURES)),
     )
 
 
@@ -353,6 +364,29 @@ def reciprocal_rank_fusion(
             break
         chosen.add(item)
     return [item for item in order if item in chosen]
+
+
+def _union(some: Keys, others: Keys) -> Keys:
+    """Ascending keys of two ascending lists. (m) numpy's own union hashes first, which takes as long as all the ranking."""
+    both = np.sort(np.concatenate([some, others]), kind="stable")
+    return both[np.append(True, both[1:] != both[:-1])] if len(both) else both
+
+
+def _rows(keys: Keys, some: Keys) -> npt.NDArray[np.int64] | slice:
+    """Where some of the keys are; both ascend."""
+    return slice(None) if len(keys) == len(some) else np.searchsorted(keys, some)
+
+
+def _dot(features: Array, weights: Array) -> Array:
+    product: Array = np.vecdot(features, weights)
+    return product
+
+
+def _falling(fused: Array) -> npt.NDArray[np.int64]:
+    """The order of rounded scores, best first, ties in order of place: as whole numbers, which sort six times as fast."""
+    steps = np.rint(fused * -(10**SCORE_DECIMALS)).astype(np.int64)
+    order: npt.NDArray[np.int64] = np.argsort(steps * max(1, len(steps)) + np.arange(len(steps)))
+    return order
 
 
 def _standardised(vector: VectorCandidates) -> Array:

@@ -189,7 +189,9 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     calibrator = CALIBRATORS["both"]
 
     def ranking(keys: list[int], scores: list[float]) -> Ranking:
-        return Ranking(np.array(keys), np.array(scores), np.zeros((len(keys), len(FEATURES))), calibrator)
+        rows = np.arange(len(keys))
+        features, weights = np.zeros((len(keys), len(FEATURES))), np.ones(len(FEATURES))
+        return Ranking(np.array(keys), np.array(scores), calibrator, rows, features, weights)
 
     merged = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 1.0], 4)
     assert merged.keys.tolist()[0] == 2
