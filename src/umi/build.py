@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from umi.config import Config
-from umi.errors import EmbedderUnavailable, InvalidInput
+from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
 from umi.pipelines.guard import GuardedEmbedder
 from umi.ports import Clock, EmbeddingProvider, Entropy, Store
 from umi.stores.memory import MemoryStore
@@ -57,3 +57,17 @@ def open_embedder(embedder: str | EmbeddingProvider | None) -> GuardedEmbedder |
         return GuardedEmbedder(LocalEmbedder())
     except EmbedderUnavailable:
         return None
+
+
+async def require_same_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:
+    """Vectors of two models never meet in one store.
+
+    Raises:
+        EmbedderMismatch: When the store keeps vectors of another embedder.
+    """
+    kept, mine = await store.embedder_identity(), embedder.identity if embedder else None
+    if kept is not None and mine is not None and kept != mine:
+        raise EmbedderMismatch(
+            f"the store holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not of "
+            f"{mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None"
+        )

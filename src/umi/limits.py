@@ -58,6 +58,9 @@ LLM_BREAKER_FAILURES_COUNT: Final = 5  # in a row, before the model is left to r
 LLM_BREAKER_REST_S: Final = 30.0
 LLM_ENTITIES_COUNT_MAX: Final = 100  # taken from one answer
 LLM_RELATIONS_COUNT_MAX: Final = 200
+LLM_EVOLVE_ENTITIES_COUNT_MAX: Final = 20  # new entities in one evolution call
+LLM_MEMORY_CHARACTERS_MAX: Final = 300  # of one memory in an evolution prompt
+LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is deferred
 
 # Store.
 STORE_BUSY_TIMEOUT_MS: Final = 10_000

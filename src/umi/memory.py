@@ -11,27 +11,39 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from operator import methodcaller
 from types import TracebackType
 from typing import Any, Self
 
 from umi import limits, validate
-from umi.build import open_embedder, open_store
+from umi.build import open_embedder, open_store, require_same_embedder
 from umi.clock import SystemClock, SystemEntropy
 from umi.config import Config
-from umi.errors import Closed, EmbedderMismatch, InvalidInput
+from umi.errors import Closed, InvalidInput
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.intake import Intake, in_batches
 from umi.pipelines.lineage import Lineage, Proposal
-from umi.pipelines.maintain import Settler
-from umi.pipelines.remember import Admitted, Settled, Wishes, admit, outbox_item, recollect, settle
+from umi.pipelines.model import Asker, Conversation
+from umi.pipelines.remember import Admitted, Wishes, recollect
 from umi.pipelines.retrieve import DualRetriever, Query
+from umi.pipelines.settle import Outcome, Settler
 from umi.pipelines.states import View
-from umi.ports import Clock, EmbeddingProvider, Entropy, Snapshot, StorageBackend, Store, Transaction
+from umi.ports import (
+    Clock,
+    Counts,
+    EmbeddingProvider,
+    Entropy,
+    LLMProvider,
+    NamespaceStore,
+    Snapshot,
+    StorageBackend,
+    Store,
+)
 from umi.types import (
     BulkReceipt,
     Degradation,
@@ -42,8 +54,6 @@ from umi.types import (
     EvolutionType,
     Explanation,
     HistoryStep,
-    Hit,
-    HitState,
     MaintainReceipt,
     Message,
     NamespaceInfo,
@@ -51,9 +61,12 @@ from umi.types import (
     RecallReceipt,
     RememberReceipt,
     Stats,
+    Usage,
 )
 
 log = logging.getLogger("umi")
+
+_counts: Callable[[Snapshot], Counts] = methodcaller("counts")
 
 MessageLike = str | Message | Mapping[str, Any]
 
@@ -71,6 +84,7 @@ class Memory:
         url: str,
         *,
         namespace: str,
+        llm: LLMProvider | None,
         embedder: GuardedEmbedder | None,
         config: Config,
         clock: Clock,
@@ -87,6 +101,7 @@ class Memory:
         self._draining: asyncio.Task[None] | None = None
         self._something_waits = False
         self._echoes = Echoes()
+        self._asker = None if llm is None else Asker(llm, clock, entropy, config.token_budget)
 
     @classmethod
     def open(
@@ -94,6 +109,7 @@ class Memory:
         url: str = "umi.db",
         *,
         namespace: str = "default",
+        llm: LLMProvider | None = None,
         embedder: str | EmbeddingProvider | None = "local",
         config: Config | None = None,
         clock: Clock | None = None,
@@ -104,6 +120,7 @@ class Memory:
         Args:
             url: A file path, `sqlite:///PATH`, or `:memory:`.
             namespace: The unit of isolation: a user, a team, an agent. At most 256 bytes.
+            llm: A model that reads and relates what is remembered, beside the rules; None leaves it to the rules.
             embedder: "local" (the built-in model), None (words only), or an object with `identity`, `embed`, `embed_many`.
             config: Settings; see `umi.Config`.
             clock: Another source of time than the machine's.
@@ -115,6 +132,7 @@ class Memory:
         return cls(
             url,
             namespace=validate.name(namespace, "namespace"),
+            llm=llm,
             embedder=open_embedder(embedder),
             config=config or Config(),
             clock=clock or SystemClock(),
@@ -129,8 +147,8 @@ class Memory:
             raise InvalidInput("this memory is open already")
         store = await open_store(self._url, self._config, self._clock, self._entropy)
         try:
-            await self._require_same_embedder(store)
-            self._attach(store)
+            await require_same_embedder(store, self._embedder)
+            self._store = store
             self._something_waits = (await self._storage.read(_counts)).waiting > 0
         except BaseException:
             self._store = None
@@ -199,13 +217,17 @@ class Memory:
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
         )
-        admitted, settled, degraded = await self._remember(storage, messages, wishes)
+        model = self._conversation()
+        admitted, outcome = await self._take(storage, messages, wishes, model)
+        if admitted.replayed:
+            outcome.add(await storage.read(partial(recollect, episode_ids=admitted.replayed)))
         return RememberReceipt(
             episode_ids=admitted.episode_ids,
-            entities=settled.entities,
-            evolutions=settled.evolutions,
-            deferred=settled.waiting,
-            degraded=degraded,
+            entities=tuple(outcome.entities),
+            evolutions=tuple(outcome.evolutions),
+            deferred=tuple(outcome.waiting),
+            degraded=tuple(outcome.degraded),
+            usage=model.usage() if model else Usage(),
             replayed=not admitted.fresh,
         )
 
@@ -226,15 +248,15 @@ class Memory:
         storage = self._storage
         done: Counter[str] = Counter()
         degradations: dict[Degradation, None] = {}
-        async for batch in _batches(messages, limits.BULK_BATCH_COUNT):
+        async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
             prepared = [validate.message(message, {}) for message in batch]
-            admitted, settled, degraded = await self._remember(storage, prepared, Wishes(), bulk=True)
+            admitted, outcome = await self._take(storage, prepared, Wishes(), self._conversation())
             done["messages"] += len(batch)
             done["replayed"] += len(admitted.replayed)
-            done["entities"] += len(settled.entities)
-            done["evolutions"] += len(settled.evolutions)
-            done["deferred"] += len(settled.waiting)
-            degradations.update(dict.fromkeys(degraded))
+            done["entities"] += len(outcome.entities)
+            done["evolutions"] += len(outcome.evolutions)
+            done["deferred"] += len(outcome.waiting)
+            degradations.update(outcome.degraded)
             if progress is not None:
                 progress(done["messages"])
         names = ("messages", "entities", "evolutions", "replayed", "deferred")
@@ -281,29 +303,29 @@ class Memory:
                 time_range=validate.time_range(time_range),
                 include_superseded=include_superseded,
             ),
-            min_score=None if min_score is None else validate.fraction(min_score, "min_score"),
+            min_score=validate.optional_fraction(min_score, "min_score"),
+            max_tokens=validate.optional_count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX),
             explain=explain,
         )
-        if max_tokens is not None:
-            validate.count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX)
-        found = await self._retriever(storage).search(asked)
+        model = self._conversation()
+        found = await DualRetriever(model, self._embedder, storage, storage).search(asked)
         self._count(found.degraded)
-        hits = _within_tokens(found.hits, max_tokens)
-        self._echoes.handed_out(hits)
+        self._echoes.handed_out(found.hits)
         return RecallReceipt(
             id=self._entropy.new_id("rec", self._clock.now()),
             query=query,
-            hits=hits,
+            hits=found.hits,
             abstained=found.abstained,
             degraded=found.degraded,
             deep_search_used=found.deep_search_used,
             query_variations=found.query_variations,
+            usage=model.usage() if model else Usage(),
         )
 
     async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
         """The entity or episode of that id, or None."""
         key = validate.name(id, "id")
-        return await self._storage.read(lambda snapshot: _get(snapshot, key))
+        return await self._storage.read(partial(timeline.find, key=key))
 
     async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
         """Entities in order of arrival, a page at a time, with the state of each."""
@@ -339,15 +361,10 @@ class Memory:
             NotFound: When an id is unknown.
             EvolutionError: When the relation is impossible (same entity, a circle, newer before older).
         """
-        try:
-            kind = EvolutionType(type)
-        except ValueError:
-            known = ", ".join(EvolutionType)
-            raise InvalidInput(f"type must be one of {known}, got {type!r}") from None
         proposal = Proposal(
             validate.name(old_id, "old_id"),
             validate.name(new_id, "new_id"),
-            kind,
+            validate.evolution_type(type),
             validate.text(reason, "reason", bytes_max=limits.REASON_BYTES_MAX),
             1.0,
             Detector.CALLER,
@@ -378,17 +395,22 @@ class Memory:
 
     async def maintain(self) -> MaintainReceipt:
         """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
-        storage, settler, completed = self._storage, self._settler(self._storage), 0
-        degradations: tuple[Degradation, ...] = ()
+        storage, completed = self._storage, 0
+        degradations: dict[Degradation, None] = {}
         while (waiting := (await storage.read(_counts)).waiting) > 0:
-            _, degradations = await settler.drain(limits.BULK_BATCH_COUNT)
-            self._count(degradations)
+            outcome = await self._settler(storage, self._conversation()).drain(limits.BULK_BATCH_COUNT)
+            self._count(outcome.degraded)
+            degradations.update(outcome.degraded)
             left = (await storage.read(_counts)).waiting
             completed += max(0, waiting - left)
             if left >= waiting:
                 break
         self._something_waits = waiting > 0
-        return MaintainReceipt(completed, tuple(await storage.read(_outbox)), degradations)
+        return MaintainReceipt(
+            completed,
+            tuple(await storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))),
+            tuple(degradations),
+        )
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
         """Every namespace of the store, by name."""
@@ -398,13 +420,7 @@ class Memory:
         """Counts of this namespace, the states of its entities, and the degradations of this process."""
         storage = self._storage
         sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
-        states: Counter[HitState] = Counter()
-        after: str | None = None
-        while True:
-            some, after = await storage.read(partial(timeline.count_states, after=after, limit=1000))
-            states += some
-            if after is None:
-                break
+        states = await timeline.count_states(storage)
         identity = await self._open_store.embedder_identity()
         return Stats(
             namespace=self._name,
@@ -412,7 +428,7 @@ class Memory:
             entities=counts.entities,
             vectors=counts.vectors,
             evolutions=counts.evolutions,
-            states={str(state): states[state] for state in HitState if states[state]},
+            states=states,
             waiting=counts.waiting,
             embedder=identity.name if identity else None,
             sequence=sequence,
@@ -434,85 +450,40 @@ class Memory:
         return self._store
 
     @property
-    def _storage(self) -> StorageBackend:
+    def _storage(self) -> NamespaceStore:
         return self._open_store.namespace(self._name)
 
-    def _attach(self, store: Store) -> None:
-        self._store = store
+    def _conversation(self) -> Conversation | None:
+        """The model for one operation, with the operation's own deadline and meter."""
+        return None if self._asker is None else self._asker.begin(self._config.deadline_s)
 
-    def _settler(self, storage: StorageBackend) -> Settler:
-        return Settler(storage, self._embedder, self._clock, self._entropy)
+    def _settler(self, storage: StorageBackend, model: Conversation | None) -> Settler:
+        return Settler(storage, self._embedder, model, self._clock, self._entropy)
 
-    def _retriever(self, storage: Any) -> DualRetriever:
-        return DualRetriever(None, self._embedder, storage, storage)
-
-    async def _require_same_embedder(self, store: Store) -> None:
-        kept = await store.embedder_identity()
-        mine = self._embedder.identity if self._embedder else None
-        if kept is not None and mine is not None and kept != mine:
-            raise EmbedderMismatch(
-                f"{self._url} holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), "
-                f"not of {mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None"
-            )
-
-    async def _remember(
-        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes, *, bulk: bool = False
-    ) -> tuple[Admitted, Settled, tuple[Degradation, ...]]:
-        origins = [self._echoes.origin(message) for message in messages]
-        said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
-        echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
-        admitted, settled, degraded = await self._remember_new(storage, said, wishes)
-        if echoed:
-            admitted = replace(
-                admitted, episode_ids=(*admitted.episode_ids, *echoed), replayed=(*admitted.replayed, *echoed)
-            )
-        if admitted.replayed and not bulk:
-            settled = await storage.read(partial(recollect, episode_ids=admitted.episode_ids))
-        return admitted, settled, degraded
-
-    async def _remember_new(
-        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes
-    ) -> tuple[Admitted, Settled, tuple[Degradation, ...]]:
-        if not messages:
-            return Admitted((), (), ()), Settled(), ()
-        now = self._clock.now()
-        first = partial(admit, entropy=self._entropy, now=now, messages=messages, wishes=wishes)
-        if self._embedder is None:  # nothing to wait for: both transactions are one
-            admitted, settled = await storage.write(lambda tx: self._admit_and_settle(tx, first, wishes, now))
-            degraded: tuple[Degradation, ...] = (Degradation.NO_EMBEDDER,) if admitted.fresh else ()
-        else:
+    async def _take(
+        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes, model: Conversation | None
+    ) -> tuple[Admitted, Outcome]:
+        waits_for_nothing = self._embedder is None and model is None
+        settler = None if waits_for_nothing else self._settler(storage, model)
+        if self._embedder is not None:
             await self._open_store.set_embedder_identity(self._embedder.identity)
-            admitted = await storage.write(first)
-            items = [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
-            settled, degraded = await self._settle(storage, items)
-        self._count(degraded)
-        return admitted, settled, degraded
-
-    def _admit_and_settle(
-        self, tx: Transaction, first: Callable[[Transaction], Admitted], wishes: Wishes, now: datetime
-    ) -> tuple[Admitted, Settled]:
-        admitted = first(tx)
-        items = [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
-        return admitted, settle(tx, self._entropy, now, items, None)
-
-    async def _settle(self, storage: StorageBackend, items: Sequence[Any]) -> tuple[Settled, tuple[Degradation, ...]]:
-        if not items:
-            return Settled(), ()
-        settled, degraded, why = await self._settler(storage).settle(items)
-        if degraded:
+        intake = Intake(storage, settler, self._echoes, self._clock, self._entropy)
+        admitted, outcome = await intake.take(messages, wishes)
+        self._count(outcome.degraded)
+        if outcome.waiting:
             self._something_waits = True
-            log.warning("%d episodes stored without vectors: %s", len(items), why)
-        elif self._something_waits:
+        elif self._something_waits and admitted.fresh:
             self._start_draining(storage)
-        return settled, degraded
+        return admitted, outcome
 
     def _start_draining(self, storage: StorageBackend) -> None:
         if self._draining is None or self._draining.done():
             self._draining = asyncio.get_running_loop().create_task(self._drain_some(storage))
 
     async def _drain_some(self, storage: StorageBackend) -> None:
-        _, degraded = await self._settler(storage).drain(limits.OUTBOX_DRAIN_COUNT)
-        self._something_waits = bool(degraded) or (await storage.read(_counts)).waiting > 0
+        outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
+        self._count(outcome.degraded)
+        self._something_waits = (await storage.read(_counts)).waiting > 0
 
     async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
         now = self._clock.now()
@@ -522,47 +493,3 @@ class Memory:
         for name in degraded:
             self._degradations[name] += 1
             log.warning("degraded: %s", name)
-
-
-def _counts(snapshot: Snapshot) -> Any:
-    return snapshot.counts()
-
-
-def _outbox(snapshot: Snapshot) -> Any:
-    return snapshot.outbox(limits.LIST_LIMIT_DEFAULT)
-
-
-def _get(snapshot: Snapshot, key: str) -> Entity | Episode | None:
-    return snapshot.entities([key]).get(key) or snapshot.episodes([key]).get(key)
-
-
-def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> tuple[Hit, ...]:
-    if max_tokens is None:
-        return tuple(hits)
-    left, kept = max_tokens, []
-    for hit in hits:
-        left -= -(-len(hit.content.encode()) // 4)
-        if left < 0:
-            break
-        kept.append(hit)
-    return tuple(kept)
-
-
-async def _batches(
-    messages: Iterable[MessageLike] | AsyncIterable[MessageLike], size: int
-) -> AsyncIterator[list[MessageLike]]:
-    batch: list[MessageLike] = []
-    if isinstance(messages, AsyncIterable):
-        async for message in messages:
-            batch.append(message)
-            if len(batch) == size:
-                yield batch
-                batch = []
-    else:
-        for message in messages:
-            batch.append(message)
-            if len(batch) == size:
-                yield batch
-                batch = []
-    if batch:
-        yield batch

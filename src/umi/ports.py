@@ -7,10 +7,11 @@ rules cannot race with another process, and a cancelled task cannot leave a tran
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -216,10 +217,19 @@ class VectorBackend(Protocol):
     async def count(self) -> int: ...
 
 
+class NamespaceStore(StorageBackend, VectorBackend, Protocol):
+    """One object that is both, so that one snapshot serves rows, words and vectors."""
+
+    @overload
+    async def search(self, query: str, /, limit: int) -> builtins.list[Entity]: ...
+    @overload
+    async def search(self, query: Vector, /, limit: int) -> builtins.list[VectorHit]: ...
+
+
 class Store(Protocol):
     """All namespaces of one database."""
 
-    def namespace(self, name: str) -> StorageBackend: ...
+    def namespace(self, name: str) -> NamespaceStore: ...
     async def namespaces(self) -> list[NamespaceInfo]: ...
     async def embedder_identity(self) -> EmbedderIdentity | None: ...
     async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:

@@ -75,7 +75,7 @@ class Degradation(StrEnum):
     TEXT_LEG_FAILED = "text_leg_failed"
     REWRITE_FAILED = "rewrite_failed"
     VARIANT_FAILED = "variant_failed"
-    EVOLUTION_FAILED = "evolution_failed"
+    MODEL_FAILED = "model_failed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from umi import limits
 from umi.errors import InvalidInput, InvalidOptions
-from umi.types import DetectionOptions, JSONObject, Message
+from umi.types import DetectionOptions, EvolutionType, JSONObject, Message
 
 
 def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTES_MAX) -> str:
@@ -96,6 +96,16 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
     return value
 
 
+def optional_count(value: object, what: str, *, low: int, high: int) -> int | None:
+    """As `count`, or None."""
+    return None if value is None else count(value, what, low=low, high=high)
+
+
+def optional_fraction(value: object, what: str) -> float | None:
+    """As `fraction`, or None."""
+    return None if value is None else fraction(value, what)
+
+
 def fraction(value: object, what: str) -> float:
     """A finite number within 0..1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -103,6 +113,14 @@ def fraction(value: object, what: str) -> float:
     if not 0 <= value <= 1:
         raise InvalidInput(f"{what} is {value}, it must lie in 0..1")
     return float(value)
+
+
+def evolution_type(value: EvolutionType | str) -> EvolutionType:
+    """One of the four types, as itself or by its name."""
+    try:
+        return EvolutionType(value)
+    except ValueError:
+        raise InvalidInput(f"type must be one of {', '.join(EvolutionType)}, got {value!r}") from None
 
 
 def time_range(value: object) -> tuple[datetime, datetime] | None:

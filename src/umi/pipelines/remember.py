@@ -1,7 +1,7 @@
 """Remember: validate, make durable, read, embed, relate; two transactions and no more.
 
 `admit` is the first: episodes with their terms, idempotency keys and an outbox item each. From then on nothing is lost.
-`settle` is the second: entities, vectors, evolution, and the outbox item goes. A crash between the two leaves the item, and
+`Settlement` is the second: entities, vectors, evolution, and the outbox item goes. A crash between the two leaves the item, and
 `maintain` settles it later. With no embedder to wait for, both happen in one transaction.
 """
 
@@ -13,13 +13,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from umi.errors import IdempotencyConflict, NotFound
+from umi.errors import IdempotencyConflict, NotFound, UmiError
+from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.pipelines.consult import Fingerprint, offer, overlay
 from umi.pipelines.evolve import evolve
-from umi.pipelines.extract import extract_rules
+from umi.pipelines.extract import Extracted, extract_rules
 from umi.pipelines.lineage import Lineage, Proposal
+from umi.pipelines.model import ExtractedEntity, NamedRelation
+from umi.pipelines.states import Standings, View
 from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction
 from umi.text import analyse, count_words
-from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Message, OutboxItem
+from umi.types import (
+    Detector,
+    Entity,
+    EntityType,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    ExtractionResult,
+    Message,
+    OutboxItem,
+)
+
+Work = tuple[Episode, OutboxItem]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,46 +103,118 @@ def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[M
     return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)))
 
 
-def settle(
-    tx: Transaction,
-    entropy: Entropy,
-    now: datetime,
-    items: Sequence[tuple[Episode, OutboxItem]],
-    vectors: Mapping[str, Matrix] | None,
-    why: str = "",
-) -> Settled:
-    """Write what was read in each episode, in order of arrival, and clear its outbox item.
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model made of one episode: entities, and relations that hold while `fingerprint` does."""
+
+    entities: tuple[ExtractedEntity, ...]
+    relations: tuple[NamedRelation, ...]
+    fingerprint: Fingerprint
+
+
+class Moved(UmiError):  # noqa: N818 - reads as what it is
+    """Another write changed what a model was asked about; it must be asked again."""
+
+
+class Settlement:
+    """The second transaction: writes what was read in each episode, in order of arrival, and clears its outbox item.
 
     Args:
-        tx: The second transaction.
+        tx: The transaction.
         entropy: For the ids of relations.
         now: The recorded time of relations.
-        items: Episodes with the outbox item that asks for them.
-        vectors: Windows by episode id; None when there is no embedder. An episode that is missing here keeps an outbox
-            item for its vectors.
-        why: What kept the vectors away, for the outbox.
     """
-    lineage = Lineage(tx, entropy, now)
-    entities: list[Entity] = []
-    evolutions: list[EvolutionRelation] = []
-    waiting: list[str] = []
-    settled = tx.entities_of([episode.id for episode, _ in items])
-    for episode, item in items:
-        if episode.id in settled:  # another process, or a task of this one, was faster; or only vectors were missing
-            entities += settled[episode.id]
-        else:
-            read = _read_episode(tx, episode, item)
-            entities += read
-            evolutions += _relate(tx, lineage, read, item)
-        if vectors is not None and episode.id not in vectors:
-            waiting.append(episode.id)
-            tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))
-        else:
-            tx.remove_outbox(episode.id)
-    if vectors:
-        tx.add_vectors(vectors)
-    changed = tx.entities(entity.id for entity in entities)
-    return Settled(tuple(changed[entity.id] for entity in entities), tuple(evolutions), tuple(waiting))
+
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime) -> None:
+        self._tx = tx
+        self._lineage = Lineage(tx, entropy, now)
+        self._entities: list[Entity] = []
+        self._evolutions: list[EvolutionRelation] = []
+        self._waiting: list[str] = []
+
+    def run(
+        self,
+        items: Sequence[Work],
+        vectors: Mapping[str, Matrix] | None,
+        why: str = "",
+        readings: Mapping[str, Reading] | None = None,
+    ) -> Settled:
+        """Settle every item.
+
+        Args:
+            items: Episodes with the outbox item that asks for them.
+            vectors: Windows by episode id; None when there is no embedder. An episode that is missing here keeps an
+                outbox item for its vectors.
+            why: What kept the vectors away, for the outbox.
+            readings: What a model made of an episode, by its id; the others are read by rules alone.
+
+        Raises:
+            Moved: When what a model was asked about has changed since.
+        """
+        settled = self._tx.entities_of([episode.id for episode, _ in items])
+        for episode, item in items:
+            if (
+                episode.id in settled
+            ):  # another process, or a task of this one, was faster; or only vectors were missing
+                self._entities += settled[episode.id]
+            else:
+                self._settle(episode, item, (readings or {}).get(episode.id))
+            if vectors is None and episode.id in settled:
+                self._waiting.append(episode.id)  # its vectors wait for an opening with an embedder
+            elif vectors is not None and episode.id not in vectors:
+                self._waiting.append(episode.id)
+                self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))
+            else:
+                self._tx.remove_outbox(episode.id)
+        if vectors:
+            self._tx.add_vectors(vectors)
+        return Settled(_as_they_stand(self._tx, self._entities), tuple(self._evolutions), tuple(self._waiting))
+
+    def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
+        extracted = read_episode(self._tx, episode, item, reading.entities if reading else ())
+        entities = extracted.result.entities
+        if reading is not None and offer(self._tx, entities).fingerprint() != reading.fingerprint:
+            raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")
+        for alias, subject in extracted.aliases:
+            self._tx.add_alias(alias, subject)
+        self._tx.add_entities(entities)
+        self._entities += entities
+        if item.track_evolution:
+            self._relate(entities, reading)
+        self._derive(entities, item.derived_from)
+
+    def _relate(self, entities: Sequence[Entity], reading: Reading | None) -> None:
+        for entity in entities:
+            self._evolutions += evolve(self._tx, self._lineage, entity)
+        by_rules = {(row.source_id, row.target_id) for row in self._evolutions}
+        for named in reading.relations if reading else ():
+            proposal = Proposal(
+                named.related_id, named.new_id, named.evolution_type, named.reason, named.confidence, Detector.MODEL
+            )
+            said = (proposal.source_id, proposal.target_id) in by_rules
+            if not said and proposal.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
+                self._evolutions.append(self._lineage.record(proposal))
+
+    def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
+        for source_id in sources:
+            group = self._tx.entities_of([source_id]).get(source_id, ())
+            for source in [entity.id for entity in group] or sorted(self._tx.entities([source_id])):
+                self._evolutions += [
+                    self._lineage.record(
+                        Proposal(source, entity.id, EvolutionType.DERIVE, "said by the caller", 1.0, Detector.CALLER)
+                    )
+                    for entity in entities
+                ]
+
+
+def read_episode(
+    snapshot: Snapshot, episode: Episode, item: OutboxItem, named: Sequence[ExtractedEntity] = ()
+) -> Extracted:
+    """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
+    if not item.extract_entities:
+        return Extracted(ExtractionResult((_note(episode),)), ())
+    extracted = extract_rules(episode, snapshot.subject_of)
+    return overlay(extracted, named, episode) if named else extracted
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:
@@ -137,7 +225,14 @@ def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:
     rows = snapshot.relations_of(sorted(mine))
     found = {row.id: row for group in rows.values() for row in group if row.target_id in mine}
     waiting = [id_ for id_ in episode_ids if id_ not in groups]
-    return Settled(tuple(entities), tuple(found[id_] for id_ in sorted(found)), tuple(waiting))
+    return Settled(_as_they_stand(snapshot, entities), tuple(found[id_] for id_ in sorted(found)), tuple(waiting))
+
+
+def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+    """The entities with what the relations made of them."""
+    written = snapshot.entities(entity.id for entity in entities)
+    standings = Standings(snapshot, View(include_superseded=True)).of([written[entity.id] for entity in entities])
+    return tuple(standing.entity for standing in standings)
 
 
 def _admit_under_key(
@@ -218,18 +313,6 @@ def outbox_item(episode: Episode, wishes: Wishes) -> OutboxItem:
     )
 
 
-def _read_episode(tx: Transaction, episode: Episode, item: OutboxItem) -> Sequence[Entity]:
-    if item.extract_entities:
-        extracted = extract_rules(episode, tx.subject_of)
-        for alias, subject in extracted.aliases:
-            tx.add_alias(alias, subject)
-        entities: Sequence[Entity] = extracted.result.entities
-    else:
-        entities = [_note(episode)]
-    tx.add_entities(entities)
-    return entities
-
-
 def _note(episode: Episode) -> Entity:
     return Entity(
         EntityType.NOTE,
@@ -242,18 +325,3 @@ def _note(episode: Episode) -> Entity:
         valid_from=episode.at,
         recorded_at=episode.recorded_at,
     )
-
-
-def _relate(tx: Transaction, lineage: Lineage, entities: Sequence[Entity], item: OutboxItem) -> list[EvolutionRelation]:
-    evolutions: list[EvolutionRelation] = []
-    if item.track_evolution:
-        for entity in entities:
-            evolutions += evolve(tx, lineage, entity)
-    for source_id in item.derived_from:
-        group = tx.entities_of([source_id]).get(source_id, ())
-        for source in [entity.id for entity in group] or sorted(tx.entities([source_id])):
-            evolutions += [
-                lineage.record(Proposal(source, e.id, EvolutionType.DERIVE, "said by the caller", 1.0, Detector.CALLER))
-                for e in entities
-            ]
-    return evolutions

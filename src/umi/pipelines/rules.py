@@ -39,6 +39,7 @@ _MEMBERS: Final = frozenset({"called", "member"})
 _HOLDINGS: Final = ("has_pet", "has_child", "has_sibling", "owns")
 _EMPTY: Final = COMPANY_FORMS | VERBS | frozenset(NUMBER_WORDS)  # words that add nothing to a claim
 _PLAIN: Final = 0.9  # factor without a word of change
+_CLAIM_WORDS_MAX: Final = 12
 _UNSURE: Final = 0.5
 _REASON_VALUE_CHARACTERS_MAX: Final = 120
 RECENT_EPISODES_COUNT: Final = 10  # how far back "one of them" reaches
@@ -271,7 +272,11 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
             return None
         if not new.turns and not new.ended:
             sure *= _PLAIN
-            if new.slot.startswith("uses:") or not compare.plausible(new.slot, new.value, old.value):
+            if (
+                base_slot(new.slot) == "uses"
+                or base_slot(new.slot) == "uses_for"
+                or not compare.plausible(new.slot, new.value, old.value)
+            ):
                 sure = min(sure, _UNSURE)
             if compare.levels_differ(new.slot, new.value, old.value):
                 return None
@@ -294,6 +299,8 @@ def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return None
     if len(value_key(new.value).split()) < len(value_key(old.value).split()):
         return None
+    if len(_words(new.content)) > _CLAIM_WORDS_MAX:
+        return None  # a long sentence says other things too
     more = sorted(_words(new.content) - _words(old.content) - _EMPTY)
     if not more:
         return None

@@ -100,7 +100,8 @@ class Standings:
             entity = replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)
         state = self._state(entity)
         shown = self._in_time(entity, state) and (view.include_superseded or state not in self._hidden())
-        return Standing(entity, state, shown, ledger.relations(entity.id))
+        relations = ledger.relations(entity.id)
+        return Standing(_with_strongest(entity, relations), state, shown, relations)
 
     def _hidden(self) -> Collection[HitState]:
         # Asked for a stretch of time, what held then is the answer even where it holds no longer.
@@ -139,6 +140,16 @@ class Standings:
             return _within(start, view.time_range)
         ended_before = entity.valid_to is not None and entity.valid_to <= view.time_range[0]
         return start < view.time_range[1] and not (state is HitState.SUPERSEDED and ended_before)
+
+
+def _with_strongest(entity: Entity, relations: Sequence[EvolutionRelation]) -> Entity:
+    """The entity with `metadata["evolution"]`: what it did to an older one, most surely (seed 001); the rows are the truth."""
+    mine = [row for row in relations if row.target_id == entity.id]
+    if not mine:
+        return entity
+    row = max(mine, key=lambda row: (row.confidence, row.id))
+    evolution = {"type": str(row.evolution_type), "related_id": row.source_id, "reason": row.reason}
+    return replace(entity, metadata={**entity.metadata, "evolution": evolution})
 
 
 def _within(moment: datetime, time_range: tuple[datetime, datetime]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 
 from umi.errors import InvalidInput, NotFound
 from umi.limits import LIST_LIMIT_MAX
@@ -10,10 +11,24 @@ from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import statement_order
 from umi.pipelines.states import Standings, View
-from umi.ports import Snapshot
-from umi.types import Entity, EvolutionType, Explanation, HistoryStep, HitState, Page
+from umi.ports import Snapshot, StorageBackend
+from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page
 
+COUNT_PAGE = 1_000
 CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
+
+
+def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
+    """The entity or the episode of that id."""
+    entity = snapshot.entities([key]).get(key)
+    if entity is None:
+        return snapshot.episodes([key]).get(key)
+    return steps(snapshot, [entity])[0].entity
+
+
+def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
+    """What still has to be settled, oldest first."""
+    return tuple(snapshot.outbox(limit))
 
 
 def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
@@ -72,10 +87,16 @@ def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
     return Page(steps(snapshot, [entity for _, entity in shown]), following)
 
 
-def count_states(snapshot: Snapshot, after: str | None, limit: int) -> tuple[Counter[HitState], str | None]:
-    """States of one page of entities, and the cursor of the next."""
-    found = page(snapshot, after, limit)
-    return Counter(step.state for step in found.items), found.next
+async def count_states(storage: StorageBackend) -> dict[str, int]:
+    """How many entities are in each state today, read in pages so that other work comes between."""
+    states: Counter[HitState] = Counter()
+    after: str | None = None
+    while True:
+        found = await storage.read(partial(page, after=after, limit=COUNT_PAGE))
+        states.update(step.state for step in found.items)
+        after = found.next
+        if after is None:
+            return {str(state): states[state] for state in HitState if states[state]}
 
 
 def _cursor(text: str | None) -> tuple[int, int] | None:

@@ -34,7 +34,7 @@ _PLAIN_SLOTS: Final = frozenset({"attr:colour", "attr:language", "attr:native la
 _OPINION: Final = words(
     "great good bad high low too very fine nice hard easy right wrong ok okay awful terrible awesome amazing "
     "best worst important different same not about getting going coming being so always still what where how "
-    "when who why that to like unknown boring fun stressful ridiculous insane beautiful wonderful perfect up "
+    "when who why that to like unknown boring fun stressful ridiculous insane beautiful wonderful perfect up located based held set called named made used given shown known "
     "down all"
 )
 _STATUS_OF_NAMES: Final = frozenset({"on hold", "cancelled", "canceled", "delayed", "shipped", "deprecated", "archived", "deployed", "released",
@@ -182,7 +182,7 @@ def _be_role(context: Context, verb: Verb, index: int) -> Found | None:
 def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
     tokens = context.tokens
     amount = takes.money(context, index)
-    if amount and not verb.negated and subject.kind is not Kind.PRONOUN:
+    if amount and not verb.negated and subject.kind is not Kind.PRONOUN and _closes_after(context, index, amount[0]):
         return Found("costs", tuple(amount), 0.85)
     state = status(context, index)
     if state and _has_status(subject, state[0]):
@@ -208,11 +208,24 @@ def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Fou
             return Found("location", tuple(town), 0.85, verb.negated, over=verb.ended)
     if attribute_of(subject):
         return None  # "my name is on the list"
-    if subject.kind is Kind.THING and tokens.at(index) in _PLACE_WORDS and tokens.at(index + 1) in {"the", "my", "our"}:
+    held = subject.kind is Kind.THING and bool(subject.owner)
+    if held and tokens.at(index) in _PLACE_WORDS and tokens.at(index + 1) == "the":
         place = takes.phrase(context, index + 1)
-        if place and len(place[0].split()) <= 4 and (subject.definite or subject.owner):
+        if place and len(place[0].split()) <= 3:
             return Found("located_in", (place[0],), 0.65, verb.negated, over=verb.ended)
     return None
+
+
+def _closes_after(context: Context, index: int, value: str) -> bool:
+    """Whether nothing but an adverb or a mark follows the value: "Diana's $900 fee" says no price of Diana."""
+    tokens = context.tokens
+    end = context.text.find(value, tokens.start[index]) + len(value)
+    after = next((tokens.low[place] for place in range(index, context.end) if tokens.start[place] >= end), "")
+    return (
+        not after[:1].isalnum()
+        or after in _AFTER_STATUS - {"for", "as"}
+        or after in {"per", "a", "each", "or", "with", "which"}
+    )
 
 
 def _has_status(subject: Subject, state: str) -> bool:
@@ -340,6 +353,7 @@ def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found |
         word not in STATUS_VERBS
         or verb.be
         or verb.did
+        or subject.definite
         or verb.past
         or verb.modal
         or verb.negated

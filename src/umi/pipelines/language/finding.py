@@ -58,24 +58,34 @@ def _read(
 ) -> list[Found]:
     if verb.modal:
         return []
-    attribute = read_attribute(context, subject, verb, lowered)
+    attribute = read_attribute(context, subject, verb, lowered) or _by_rules(context, subject, verb, lowered)
     if attribute is not None:
         return [attribute]
-    by_rule = _by_rules(context, subject, verb, lowered)
-    if by_rule is not None:
-        return [by_rule]
-    word = context.tokens.at(verb.index) if verb.index < context.end else ""
-    if word in OBJECT_VERBS:
+    if context.tokens.at(verb.index) in OBJECT_VERBS:
         found = read_object(context, subject, verb, speaker) or read_intransitive(context, subject, verb)
         if found is not None:
             return [found]
+    return _plain(context, subject, verb, given=given)
+
+
+def _plain(context: Context, subject: Subject, verb: Verb, *, given: bool) -> list[Found]:
+    """What "is" and "has" say."""
+    word = context.tokens.at(verb.index) if verb.index < context.end else ""
+    if verb.be and verb.third and context.tokens.at(subject.end) in {"are", "'re", "am", "'m"}:
+        return []
     if verb.be or (given and _elliptic(context, subject, verb)):
         return read_be(context, subject, verb)
-    if verb.have and not verb.past and opens_holding(word):
+    if verb.have and not verb.past and opens_holding(word) and _has_agrees(context, verb):
         return read_holdings(context, subject, verb, verb.index)
     if word in ACQUIRED and not (verb.be or verb.past or verb.negated):
         return read_holdings(context, subject, verb, verb.index + 1, event=not verb.have)
     return []
+
+
+def _has_agrees(context: Context, verb: Verb) -> bool:
+    """Whether "has" goes with one and "have" with several: "hide the eggs and have the kids search" holds nothing."""
+    word = context.tokens.at(verb.have_at)
+    return verb.third is None or verb.did or word not in {"have", "has"} or (word == "has") == verb.third
 
 
 def _elliptic(context: Context, subject: Subject, verb: Verb) -> bool:
@@ -186,6 +196,9 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
     return found
 
 
+_SPANS: Final = words("minute minutes hour hours day days week weeks month months year years while ages long now")
+
+
 def _preference(lowered: str, found: Found) -> Found:
     value, gone = found.values[0], ""
     for link in (" instead of ", " rather than ", " over ", " to "):
@@ -198,11 +211,12 @@ def _preference(lowered: str, found: Found) -> Found:
         value, _, purpose = value.partition(" for ")
     slot = found.slot
     if slot == "prefers":
-        kind = category_of(value)
+        kind = category_of(value) if len(value.split()) <= 3 else ""
         slot = f"prefers:{kind}" if kind else slot
     elif slot == "uses":
         kind = preference_slot(value)
-        slot = f"uses_for:{purpose.lower()}" if purpose else kind or slot
+        lasting = any(word in _SPANS or word.isdigit() for word in purpose.lower().split())
+        slot = f"uses_for:{purpose.lower()}" if purpose and not lasting else kind or slot
     elif slot == "drinks" and (ended or re.search(r"\b(?:now|these days|nowadays|instead|switched)\b", lowered)):
         slot = preference_slot(value) or slot
     return replace(found, slot=slot, values=(value.strip(),), ended=found.ended + ended)

@@ -14,7 +14,8 @@ from umi.pipelines.language.values import parse_number, singular
 ACQUIRED: Final = words("bought got adopted purchased acquired")
 _STOPS: Final = words(
     "to with for in on at of by and or but that who which now who's too also from about never been a an the so i he she we "
-    "they is are was named called"
+    "they is are was named called yesterday tonight last this next when while because since if though each right either both "
+    "there here ago already anymore again today lately these those now"
 )
 _AUDIENCE: Final = words(
     "followers subscribers points employees members students users customers clients readers connections miles"
@@ -26,7 +27,9 @@ _ITEMS_MAX: Final = 4
 
 def opens_holding(word: str) -> bool:
     """Whether the word can begin what someone has: an article, a number, "no", or the thing itself."""
-    counted = word in ARTICLES or word in {"no", "another", "my", "our", "several"} or parse_number(word) is not None
+    counted = (
+        word in {"a", "an", "some", "any", "no", "another", "my", "our", "several"} or parse_number(word) is not None
+    )
     return counted or bool(_slot(word))
 
 
@@ -53,8 +56,6 @@ def _end(context: Context, index: int) -> int:
     while (
         end < context.end and end - index < _WORDS_MAX and tokens.at(end)[0].isalnum() and tokens.at(end) not in _STOPS
     ):
-        if _slot(tokens.at(end - 1)) and tokens.at(end) not in PETS | POSSESSIONS:
-            break
         end += 1
     return end
 

@@ -97,7 +97,7 @@ NAME_STOPS: Final = (
         "congrats congratulations happy sorry thank glad love nice cool awesome amazing sounds looks good great best first last "
         "left quit joined moved works lives worked lived today tomorrow yesterday tonight update news note fact correction meanwhile "
         "however therefore also besides same people dear cheers bye wait look see remember guess think hope speaking "
-        "everything tell don dont let's lets hope wishing"
+        "here there seems looks sounds feels everything tell don dont let's lets hope wishing"
     )
     | frozenset(CALENDAR - {"may", "april", "june", "august"})
 )
@@ -191,7 +191,7 @@ PROFESSIONS: Final = words(
     "conductor curator freelancer contractor postdoc apprentice bookkeeper auditor recruiter marketer copywriter strategist planner "
     "dietitian nutritionist physiotherapist midwife optometrist radiologist cardiologist neurologist geologist archaeologist "
     "anthropologist historian philosopher linguist sociologist statistician actuary underwriter paralegal notary diplomat ambassador "
-    "senator mayor councillor politician streamer youtuber blogger influencer model stylist welder machinist miner roofer surveyor "
+    "senator mayor councillor politician streamer youtuber blogger influencer stylist welder machinist miner roofer surveyor "
     "sre devops tester maintainer partner associate"
 )
 DIETS: Final = words(

@@ -28,6 +28,8 @@ class Mentions:
         self._people: dict[str, Subject] = {}
         self._things: dict[str, Subject] = {}
         self._others: dict[str, None] = {}
+        self._heard: dict[str, int] = {}
+        self._sentence = 0
 
     def resolve(self, subject: Subject) -> Subject:
         """`subject` with a pronoun's meaning filled in where there is only one; its key stays empty otherwise."""
@@ -58,6 +60,7 @@ class Mentions:
     def _note(self, subject: Subject) -> None:
         if not subject.key or subject.kind in {Kind.SPEAKER, Kind.MEMBER} or len(self._people) > _NAMES_MAX:
             return
+        self._heard[subject.key] = self._sentence
         if subject.kind is Kind.THING:
             self._things[subject.key] = subject
         else:
@@ -66,6 +69,7 @@ class Mentions:
 
     def names(self, text: str, tokens: Tokens, statements: Sequence[_HasValue]) -> None:
         """Remember capitalised names that were not values: they may be whom "he" means."""
+        self._sentence += 1
         values = " ".join(" ".join((item.value, *item.ended)) for item in statements).lower()
         index = 1
         while index < len(tokens) and len(self._others) <= _NAMES_MAX:
@@ -89,14 +93,18 @@ class Mentions:
         if self._given is not None:
             return self._given
         if pronoun == "it":
-            return next(iter(self._things.values())) if len(self._things) == 1 else None
+            only = next(iter(self._things.values())) if len(self._things) == 1 else None
+            return only if only is not None and self._recent(only, 1) else None
         if self._others:
             return None
         people = [subject for subject in self._people.values() if _agrees(subject, pronoun)]
         if pronoun == "they":
             everyone = [*people, *self._things.values()]
             return everyone[0] if len(everyone) == 1 and everyone[0].kind is not Kind.THING else None
-        return people[0] if len(people) == 1 else None
+        return people[0] if len(people) == 1 and self._recent(people[0], 3) else None
+
+    def _recent(self, subject: Subject, sentences: int) -> bool:
+        return self._sentence - self._heard.get(subject.key, -sentences - 1) <= sentences
 
 
 def _agrees(subject: Subject, pronoun: str) -> bool:

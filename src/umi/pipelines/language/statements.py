@@ -21,6 +21,8 @@ from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.types import EntityType
 
 _DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
+_DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
+_DRAFTED: Final = 0.6  # an assistant's "my name is Ann" is as a rule a letter written for someone: never acts
 _VAGUE: Final = 0.5  # "my friend": never acts
 
 
@@ -78,7 +80,9 @@ def iter_statements(
 ) -> Iterator[Statement]:
     """As `read_statements`, one sentence at a time, so that a caller with enough can stop."""
     name = speaker or role
-    reader = _Reader(text, (name, subject_key(name) or name), at, subject)
+    reader = _Reader(
+        text, (name, subject_key(name) or name), at, subject, drafting=speaker is None and role in _DRAFTERS
+    )
     for start, end in sentences(text):
         if end - start <= SENTENCE_CHARACTERS_MAX:
             yield from reader.sentence(start, end)
@@ -87,9 +91,12 @@ def iter_statements(
 class _Reader:
     """Reads one text sentence by sentence and remembers whom it mentioned."""
 
-    def __init__(self, text: str, speaker: tuple[str, str], at: datetime, subject: str | None) -> None:
+    def __init__(
+        self, text: str, speaker: tuple[str, str], at: datetime, subject: str | None, *, drafting: bool
+    ) -> None:
         self.text = text
         self.speaker = speaker
+        self.drafting = drafting
         self.at = at
         self.given = None if subject is None else Subject(subject, subject_key(subject), Kind.PERSON, 0)
         self.mentions = Mentions(self.given)
@@ -178,6 +185,8 @@ class _Reader:
         key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
         marks = (("event", found.event), ("over", found.over), ("also", found.beside))
         own = tuple(mark for mark, holds in marks if holds)
+        if self.drafting and (key == self.speaker[1] or subject.owner == self.speaker[1]):
+            found = replace(found, confidence=found.confidence * _DRAFTED)
         confidence = found.confidence * (_VAGUE if subject.vague else _DEFINITE if subject.definite else 1.0)
         aliases = subject.aliases
         if (

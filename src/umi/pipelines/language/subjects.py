@@ -19,6 +19,7 @@ from umi.pipelines.language.lexicon import (
     MANY_KIN,
     NAME_STOPS,
     PETS,
+    POSSESSIVES,
     PREPOSITIONS,
     PRONOUNS,
     SIBLINGS,
@@ -244,24 +245,20 @@ def _kind_of_noun(noun: str) -> Kind:
 
 
 def _member(tokens: Tokens, index: int) -> Subject | None:
+    """As in "one", "the other", "one of them", "one of my cats"; not one of my favourites."""
     end = index + (2 if tokens.at(index) == "the" else 1)
-    if tokens.at(end) == "of" and tokens.at(end + 1) in {
-        "them",
-        "my",
-        "the",
-        "our",
-        "his",
-        "her",
-        "their",
-        "these",
-        "those",
-    }:
+    if tokens.at(end) == "of" and tokens.at(end + 1) == "them":
         end += 2
-        if tokens.at(end - 1) != "them":
-            end += 1
+    elif tokens.at(end) == "of":
+        if tokens.at(end + 1) not in POSSESSIVES | {"the", "these", "those"} or tokens.at(end + 2) not in _HELD:
+            return None
+        end += 3
     elif tokens.at(end) == "one":
         end += 1
     return Subject(tokens.word[index], "", Kind.MEMBER, end, pronoun="one")
+
+
+_HELD: Final = PETS | CHILDREN | SIBLINGS
 
 
 def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:
@@ -279,8 +276,11 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
         owner = written(text, tokens, inner_start, inner_end)
         if owner and tokens.at(inner_start) not in PRONOUNS:
             key = subject_key(owner)
+            common = not any(
+                tokens.capital(place) or tokens.at(place)[0].isdigit() for place in range(inner_start, inner_end)
+            )
             if attribute_slot(noun):
-                return Subject(owner, key, Kind.THING, inner_end, key, owner, noun)
+                return Subject(owner, key, Kind.THING, inner_end, key, owner, noun, definite=common)
             name = written(text, tokens, index + 1, inner_end)
             return Subject(name, subject_key(name), Kind.THING, inner_end, definite=not tokens.capital(inner_start))
     return _thing(text, tokens, index + 1, end, definite=True)

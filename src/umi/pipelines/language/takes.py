@@ -30,7 +30,7 @@ from umi.pipelines.language.lexicon import (
     words,
 )
 from umi.pipelines.language.tokens import Tokens
-from umi.pipelines.language.values import parse_number, singular
+from umi.pipelines.language.values import parse_number
 
 _PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
@@ -322,10 +322,12 @@ _NOT_A_TITLE: Final = words("such so quite more like what one my our his her the
 
 
 def role(context: Context, index: int) -> list[str]:
-    """A profession or title: one of the phrase's first words must be a known one."""
+    """A profession or title: the phrase before "of" must end in a known one."""
     tokens = context.tokens
     if tokens.at(index) in ARTICLES:
         index += 1
+    elif tokens.at(index) in _NOT_A_TITLE:
+        return []
     end = index
     while (
         end < context.end
@@ -336,8 +338,8 @@ def role(context: Context, index: int) -> list[str]:
     if tokens.at(end) == "of" and end + 1 < context.end and tokens.at(end + 1)[0].isalpha():
         end += 2  # head of marketing
     value = clean(context, index, end)
-    words = [singular(word) for word in value.lower().split()]
-    return [value] if set(words[:6]) & PROFESSIONS and len(words) <= 6 else []
+    head = value.lower().partition(" of ")[0].split()
+    return [value] if head and head[-1] in PROFESSIONS and len(value.split()) <= 6 else []
 
 
 def money(context: Context, index: int) -> list[str]:

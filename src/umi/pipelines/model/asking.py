@@ -30,7 +30,7 @@ _BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
 
 @dataclass(slots=True)
 class Meter:
-    """What one operation has spent, and until when it may go on (`deadline_s` on the clock's monotonic scale)."""
+    """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale."""
 
     deadline_s: float
     calls: int = 0
@@ -60,6 +60,10 @@ class Asker:
         self._failures = 0
         self._rests_until_s = 0.0
 
+    def begin(self, seconds: float) -> Conversation:
+        """The model for one operation, which may take so many seconds from now."""
+        return Conversation(self, Meter(self._clock.monotonic_s() + seconds))
+
     async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter) -> T:
         """The model's answer, as `read` understands it.
 
@@ -70,7 +74,7 @@ class Asker:
             raise LLMError.InvalidResponse(f"unknown task {task!r}")
         question = prompt
         for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
-            completion = await self._complete(CompletionRequest(question, task, attempt=reask), meter)
+            completion = await self.complete(CompletionRequest(question, task, attempt=reask), meter)
             try:
                 return read(completion.content)
             except _BAD_ANSWER as error:
@@ -83,7 +87,12 @@ class Asker:
                 )
         raise LLMError.InvalidResponse("no answer")  # pragma: no cover - the loop returns or raises
 
-    async def _complete(self, request: CompletionRequest, meter: Meter) -> Completion:
+    async def complete(self, request: CompletionRequest, meter: Meter) -> Completion:
+        """One answer, whatever it says, after retries.
+
+        Raises:
+            LLMError: As `ask`, but for an answer's content.
+        """
         for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
             self._admit(request)
             try:
@@ -151,6 +160,26 @@ class Asker:
         if self._clock.monotonic_s() + wait_s >= meter.deadline_s:
             raise error
         await self._clock.sleep(wait_s)
+
+
+class Conversation:
+    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that a pipeline need not know which it was given."""
+
+    def __init__(self, asker: Asker, meter: Meter) -> None:
+        self._asker = asker
+        self._meter = meter
+
+    async def ask(self, task: str, prompt: str, read: Callable[[str], T]) -> T:
+        """See `Asker.ask`."""
+        return await self._asker.ask(task, prompt, read, self._meter)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """See `Asker.complete`."""
+        return await self._asker.complete(request, self._meter)
+
+    def usage(self) -> Usage:
+        """What the operation has spent so far."""
+        return self._meter.usage()
 
 
 def _failure(error: Exception) -> LLMError:

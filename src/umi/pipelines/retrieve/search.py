@@ -54,7 +54,7 @@ Item = TypeVar("Item", bound=HasId)
 class Query:
     """One question, validated.
 
-    `min_score` None uses the calibrated threshold and may abstain; 0 takes whatever comes.
+    `min_score` None uses the calibrated threshold and may abstain; 0 takes whatever comes. `max_tokens` bounds the text of the hits.
     """
 
     text: str
@@ -62,6 +62,7 @@ class Query:
     deep: bool | None = None
     view: View = field(default_factory=View)
     min_score: float | None = None
+    max_tokens: int | None = None
     explain: bool = False
 
 
@@ -135,7 +136,7 @@ class DualRetriever:
         asked = _Search(query, variants, deep, self._calibrated_vectors(), one_store=self._is_one_store())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
-            hits=tuple(hits),
+            hits=tuple(_within_tokens(hits, query.max_tokens)),
             abstained=not hits,
             degraded=tuple(degraded),
             deep_search_used=deep,
@@ -315,6 +316,17 @@ def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
         calibrated=ranking.calibrator is not None,
         legs=ranking.legs(place) if explain else {},
     )
+
+
+def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]:
+    """The first hits whose text stays within about so many tokens, at four bytes each."""
+    left = max_tokens
+    for hit in hits:
+        if left is not None:
+            left -= -(-len(hit.content.encode()) // 4)
+            if left < 0:
+                return
+        yield hit
 
 
 def _fact_hit(standing: Standing, episode: Episode, score: float, *, explain: bool) -> Hit:

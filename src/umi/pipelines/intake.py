@@ -1,0 +1,87 @@
+"""Messages in: what repeats a recall is found again, what is new is admitted and settled."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from umi.pipelines.echo import Echoes
+from umi.pipelines.remember import Admitted, Settlement, Wishes, Work, admit, outbox_item
+from umi.pipelines.settle import Outcome, Settler
+from umi.ports import Clock, Entropy, StorageBackend, Transaction
+from umi.types import Degradation, Message
+
+T = TypeVar("T")
+
+
+class Intake:
+    """Takes messages into one namespace.
+
+    Args:
+        storage: The namespace.
+        settler: Does the second transaction; None when there is neither embedder nor model to wait for, and both are one.
+        echoes: What recall handed out lately.
+        clock: For the recorded time.
+        entropy: For ids.
+    """
+
+    def __init__(
+        self, storage: StorageBackend, settler: Settler | None, echoes: Echoes, clock: Clock, entropy: Entropy
+    ) -> None:
+        self._storage = storage
+        self._settler = settler
+        self._echoes = echoes
+        self._clock = clock
+        self._entropy = entropy
+
+    async def take(self, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
+        """Admit and settle; the ids of what only repeats a recall are among `replayed`.
+
+        Raises:
+            IdempotencyConflict: When a known key comes with other content.
+            NotFound: When `derived_from` names what is not in this namespace.
+        """
+        origins = [self._echoes.origin(message) for message in messages]
+        said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
+        echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
+        admitted, outcome = await self._take_new(said, wishes) if said else (Admitted((), (), ()), Outcome())
+        ids, replayed = (*admitted.episode_ids, *echoed), (*admitted.replayed, *echoed)
+        return replace(admitted, episode_ids=ids, replayed=replayed), outcome
+
+    async def _take_new(self, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
+        first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
+        if self._settler is None:
+            return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), wishes))
+        admitted = await self._storage.write(first)
+        items = _items(admitted, wishes)
+        return admitted, await self._settler.settle(items) if items else Outcome()
+
+    def _settled_at_once(self, tx: Transaction, admitted: Admitted, wishes: Wishes) -> tuple[Admitted, Outcome]:
+        outcome = Outcome()
+        if admitted.fresh:
+            outcome.add(Settlement(tx, self._entropy, self._clock.now()).run(_items(admitted, wishes), None))
+            outcome.degraded[Degradation.NO_EMBEDDER] = None
+        return admitted, outcome
+
+
+def _items(admitted: Admitted, wishes: Wishes) -> list[Work]:
+    return [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
+
+
+async def in_batches(items: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
+    """The items in lists of `size`, the last one shorter, holding one list at a time."""
+    batch: list[T] = []
+    async for item in items if isinstance(items, AsyncIterable) else _each(items):
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _each(items: Iterable[T]) -> AsyncIterator[T]:
+    for item in items:
+        yield item
