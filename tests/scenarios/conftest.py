@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,22 @@ from umi.providers.local import LocalEmbedder
 def day(text: str) -> datetime:
     """Noon of an ISO day, UTC."""
     return datetime.fromisoformat(text).replace(hour=12, tzinfo=UTC)
+
+
+class HandClock:
+    """A clock that only its sleepers and the test move."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return day("2026-06-01") + timedelta(seconds=self.seconds)
+
+    def monotonic_s(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds += seconds
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,225 @@
+"""A model beside the rules: what it names is kept and acted on; what it fails at waits and is completed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from conftest import HandClock, day
+
+import umi
+from umi import Completion, CompletionRequest, Degradation, EvolutionType, HitState, limits
+from umi.errors import LLMError
+from umi.pipelines.consult import windows
+
+
+class Reader:
+    """A caller's own model: reads each text as one statement about Zed, and relates as it is told."""
+
+    def __init__(self) -> None:
+        self.kind = "update"
+        self.trouble: Exception | None = None
+        self.garbage: str | None = None
+        self.requests: list[CompletionRequest] = []
+        self.meanwhile: Callable[[], Awaitable[object]] | None = None
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.requests.append(request)
+        if self.trouble is not None:
+            raise self.trouble
+        if self.garbage is not None:
+            return Completion(self.garbage)
+        if request.task == "extract":
+            text = re.search(r"<data>(.*)</data>", request.prompt, re.DOTALL)
+            assert text is not None
+            entity = {"name": "Zed", "type": "person", "content": text[1], "confidence": 0.9}
+            return Completion(json.dumps({"entities": [entity], "relations": []}))
+        if request.task == "rewrite":
+            return Completion('{"queries": ["zeppelin"]}')
+        if self.meanwhile is not None:
+            await self.meanwhile()
+        blocks = re.findall(r"<data>\n(.*?)\n</data>", request.prompt, re.DOTALL)
+        new, old = ([json.loads(line) for line in block.splitlines()] for block in blocks)
+        relation = {
+            "new_id": new[0]["id"],
+            "type": self.kind,
+            "reason": "said so",
+            "related_id": old[0]["id"],
+            "confidence": 0.9,
+        }
+        return Completion(json.dumps({"relations": [relation]}))
+
+
+@pytest.fixture
+def model() -> Reader:
+    return Reader()
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def memory(tmp_path: Path, model: Reader, clock: HandClock) -> AsyncIterator[umi.Memory]:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model, clock=clock) as memory:
+        yield memory
+
+
+@pytest.mark.parametrize("kind", ["update", "extend", "derive", "contradict"])
+async def test_every_relation_a_model_names_is_stored_and_acted_on(
+    memory: umi.Memory, model: Reader, kind: str
+) -> None:
+    model.kind = kind
+    first = await memory.remember("Zed flies the blue zeppelin.", at=day("2026-01-01"))
+    second = await memory.remember("Zed was seen in the red zeppelin.", at=day("2026-02-01"))
+    (relation,) = second.evolutions
+    assert (relation.evolution_type, relation.detector) == (EvolutionType(kind), umi.Detector.MODEL)
+    assert (relation.source_id, relation.target_id) == (first.entities[0].id, second.entities[0].id)
+    states = {
+        "update": (HitState.SUPERSEDED, HitState.CURRENT),
+        "extend": (HitState.CURRENT, HitState.CURRENT),
+        "derive": (HitState.CURRENT, HitState.CURRENT),
+        "contradict": (HitState.DISPUTED, HitState.DISPUTED),
+    }
+    found = [(await memory.why(receipt.entities[0].id)).state for receipt in (first, second)]
+    assert tuple(found) == states[kind]
+
+
+async def test_two_calls_a_remember_and_usage_on_the_receipt(memory: umi.Memory, model: Reader) -> None:
+    await memory.remember("Zed flies the blue zeppelin.", at=day("2026-01-01"))
+    model.requests.clear()
+    receipt = await memory.remember("Zed was seen in the red zeppelin.", at=day("2026-02-01"))
+    assert [request.task for request in model.requests] == ["extract", "evolve"]
+    assert receipt.usage.calls == 2
+    assert receipt.usage.input_tokens > 0
+    assert sum(len(request.prompt.encode()) for request in model.requests) < 4 * 800
+
+
+async def test_one_call_a_deep_recall(memory: umi.Memory, model: Reader) -> None:
+    await memory.remember("Zed flies the blue zeppelin.")
+    model.requests.clear()
+    found = await memory.recall("airship", deep=True, min_score=0)
+    assert [request.task for request in model.requests] == ["rewrite"]
+    assert found.query_variations == ("zeppelin",)
+    assert found.hits[0].content == "Zed flies the blue zeppelin."
+    assert found.usage.calls == 1
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [LLMError.Timeout(), LLMError.RateLimit(retry_after_s=3600), LLMError.ContextOverflow(1), RuntimeError("boom")],
+    ids=["timeout", "rate-limit", "overflow", "foreign"],
+)
+async def test_a_failing_model_defers_and_maintain_completes(
+    memory: umi.Memory, model: Reader, clock: HandClock, trouble: Exception
+) -> None:
+    model.trouble = trouble
+    receipt = await memory.remember("Zed flies the blue zeppelin.", derived_from=[])
+    assert receipt.deferred == receipt.episode_ids
+    assert Degradation.MODEL_FAILED in receipt.degraded
+    assert receipt.entities == ()
+    found = await memory.recall("zeppelin", min_score=0)
+    assert [hit.content for hit in found.hits] == ["Zed flies the blue zeppelin."]
+    assert len((await memory.maintain()).waiting) == 1
+
+    model.trouble = None
+    clock.seconds += limits.LLM_BREAKER_REST_S
+    done = await memory.maintain()
+    assert (done.completed, done.waiting) == (1, ())
+    assert [step.entity.name for step in (await memory.list()).items] == ["Zed"]
+    replay = await memory.maintain()
+    assert replay.completed == 0
+    assert len((await memory.list()).items) == 1
+
+
+@pytest.mark.parametrize("garbage", ["I cannot do that.", '{"entities": [', '{"entities": [{"name": 5}]}', "null"])
+async def test_a_babbling_model_is_asked_once_more_and_then_deferred(
+    memory: umi.Memory, model: Reader, garbage: str
+) -> None:
+    model.garbage = garbage
+    receipt = await memory.remember("Zed flies the blue zeppelin.")
+    assert len(model.requests) == 2
+    assert receipt.deferred == receipt.episode_ids
+
+
+async def test_a_text_no_model_can_read_is_read_by_rules_in_the_end(memory: umi.Memory, model: Reader) -> None:
+    model.trouble = LLMError.ContextOverflow(1)
+    await memory.remember("Alice works at Acme.")
+    for _ in range(limits.OUTBOX_ATTEMPTS_COUNT_MAX):
+        await memory.maintain()
+    items = (await memory.list()).items
+    assert [(step.entity.slot, step.entity.value) for step in items] == [("works_at", "Acme")]
+    assert (await memory.stats()).waiting == 0
+
+
+async def test_what_changes_while_a_model_thinks_is_looked_at_again(tmp_path: Path, model: Reader) -> None:
+    path = str(tmp_path / "umi.db")
+    async with (
+        umi.Memory.open(path, embedder=None, llm=model) as memory,
+        umi.Memory.open(path, embedder=None) as other,
+    ):
+        await memory.remember("Zed flies the blue zeppelin.", at=day("2026-01-01"))
+        written = 0
+
+        async def write_once() -> None:
+            nonlocal written
+            written += 1
+            if written == 1:
+                await other.remember("Zed owns a green zeppelin.", at=day("2026-01-15"))
+
+        model.meanwhile = write_once
+        model.requests.clear()
+        receipt = await memory.remember("Zed was seen in the red zeppelin.", at=day("2026-02-01"))
+        assert [request.task for request in model.requests] == ["extract", "evolve", "evolve"]
+        assert "green" in model.requests[-1].prompt
+        assert len(receipt.evolutions) == 1
+
+
+async def test_a_target_that_never_stands_still_is_deferred(tmp_path: Path, model: Reader) -> None:
+    path = str(tmp_path / "umi.db")
+    async with (
+        umi.Memory.open(path, embedder=None, llm=model) as memory,
+        umi.Memory.open(path, embedder=None) as other,
+    ):
+        await memory.remember("Zed flies the blue zeppelin.", at=day("2026-01-01"))
+        written = 0
+
+        async def write_again() -> None:
+            nonlocal written
+            written += 1
+            await other.remember(f"Zed owns green zeppelin number {written}.", at=day("2026-01-15"))
+
+        model.meanwhile = write_again
+        receipt = await memory.remember("Zed was seen in the red zeppelin.", at=day("2026-02-01"))
+        assert receipt.deferred == receipt.episode_ids
+        model.meanwhile = None
+        assert (await memory.maintain()).completed == 1
+
+
+async def test_rules_read_too_and_a_statement_is_not_said_twice(memory: umi.Memory, model: Reader) -> None:
+    model.kind = "none"
+    receipt = await memory.remember("Zed works at Acme.")
+    assert [(entity.name, entity.slot, entity.value) for entity in receipt.entities] == [("Zed", "works_at", "Acme")]
+
+
+async def test_the_budget_defers_when_it_is_spent(tmp_path: Path, model: Reader) -> None:
+    config = umi.Config(token_budget=300)
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model, config=config) as memory:
+        receipts = [await memory.remember(f"Zed flies zeppelin number {n}.") for n in range(3)]
+    assert receipts[0].deferred == ()
+    assert receipts[-1].deferred == receipts[-1].episode_ids
+    assert sum(receipt.usage.input_tokens + receipt.usage.output_tokens for receipt in receipts) <= 300 + 200
+
+
+def test_long_texts_are_cut_between_sentences() -> None:
+    text = "The harbour was quiet today. " * 3_000
+    pieces = windows(text)
+    assert len(pieces) > 1
+    assert all(len(piece.encode()) <= 24_000 for piece in pieces)
+    assert all(piece.strip().endswith(".") for piece in pieces)
+    assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
+    assert all(len(piece.encode()) <= 24_000 for piece in windows("é" * 100_000))
