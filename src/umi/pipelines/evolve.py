@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from umi.errors import UmiError
+from umi.errors import LLMError, UmiError
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
 from umi.pipelines import rules
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
+from umi.pipelines.model import read_verdict
 from umi.pipelines.prompts import build_detection_prompt
 from umi.ports import LLMProvider, StorageBackend, Transaction
 from umi.types import (
@@ -77,24 +76,22 @@ class EvolutionTracker:
     def parse_response(self, response: str, new_entity_id: str) -> EvolutionRelation | None:
         """The relation that a model's JSON names, or None (counted) when it is not one; "none" is None, uncounted."""
         try:
-            answer = json.loads(response)
-            kind = answer["type"]
-            if kind == "none":
-                return None
-            relation = EvolutionRelation(
-                id="",
-                source_id=text(answer["related_id"], "related_id"),
-                target_id=new_entity_id,
-                evolution_type=EvolutionType(kind),
-                reason=str(answer.get("reason", "")),
-                confidence=_confidence(answer["confidence"]),
-                created_at=datetime.min.replace(tzinfo=UTC),
-                detector=Detector.MODEL,
-            )
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-            self._fail(f"unreadable answer: {error!r}")
+            verdict = read_verdict(response, new_entity_id)
+        except LLMError as error:
+            self._fail(str(error))
             return None
-        return relation
+        if verdict is None:
+            return None
+        return EvolutionRelation(
+            id="",
+            source_id=verdict.related_id,
+            target_id=new_entity_id,
+            evolution_type=verdict.evolution_type,
+            reason=verdict.reason,
+            confidence=verdict.confidence,
+            created_at=datetime.min.replace(tzinfo=UTC),
+            detector=Detector.MODEL,
+        )
 
     def _by_rules(self, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
         verdicts = rules.judge(new, existing)
@@ -126,12 +123,6 @@ class EvolutionTracker:
     def _fail(self, why: str) -> None:
         self.failures += 1
         log.warning("evolution detection gave nothing: %s", why)
-
-
-def _confidence(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
-        raise ValueError(f"confidence {value!r} is not in 0..1")
-    return float(value)
 
 
 def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRelation]:

@@ -1,7 +1,14 @@
 """Asking a model: what may be asked, how answers are read, and how long Umi is patient."""
 
 from umi.pipelines.model.asking import Asker, Conversation, Meter
-from umi.pipelines.model.contracts import ExtractedEntity, NamedRelation, read_extraction, read_queries, read_relations
+from umi.pipelines.model.contracts import (
+    ExtractedEntity,
+    NamedRelation,
+    read_extraction,
+    read_queries,
+    read_relations,
+    read_verdict,
+)
 
 __all__ = [
     "Asker",
@@ -12,4 +19,5 @@ __all__ = [
     "read_extraction",
     "read_queries",
     "read_relations",
+    "read_verdict",
 ]

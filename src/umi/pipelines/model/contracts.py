@@ -146,6 +146,16 @@ def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collectio
     return tuple(_offered(row, new_ids, offered_ids) for row in found if row is not None)
 
 
+def read_verdict(answer: str, new_id: str) -> NamedRelation | None:
+    """The seeds' single verdict on one new entity, whatever id it names; None for "none".
+
+    Raises:
+        LLMError.JsonError: When there is no JSON in the answer.
+        LLMError.InvalidResponse: When a field breaks the contract.
+    """
+    return _relation({**_object(_json(answer), "answer"), "new_id": new_id}, None)
+
+
 def read_queries(answer: str) -> tuple[str, ...]:
     """`{"queries": [...]}` or the bare list, at most `QUERY_VARIATIONS_COUNT_MAX`, blanks left out.
 
