@@ -259,12 +259,19 @@ def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | Non
     weights = gate_weights(evidence.signals)
     fused = np.round(_dot(evidence.features, weights), SCORE_DECIMALS)
     order = _falling(fused)
-    legs = "both" if text is not None and vector is not None else "text" if vector is None else "vector"
-    known = vector is None or embedder == CALIBRATED_EMBEDDER
+    legs = _answering_legs(text, vector)
+    known = legs == "text" or embedder == CALIBRATED_EMBEDDER
     calibrator = CALIBRATORS[legs]
     scores = np.round(probability(calibrator, evidence, fused[order]), SCORE_DECIMALS)
     known_by = calibrator if known else None
     return Ranking(evidence.keys[order], scores, known_by, order, evidence.features, weights)
+
+
+def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None) -> str:
+    """Which calibrator holds. Where most texts have no vector yet, a far best cosine says nothing."""
+    if text is None:
+        return "vector"
+    return "text" if vector is None or 2 * vector.count < text.turn.count else "both"
 
 
 def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:

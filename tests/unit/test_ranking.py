@@ -127,6 +127,16 @@ def test_scores_are_probabilities_that_never_rise_and_say_whether_they_are_calib
         assert ((ranking.scores >= 0) & (ranking.scores <= 1)).all()
 
 
+def test_where_most_texts_have_no_vector_the_words_calibrate() -> None:
+    index = _index("red kite", "blue car", "green bus")
+    text = _text(index, "red kite")
+    vector = index.vector_candidates(np.ones(3, dtype=np.float32), also=text.keys, pool=10)
+    alone = rank("red kite", text, None, None)
+    ranking = rank("red kite", text, vector, "another")
+    assert ranking.calibrator is alone.calibrator is CALIBRATORS["text"]
+    assert ranking.scores.tolist() == alone.scores.tolist()
+
+
 def test_nothing_to_rank_is_fine() -> None:
     empty = NamespaceIndex()
     vector = empty.vector_candidates(np.ones(3, dtype=np.float32), also=NO_KEYS, pool=3)

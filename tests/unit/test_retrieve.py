@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -313,6 +314,44 @@ async def test_scores_of_an_unknown_embedder_are_uncalibrated_and_never_abstain(
     assert found.hits
     assert not found.abstained
     assert not any(hit.calibrated for hit in found.hits)
+
+
+@pytest.mark.parametrize("kind", ["local", None])
+async def test_nonsense_is_refused_and_questions_are_not(kind: str | None) -> None:
+    async with umi.Memory.open("dict:", embedder=kind) as memory:
+        for text in (
+            "My dog is called Rex.",
+            "The meeting with Dana is on Tuesday at 3pm.",
+            "I'm allergic to peanuts.",
+            "We bought a red Volvo for 12,000 euros.",
+            "Last summer we went hiking in the Alps.",
+            "Grandma's recipe needs two spoons of flour.",
+        ):
+            await memory.remember(text, speaker="Ana")
+        for query in ("What is the boiling point of tungsten?", "asdf qwer zxcv", "Who won the 1954 world cup?"):
+            found = await memory.recall(query)
+            assert found.hits == ()
+            assert found.abstained
+        for query, answer in (
+            ("What is my dog's name?", "Rex"),
+            ("When is the meeting with Dana?", "Tuesday"),
+            ("peanuts", "peanuts"),
+            ("How much flour does the recipe need?", "two spoons"),
+        ):
+            found = await memory.recall(query)
+            assert answer in found.hits[0].content
+            assert found.hits[0].calibrated
+            assert not found.abstained
+
+
+async def test_a_store_without_vectors_opened_with_an_embedder_still_answers(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.remember("My dog is called Rex.")
+        await memory.remember("The meeting with Dana is on Tuesday.")
+    async with umi.Memory.open(path, embedder="local") as memory:
+        found = await memory.recall("When is the meeting with Dana?")
+        assert found.hits[0].content == "The meeting with Dana is on Tuesday."
 
 
 async def test_an_empty_store_abstains() -> None:

@@ -133,7 +133,7 @@ class DualRetriever:
         deep = wants_deep(query.text) if query.deep is None else query.deep
         variations = await self._variations(query.text, degraded) if deep else []
         variants = await self._prepare([Variation(query.text, 1.0), *variations], degraded)
-        asked = _Search(query, variants, deep, self._calibrated_vectors(), one_store=self._is_one_store())
+        asked = _Search(query, variants, self._calibrated_vectors(), deep=deep)
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
             hits=tuple(_within_tokens(hits, query.max_tokens)),
@@ -188,14 +188,11 @@ class DualRetriever:
 class _Search:
     """One search inside one snapshot."""
 
-    def __init__(
-        self, query: Query, variants: Sequence[_Variant], deep: bool, embedder: str | None, *, one_store: bool
-    ) -> None:
+    def __init__(self, query: Query, variants: Sequence[_Variant], embedder: str | None, *, deep: bool) -> None:
         self._query = query
         self._variants = variants
         self._deep = deep
         self._embedder = embedder
-        self._one_store = one_store
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
