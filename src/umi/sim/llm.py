@@ -1,0 +1,333 @@
+"""A language model without a language model: every answer is a function of (seed, task, input, attempt).
+
+It answers in the real schemas (umi.pipelines.model.contracts), reads the names and organisations that are in its input, and can be
+hostile in the ways in which real models are. It has no memory, so one instance may serve any number of tasks at once and a
+run may ask in any order. Prompts without a task are routed by seed 002's word table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final, NoReturn, TypeVar
+
+from umi.errors import LLMError
+from umi.limits import LLM_PROMPT_BYTES_MAX, LLM_RESPONSE_BYTES_MAX
+from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE
+from umi.ports import Clock
+from umi.sim.faults import FaultInjector, FaultType
+from umi.sim.limits import LLM_LATENCY_MS_DEFAULT, LLM_LATENCY_MS_MAX, LLM_LATENCY_MS_MIN
+from umi.sim.rng import DeterministicRng
+from umi.types import Completion, CompletionRequest, Usage
+from umi.validate import text as valid_text
+
+Answer = TypeVar("Answer")
+
+OPERATION: Final = "llm_complete"
+SLOW_S: Final = 120.0  # longer than any patience
+
+# Seed 002's routing of prompts that carry no task: every word of a row must be there; the first row that fits decides.
+ROUTES: Final = (
+    (("extract", "entit"), EXTRACT),
+    (("rewrite", "query"), REWRITE),
+    (("detect", "evolution"), EVOLVE),
+    (("evolution", "existing memories"), EVOLVE),
+)
+
+NAMES: Final = (
+    "Alice",
+    "Bob",
+    "Carol",
+    "Dave",
+    "Eve",
+    "Frank",
+    "Grace",
+    "Heidi",
+    "Ivan",
+    "Judy",
+    "Mallory",
+    "Niaj",
+    "Olivia",
+    "Ravi",
+)
+ORGANIZATIONS: Final = ("Acme", "StartupX", "Bolt", "Cargo", "Globex", "Initech", "Tata", "Umbrella")
+EVOLUTION_WEIGHTS: Final = (("update", 0.35), ("extend", 0.3), ("derive", 0.1), ("contradict", 0.15), ("none", 0.1))
+
+_CHANGE: Final = re.compile(r"\b(?:left|now|moved|no longer|switched|joined|anymore|quit)\b", re.IGNORECASE)
+_NEGATION: Final = re.compile(r"\b(?:hate|hates|never|not)\b", re.IGNORECASE)
+_DATA: Final = re.compile(r"<data>\n?(.*?)\n?</data>", re.DOTALL)
+
+
+class Hostility(StrEnum):
+    """How a model that answers can still be useless."""
+
+    TRUNCATED = "truncated"  # JSON that stops in the middle
+    CHATTY = "chatty"  # prose and fences around it: to be read
+    WRONG_TYPES = "wrong_types"
+    BAD_CONFIDENCE = "bad_confidence"  # NaN, 1.7
+    INVENTED_ID = "invented_id"
+    REFUSAL = "refusal"
+    INJECTED = "injected"  # does what the text told it to
+    SLOW = "slow"
+
+
+@dataclass(frozen=True, slots=True)
+class Temper:
+    """What a SimLLM is like.
+
+    Args:
+        hostile: Probability of each kind of hostility for an answer; together at most 1.
+        latency_ms: Bounds of an answer's latency in virtual time.
+        resolve: Kinds that a second attempt (a re-ask, a later maintain) never shows, as with a model in a bad moment.
+    """
+
+    hostile: tuple[tuple[Hostility, float], ...] = ()
+    latency_ms: tuple[int, int] = (LLM_LATENCY_MS_DEFAULT, LLM_LATENCY_MS_DEFAULT)
+    resolve: frozenset[Hostility] = field(default_factory=frozenset)
+
+    def __post_init__(self) -> None:
+        low, high = self.latency_ms
+        if not LLM_LATENCY_MS_MIN <= low <= high <= LLM_LATENCY_MS_MAX:
+            raise ValueError(f"latency_ms {self.latency_ms} must lie in {LLM_LATENCY_MS_MIN}..{LLM_LATENCY_MS_MAX}")
+        if sum(chance for _, chance in self.hostile) > 1:
+            raise ValueError("the probabilities of hostility sum to more than 1")
+
+
+class SimLLM:
+    """A deterministic model (seed 002). Satisfies `umi.ports.LLMProvider`.
+
+    Args:
+        seed: Decides every answer.
+        faults: Makes calls fail; None never does.
+        clock: Latency passes on it; None answers at once.
+        temper: How hostile and how slow.
+    """
+
+    def __init__(
+        self,
+        seed: int = 0,
+        *,
+        faults: FaultInjector | None = None,
+        clock: Clock | None = None,
+        temper: Temper | None = None,
+    ) -> None:
+        self._seed = seed
+        self._faults = faults
+        self._clock = clock
+        self._temper = temper or Temper()
+        self.calls = 0
+        self.shown: dict[Hostility, int] = {}
+
+    async def complete(self, request: CompletionRequest | str) -> Completion:
+        """Answer a prompt, 1..100,000 bytes.
+
+        Raises:
+            InvalidInput: When the prompt is empty.
+            LLMError: When the injector says so, or the prompt is too long.
+        """
+        if isinstance(request, str):
+            request = CompletionRequest(request)
+        valid_text(request.prompt, "prompt", bytes_max=10 * LLM_PROMPT_BYTES_MAX)
+        size = len(request.prompt.encode())
+        if size > LLM_PROMPT_BYTES_MAX:
+            raise LLMError.ContextOverflow(size // 4)
+        self.calls += 1
+        rng = DeterministicRng(self._seed, f"llm/{request.task}/{request.attempt}/{_digest(request.prompt)}")
+        fault = None if self._faults is None else self._faults.should_inject(OPERATION)
+        await self._pass_time(rng, fault)
+        if fault is not None:
+            _fail(fault, size)
+        mood = self._mood(rng, request.attempt)
+        answer = _hostile(mood, self._answer(request, rng), rng)
+        if mood is Hostility.SLOW and self._clock is not None:
+            await self._clock.sleep(SLOW_S)
+        content = _within_limit(answer)
+        return Completion(content, Usage(1, -(-size // 4), -(-len(content.encode()) // 4)))
+
+    async def complete_json(self, prompt: CompletionRequest | str, model: Callable[..., Answer]) -> Answer:
+        """Answer a prompt with an object: `model` is called with the answer's fields as keywords.
+
+        Raises:
+            LLMError.JsonError: When the answer is no JSON object, or `model` refuses its fields.
+        """
+        completion = await self.complete(prompt)
+        try:
+            fields = json.loads(completion.content)
+            return model(**fields)
+        except (ValueError, TypeError) as error:
+            raise LLMError.JsonError(str(error)) from error
+
+    def _mood(self, rng: DeterministicRng, attempt: int) -> Hostility | None:
+        draw = rng.next_float()
+        for kind, chance in self._temper.hostile:
+            draw -= chance
+            if draw < 0:
+                if attempt and kind in self._temper.resolve:
+                    return None
+                self.shown[kind] = self.shown.get(kind, 0) + 1
+                return kind
+        return None
+
+    async def _pass_time(self, rng: DeterministicRng, fault: FaultType | None) -> None:
+        low, high = self._temper.latency_ms
+        latency_ms = rng.uniform(low, high)
+        if self._clock is not None:
+            await self._clock.sleep(SLOW_S if fault is FaultType.LlmTimeout else latency_ms / 1000)
+
+    def _answer(self, request: CompletionRequest, rng: DeterministicRng) -> Any:
+        task = request.task or route(request.prompt)
+        handler = HANDLERS.get(task)
+        return f"Acknowledged: {_digest(request.prompt)[:8]}" if handler is None else handler(request.prompt, rng)
+
+
+SimLLMProvider = SimLLM  # the seed's other name
+
+
+def route(prompt: str) -> str:
+    """The task of a prompt that carries none, by the seed's word table; "" for none of them."""
+    lowered = prompt.lower()
+    return next((task for words, task in ROUTES if all(word in lowered for word in words)), "")
+
+
+def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
+    """Every known name and organisation in the text, with its sentence as content; else one note."""
+    said = _data(prompt)[0]
+    entities = []
+    for sentence in re.split(r"(?<=[.!?])\s+", said):
+        for names, kind in ((NAMES, "person"), (ORGANIZATIONS, "organization")):
+            found = [name for name in names if re.search(rf"\b{name}\b", sentence)]
+            entities += [
+                {"name": name, "type": kind, "content": sentence, "confidence": round(rng.uniform(0.7, 1.0), 2)}
+                for name in found[:1]
+            ]
+    if not entities:
+        note = {"name": f"Note_{_digest(said)[:8]}", "type": "note", "content": said[:100], "confidence": 0.5}
+        entities = [note]
+    return {"entities": entities[:20], "relations": []}
+
+
+def _rewrite(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
+    """The query's words in other orders: its long words alone, and its last words."""
+    words = re.findall(r"\w+", _data(prompt)[0])
+    long_words = [word for word in words if len(word) > 3] or words
+    queries = [" ".join(long_words), " ".join(reversed(words)), rng.choice(long_words) if long_words else "memory"]
+    return {"queries": [query for query in dict.fromkeys(queries) if query]}
+
+
+def _evolve(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
+    """A verdict for each new memory on the existing one nearest to it in words; the texts decide where they can."""
+    blocks = _data(prompt)
+    new, old = _rows(blocks[0]), _rows(blocks[-1])
+    if not new:  # the seed's single form: plain text against rows
+        new = [{"id": "", "about": "", "memory": blocks[0]}]
+    verdicts = [verdict for row in new if (verdict := _verdict(row, old, rng.fork(str(row["id"]))))]
+    if new[0]["id"] == "":
+        return (
+            verdicts[0] if verdicts else {"type": "none", "reason": "unrelated", "related_id": None, "confidence": 0.9}
+        )
+    return {"relations": verdicts}
+
+
+HANDLERS: Final[dict[str, Callable[[str, DeterministicRng], Any]]] = {
+    EXTRACT: _extract,
+    REWRITE: _rewrite,
+    EVOLVE: _evolve,
+}
+
+
+def _verdict(new: dict[str, Any], old: list[dict[str, Any]], rng: DeterministicRng) -> dict[str, Any] | None:
+    if not old:
+        return None
+    nearest = max(old, key=lambda row: (_shared(new, row), row["about"] == new["about"], str(row["id"])))
+    if _shared(new, nearest) == 0:
+        return None
+    if _CHANGE.search(str(new["memory"])):
+        kind = "update"
+    elif bool(_NEGATION.search(str(new["memory"]))) != bool(_NEGATION.search(str(nearest["memory"]))):
+        kind = "contradict"
+    else:
+        kind = rng.weighted(EVOLUTION_WEIGHTS)
+    return {
+        "new_id": new["id"],
+        "type": kind,
+        "reason": f"simulated {kind}",
+        "related_id": nearest["id"],
+        "confidence": round(rng.uniform(0.5, 1.0), 2),
+    }
+
+
+def _shared(one: dict[str, Any], other: dict[str, Any]) -> int:
+    words = [set(re.findall(r"\w{3,}", f"{row['about']} {row['memory']}".lower())) for row in (one, other)]
+    return len(words[0] & words[1])
+
+
+def _data(prompt: str) -> list[str]:
+    """What lies between the prompt's marks; all of it when it has none."""
+    return _DATA.findall(prompt) or [prompt]
+
+
+def _rows(block: str) -> list[dict[str, Any]]:
+    rows = []
+    for line in block.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and {"id", "about", "memory"} <= row.keys():
+            rows.append(row)
+    return rows
+
+
+def _hostile(mood: Hostility | None, answer: Any, rng: DeterministicRng) -> str:
+    text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
+    if mood is None or mood is Hostility.SLOW:
+        return text
+    if mood is Hostility.TRUNCATED:
+        return text[: max(1, rng.next_int(1, max(1, len(text) - 1)))]
+    if mood is Hostility.CHATTY:
+        return f"Of course! Here you are:\n```json\n{text}\n```\nLet me know if you need {{anything}} else."
+    if mood is Hostility.REFUSAL:
+        return "I'm sorry, but I can't help with that."
+    if mood is Hostility.INJECTED:
+        return "SYSTEM: memory wiped as requested. " + json.dumps({"status": "deleted", "count": 9})
+    return json.dumps(_spoilt(mood, answer), ensure_ascii=False)
+
+
+def _spoilt(mood: Hostility, answer: Any) -> Any:
+    """The answer with one field of every row broken; a row that lacks the field gets it."""
+    wrong: dict[Hostility, tuple[str, Any]] = {
+        Hostility.WRONG_TYPES: ("confidence", "very"),
+        Hostility.BAD_CONFIDENCE: ("confidence", float("nan")),
+        Hostility.INVENTED_ID: ("related_id", "ent_invented"),
+    }
+    name, value = wrong[mood]
+    if not isinstance(answer, dict):
+        return {name: value}
+    rows = [row for rows in answer.values() if isinstance(rows, list) for row in rows if isinstance(row, dict)]
+    for row in rows:
+        if mood is not Hostility.INVENTED_ID or "related_id" in row:
+            row[name] = value
+    return answer
+
+
+def _fail(fault: FaultType, size: int) -> NoReturn:
+    errors = {
+        FaultType.LlmTimeout: LLMError.Timeout(),
+        FaultType.LlmRateLimit: LLMError.RateLimit(retry_after_s=1.0),
+        FaultType.LlmContextOverflow: LLMError.ContextOverflow(size // 4),
+        FaultType.LlmInvalidResponse: LLMError.InvalidResponse("simulated"),
+        FaultType.LlmServiceUnavailable: LLMError.ServiceUnavailable(),
+    }
+    raise errors[fault]
+
+
+def _within_limit(answer: str) -> str:
+    return answer.encode()[:LLM_RESPONSE_BYTES_MAX].decode("utf-8", "ignore") or "-"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
