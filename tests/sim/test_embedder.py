@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,13 @@ def test_similar_texts_are_similar_and_strangers_are_not() -> None:
     strangers = [text_vector(f"w{number}a w{number}b w{number}c") @ asked for number in range(200)]
     assert abs(float(np.mean(strangers))) < 0.02
     assert float(np.max(strangers)) < 0.3
+
+
+def test_ties_lean_to_no_side() -> None:
+    pairs = [text_vector(f"w{number}a w{number}b") for number in range(200)]
+    cosines = [float(one @ other) for one, other in itertools.pairwise(pairs)]
+    assert abs(float(np.mean(cosines))) < 0.02, "half the signs are ties"
+    assert abs(float(np.mean(pairs))) < 0.002
 
 
 def test_a_vector_is_the_same_in_every_release() -> None:

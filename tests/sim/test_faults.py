@@ -83,3 +83,15 @@ def test_a_seed_is_one_schedule_and_faults_do_not_move_each_other() -> None:
     assert set(kept) <= {at for at, fault in enumerate(alone) if fault is not None}
     twice = schedule(timeout, timeout)
     assert twice.count(FaultType.LlmTimeout) > schedule(timeout).count(FaultType.LlmTimeout), "own streams"
+
+
+def test_calls_of_one_operation_do_not_move_the_faults_of_another() -> None:
+    def embedded(others: int) -> list[bool]:
+        faults, fired = injector(FaultConfig(FaultType.EmbeddingFail, 0.3)), list[bool]()
+        for _ in range(50):
+            fired.append(faults.should_inject("embed") is not None)
+            for _ in range(others):
+                faults.should_inject("embed_many")
+        return fired
+
+    assert embedded(0) == embedded(3)

@@ -165,6 +165,30 @@ def test_a_cancelled_timer_does_not_move_time() -> None:
     assert clock.monotonic_s() == 1
 
 
+def test_a_cancelled_timer_does_not_hide_a_deadlock() -> None:
+    async def main() -> None:
+        asyncio.get_running_loop().call_later(1_000, print, "never").cancel()
+        await asyncio.Event().wait()
+
+    clock = SimClock()
+    with pytest.raises(Deadlock, match="at virtual second 0"):
+        run(main(), clock=clock)
+    assert clock.monotonic_s() == 0
+
+
+def test_a_second_run_in_one_process_has_the_names_of_the_first() -> None:
+    def names() -> list[str]:
+        seen: list[str] = []
+        run(gathered(), on_step=lambda _at, name: seen.append(name))
+        return seen
+
+    async def gathered() -> None:
+        await asyncio.gather(after(1, "a"), after(1, "b"))
+
+    assert names() == names()
+    assert {"Task-1", "Task-2"} <= set(names())
+
+
 def racy(log: list[int]) -> list[asyncio.Future[None]]:
     balance = [0]
 

@@ -112,16 +112,19 @@ def text_vector(text: str) -> Vector:
         Shape (256,), each entry +1/16 or -1/16.
     """
     stems = list(dict.fromkeys(analyse(text))) or [text]
-    summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64) * 2 + _signs(
-        ""
-    )  # the last one breaks ties
-    vector: Vector = np.where(summed > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
+    summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64)
+    ties = _drawn(" ".join(sorted(stems)))  # of this text alone: a common rule would make strangers of two words alike
+    vector: Vector = np.where(2 * summed + ties > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
     return vector
 
 
 @lru_cache(maxsize=_WORDS_CACHED_COUNT)
 def _signs(stem: str) -> npt.NDArray[np.int64]:
-    digest = hashlib.shake_256(stem.encode("utf-8", "surrogatepass")).digest(DIMENSIONS // 8)
+    return _drawn(stem)
+
+
+def _drawn(text: str) -> npt.NDArray[np.int64]:
+    digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(DIMENSIONS // 8)
     return np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.int64) * 2 - 1
 
 

@@ -105,7 +105,7 @@ class SimDiskFile:
 
     def xLock(self, level: int) -> None:
         """Take a lock on the file, or raise `apsw.BusyError` when another handle's is in the way."""
-        if level == apsw.SQLITE_LOCK_EXCLUSIVE and (self.dead or self.lock == level):
+        if level == apsw.SQLITE_LOCK_EXCLUSIVE == self.lock:
             self._leave(leaving=True)
         if not self._alive(apsw.SQLITE_IOERR_LOCK) or level <= self.lock:
             return
@@ -163,7 +163,7 @@ class SimDiskFile:
         return not self.dead
 
     def _leave(self, *, leaving: bool) -> None:
-        """SQLite takes the exclusive lock, although it has it or is dead: it is closing the database.
+        """SQLite takes the exclusive lock that it has: it is closing the database, or leaving the WAL mode.
 
         On a real machine that never fails, whatever the disk says, but apsw raises in `close` whatever was raised here. So from
         here on no call of this connection raises, and without power none has an effect.

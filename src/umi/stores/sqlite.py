@@ -54,11 +54,13 @@ class SqliteStore:
         entropy: Entropy,
         cache_bytes_max: int = STORE_CACHE_BYTES_DEFAULT,
         busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
+        vfs: str | None = None,
     ) -> None:
         self._path = path
         self._clock = clock
         self._entropy = entropy
         self._busy_timeout_ms = busy_timeout_ms
+        self._vfs = vfs
         self._cache = IndexCache(cache_bytes_max)
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="umi-store")
         self._process_id = os.getpid()
@@ -75,6 +77,7 @@ class SqliteStore:
         entropy: Entropy,
         cache_bytes_max: int = STORE_CACHE_BYTES_DEFAULT,
         busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
+        vfs: str | None = None,
     ) -> Self:
         """Open the file, make it if it is not there, and bring an older one to the newest version.
 
@@ -84,6 +87,8 @@ class SqliteStore:
             entropy: Ids.
             cache_bytes_max: Bytes that search indexes may take together; the one in use is kept whatever it takes.
             busy_timeout_ms: How long a write waits for another process's write.
+            vfs: The registered SQLite VFS to open the file with, such as a simulated disk; the file is then locked for this
+                store alone. None is the operating system's.
 
         Raises:
             StoreUnavailable: Not a database of Umi, no permission, a folder, a missing folder.
@@ -92,7 +97,12 @@ class SqliteStore:
             StoreError: Anything else that SQLite reports.
         """
         store = cls(
-            path, clock=clock, entropy=entropy, cache_bytes_max=cache_bytes_max, busy_timeout_ms=busy_timeout_ms
+            path,
+            clock=clock,
+            entropy=entropy,
+            cache_bytes_max=cache_bytes_max,
+            busy_timeout_ms=busy_timeout_ms,
+            vfs=vfs,
         )
         opened = False
         try:
@@ -149,7 +159,9 @@ class SqliteStore:
         give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
         while True:
             try:
-                self._connection, self._immutable = await self._run(partial(connect, self._path, self._busy_timeout_ms))
+                self._connection, self._immutable = await self._run(
+                    partial(connect, self._path, self._busy_timeout_ms, self._vfs)
+                )
             except StoreBusy:
                 if self._clock.monotonic_s() >= give_up_s:
                     raise

@@ -29,8 +29,13 @@ PRAGMA cache_size = -{_CACHE_KIB};
 """
 
 
-def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
+def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[apsw.Connection, bool]:
     """A connection to a database of the newest version, made or migrated where needed.
+
+    Args:
+        path: The file.
+        busy_timeout_ms: How long to wait for another process's lock.
+        vfs: See `SqliteStore.open`.
 
     Returns:
         The connection, and whether the file is read as unchanging (read-only, in a read-only folder).
@@ -38,6 +43,9 @@ def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
     Raises:
         StoreError: See `SqliteStore.open`.
     """
+    if vfs is not None:
+        with mapped(path):
+            return _prepared(_exclusive(path, vfs), path, busy_timeout_ms), False
     if _too_small(path):
         raise not_a_database(path)
     try:
@@ -51,6 +59,13 @@ def connect(path: str, busy_timeout_ms: int) -> tuple[apsw.Connection, bool]:
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with mapped(path):
             return _prepared(apsw.Connection(unchanging, flags=flags), path, busy_timeout_ms), True
+
+
+def _exclusive(path: str, vfs: str) -> apsw.Connection:
+    # Without shared memory SQLite can only use the WAL when it has the file for itself, and knows so beforehand.
+    db = apsw.Connection(path, vfs=vfs, statementcachesize=_STATEMENTS_COUNT)
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    return db
 
 
 def _too_small(path: str) -> bool:
