@@ -200,7 +200,7 @@ def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return _of_a_holding(new, old, old_id)
     if new.subject != old.subject:
         return None
-    for rule in (_ends, _turns, _replaces, _adds):
+    for rule in (_ends, _turns, _replaces, _counts, _adds):
         verdict = rule(new, old, old_id)
         if verdict is not None:
             return verdict
@@ -291,6 +291,18 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
             old_id,
         )
     return None
+
+
+def _counts(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
+    """Another number of the same: "two cats" and "three cats"."""
+    if new.slot != old.slot or new.slot not in _HOLDINGS or new.negated or old.negated or "also" in new.cues:
+        return None
+    one, other = value_key(new.value).split(), value_key(old.value).split()
+    if len(one) != 2 or len(other) != 2 or one[1] != other[1] or one[0] == other[0]:
+        return None
+    if not (one[0].isdigit() and other[0].isdigit()):
+        return None
+    return _verdict(EvolutionType.UPDATE, _sure(new, old) * (1 if new.turns else _PLAIN), _change(old, new), old_id)
 
 
 def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:

@@ -50,7 +50,8 @@ def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
         return False
     opening = skip(tokens, 0, len(tokens))
     first = tokens.at(opening)
-    if first in _OPENING_QUESTIONS and not (first in {"have", "had"} and tokens.at(opening + 1) in VERBS):
+    dated = tokens.at(opening - 1) in {"today", "tomorrow"} or tokens.at(opening - 2) in {"today", "tomorrow"}
+    if first in _OPENING_QUESTIONS and not dated and not (first in {"have", "had"} and tokens.at(opening + 1) in VERBS):
         return False
     lowered = text[start:end].lower()
     if _ALWAYS_UNREAL.search(lowered):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import Final
 
 from umi.pipelines.language.lexicon import words
 from umi.pipelines.language.values import is_region, narrower, value_key
 
-_MOMENTS: Final = frozenset({"scheduled_at", "due"})
+_ISO: Final = re.compile(r"(?:\d{4}-\d{2}-\d{2}(?:/\d{4}-\d{2}-\d{2})?)?(?:T\d{2}:\d{2})?$")
 _PERIODS: Final = words("/ month year week day hour seat user person unit night item each")
 
 
@@ -23,16 +24,23 @@ class Comparison(Enum):
 
 def values(slot: str, new: str, old: str) -> Comparison:
     """How the new value of a single-valued slot stands to the old one."""
-    if slot in _MOMENTS:
+    if _ISO.match(new) and _ISO.match(old):
         return _moments(new, old)
     one, other = value_key(new), value_key(old)
     if one == other:
         return Comparison.SAME
     if slot == "costs" and _apart(one, other):
         return Comparison.APART
-    if slot not in {"age", "costs", "version", "phone", "email"} and narrower(new, old):
+    if slot not in _EXACT and _numbers(one) == _numbers(other) and narrower(new, old):
         return Comparison.DETAIL if len(one.split()) > len(other.split()) else Comparison.SAME
     return Comparison.DIFFERENT
+
+
+_EXACT: Final = frozenset({"age", "costs", "version", "phone", "email"})
+
+
+def _numbers(key: str) -> list[str]:
+    return [word for word in key.split() if word[0].isdigit()]
 
 
 def _apart(one: str, other: str) -> bool:

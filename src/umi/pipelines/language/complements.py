@@ -21,7 +21,7 @@ from umi.pipelines.language.lexicon import (
     WORK_ITEMS,
     words,
 )
-from umi.pipelines.language.predicates import VERBS, Verb
+from umi.pipelines.language.predicates import VERBS, Verb, without_from
 from umi.pipelines.language.slots import attribute_slot
 from umi.pipelines.language.subjects import PEOPLE, Kind, Subject, parse_subject
 from umi.pipelines.language.takes import Context
@@ -29,7 +29,7 @@ from umi.pipelines.language.values import category_of, singular
 
 _PERSON_SLOTS: Final = frozenset({"married_to", "partner", "attr:manager", "attr:mentor", "attr:landlord", "attr:owner", "attr:lead", "attr:ceo",
                                   "attr:cto", "attr:cfo", "attr:president", "attr:director", "attr:best friend", "attr:assignee", "attr:maintainer"})  # fmt: skip
-_PLAIN_SLOTS: Final = frozenset({"attr:colour", "attr:language", "attr:native language", "attr:theme", "attr:size", "attr:priority", "attr:severity",
+_PLAIN_SLOTS: Final = frozenset({"prefers", "attr:colour", "attr:language", "attr:native language", "attr:theme", "attr:size", "attr:priority", "attr:severity",
                                  "attr:religion", "attr:star sign", "attr:nationality", "attr:currency", "attr:capital", "diet", "studies", "attr:default branch"})  # fmt: skip
 _OPINION: Final = words(
     "great good bad high low too very fine nice hard easy right wrong ok okay awful terrible awesome amazing "
@@ -60,7 +60,7 @@ def attribute_of(subject: Subject) -> str:
 def owner_of(subject: Subject) -> Subject:
     """The subject that an attribute belongs to."""
     kind = Kind.PERSON if subject.kind is not Kind.THING or subject.owner_name[:1].isupper() else Kind.THING
-    return replace(subject, name=subject.owner_name, key=subject.owner, kind=kind)
+    return replace(subject, name=subject.owner_name, key=subject.owner, kind=kind, owner="", owner_name="", noun="")
 
 
 def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str) -> Found | None:
@@ -68,9 +68,10 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
     slot = attribute_of(subject)
     if not slot:
         return None
-    changed = _CHANGED.match(lowered)
-    if changed is not None and (not verb.modal):
-        index = verb.index + changed.group().count(" ")
+    whole, cut, _ = without_from(context, verb.index, lowered)
+    changed = _CHANGED.match(whole)
+    if changed is not None and not verb.modal:
+        index = verb.index + changed.group().count(" ") + cut
     elif verb.be and not verb.past and not verb.modal:
         index = verb.index
     else:
@@ -121,7 +122,7 @@ _AFTER_STATUS: Final = words(
 )
 _READERS: Final = {
     "name": takes.given_name, "age": takes.number, "costs": takes.money, "birthday": takes.when, "due": takes.when,
-    "scheduled_at": takes.when, "works_at": takes.organisation, "role": takes.role, "origin": takes.place, "status": _any_status,
+    "scheduled_at": takes.when, "works_at": takes.organisation, "lives_in": takes.place, "role": takes.role, "origin": takes.place, "status": _any_status,
 }  # fmt: skip
 
 
@@ -132,6 +133,8 @@ def read_be(context: Context, subject: Subject, verb: Verb) -> list[Found]:
     index = verb.index
     if subject.kind in PEOPLE or subject.kind in {Kind.PRONOUN, Kind.PET}:
         found = _be_creature(context, subject, verb, index)
+        if found is not None and found.slot == "role" and not found.negated:
+            return [found, *_employer_of(context, index)]
         if found is not None:
             return [found]
     if subject.kind in {Kind.THING, Kind.PERSON, Kind.PRONOUN}:
@@ -177,6 +180,13 @@ def _be_role(context: Context, verb: Verb, index: int) -> Found | None:
         return None
     specific = tokens.at(index) == "the" or after in {"at", "for"}
     return Found("role", tuple(titled), 0.75 if specific else 0.62, verb.negated, over=verb.ended)
+
+
+def _employer_of(context: Context, index: int) -> list[Found]:
+    """The employer in "is an engineer at StartupX"."""
+    place = next((spot for spot in range(index, context.end) if context.tokens.at(spot) == "at"), -1)
+    employer = takes.organisation(context, place + 1) if 0 <= place <= index + 6 else []
+    return [Found("works_at", tuple(employer), 0.8)] if employer else []
 
 
 def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
@@ -260,7 +270,12 @@ _MOVE_VERBS: Final = words("moved rescheduled pushed postponed shifted brought d
 _MARK_VERBS: Final = frozenset(["marked", "set", "moved", "put", "flagged"])
 _SWITCH_VERBS: Final = words("switched migrated converted swapped changed moved")
 OBJECT_VERBS: Final = (
-    _PRICE_VERBS | _MOVE_VERBS | _MARK_VERBS | _SWITCH_VERBS | frozenset(STATUS_VERBS) | {"replaced", "renamed"}
+    _PRICE_VERBS
+    | _MOVE_VERBS
+    | _MARK_VERBS
+    | _SWITCH_VERBS
+    | frozenset(STATUS_VERBS)
+    | {"replaced", "renamed", "died", "passed", "went"}
 )
 _TO: Final = re.compile(
     r"(?:back |forward |up |out |down |over )?(?:price |plan |from [^,]{1,40}? )?(?:to|until|till|as|on|at) (?:the )?"
@@ -349,11 +364,18 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
 def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found | None:
     """As in "Project Apollo shipped", "the office reopened"."""
     word = context.tokens.at(verb.index)
+    if word in {"moved", "went", "changed", "switched"} and subject.kind is Kind.THING and not verb.be:
+        lowered = " ".join(context.tokens.low[verb.index : context.end]) + " "
+        whole, cut, _ = without_from(context, verb.index, lowered)
+        state = status(context, verb.index + cut + 2) if whole.startswith(f"{word} to ") else []
+        return Found("status", tuple(state), 0.85, event=True) if state and _has_status(subject, state[0]) else None
+    if word in {"died", "passed"} and subject.kind is Kind.PET and subject.owner:
+        return Found("has_pet", (subject.noun,), 0.85, negated=True, over=True, event=True, subject=owner_of(subject))
     if (
         word not in STATUS_VERBS
         or verb.be
         or verb.did
-        or subject.definite
+        or (subject.definite and not verb.have)
         or verb.past
         or verb.modal
         or verb.negated
@@ -363,7 +385,9 @@ def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found |
     after = context.tokens.at(verb.index + 1) if verb.index + 1 < context.end else ""
     if after and after[0].isalnum() and after not in _AFTER_STATUS:
         return None
-    return Found("status", (STATUS_VERBS[word],), 0.8, event=True) if _has_status(subject, STATUS_VERBS[word]) else None
+    return (
+        Found("status", (STATUS_VERBS[word],), 0.85, event=True) if _has_status(subject, STATUS_VERBS[word]) else None
+    )
 
 
 _SWITCH: Final = re.compile(

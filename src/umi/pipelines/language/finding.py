@@ -22,7 +22,7 @@ from umi.pipelines.language.dates import DateSpan
 from umi.pipelines.language.found import Found
 from umi.pipelines.language.holdings import ACQUIRED, opens_holding, read_holdings
 from umi.pipelines.language.lexicon import ADDITIVE_CUES, REPORTING, any_of, words
-from umi.pipelines.language.predicates import Rule, Verb, read_auxiliaries, rules_for
+from umi.pipelines.language.predicates import Rule, Verb, read_auxiliaries, rules_for, without_from
 from umi.pipelines.language.subjects import Kind, Subject, is_third
 from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens
@@ -41,7 +41,7 @@ def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given:
     verb = read_auxiliaries(context.tokens, subject.end, context.end)
     verb.third = None if given else is_third(subject)
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
-    if word in REPORTING:
+    if word in REPORTING and not (verb.be and word == "planned"):
         return [], True
     if verb.can and verb.negated and word in _STANCE:
         hated = takes.liked(context, verb.index + 1)
@@ -98,14 +98,14 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
     table = rules_for(word)
     if not table:
         return None
-    whole, cut = _without_from(context, verb.index, lowered)
+    whole, cut, old = without_from(context, verb.index, lowered)
     for rule in table:
         if subject.kind not in rule.who and not (subject.kind is Kind.MEMBER and rule.slot == "name"):
             continue
         held = _holds(rule, verb, word)
         if held is None:
             continue
-        for reading, gap, ended in ((whole, cut[0], cut[1]), (lowered, 0, "")):
+        for reading, gap, ended in ((whole, cut, old), (lowered, 0, "")):
             match = rule.pattern.match(reading)
             if match is None:
                 continue
@@ -118,20 +118,12 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
     return None
 
 
-def _without_from(context: Context, index: int, lowered: str) -> tuple[str, tuple[int, str]]:
-    """The clause without its "from A" before "to B": the words, how many tokens went, and A as written."""
-    match = re.search(r" from ((?:[\w'.&-]+ ){1,4}?)(?=to )", lowered)
-    if match is None:
-        return lowered, (0, "")
-    begin = index + lowered[: match.start(1)].count(" ")
-    count = match.group(1).count(" ")
-    return lowered[: match.start()] + " " + lowered[match.end() :], (count + 1, context.written(begin, begin + count))
-
-
 def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
     """(negated, over) when the clause's tense lets the rule speak, else None."""
-    if rule.be and not verb.be:
+    if (rule.be and not verb.be) or (rule.have and not verb.have):
         return None
+    if rule.have:
+        return None if verb.negated and rule.form == "event" else (verb.negated, verb.ended)
     if rule.form == "state":
         if verb.used_to:
             return True, True
@@ -186,6 +178,8 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
     base = found.slot
     if base in {"prefers", "uses", "drinks"} and len(found.values) == 1:
         found = _preference(lowered, found)
+    elif base == "likes" and not found.negated:
+        found = _better(found)
     elif base == "works_at":
         whole = context.text[context.tokens.start[0] : context.tokens.end[-1]]
         left = _AFTER_LEAVING.search(whole.lower())
@@ -197,6 +191,15 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
 
 
 _SPANS: Final = words("minute minutes hour hours day days week weeks month months year years while ages long now")
+
+
+def _better(found: Found) -> Found:
+    """As in "I like coffee better than tea": a preference."""
+    match = re.fullmatch(r"(.+?) (?:better|more) than (.+)", found.values[0])
+    if match is None:
+        return found
+    kind = category_of(match.group(1))
+    return replace(found, slot=f"prefers:{kind}" if kind else "prefers", values=(match.group(1),))
 
 
 def _preference(lowered: str, found: Found) -> Found:

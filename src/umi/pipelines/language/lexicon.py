@@ -103,14 +103,14 @@ NAME_STOPS: Final = (
 )
 
 KIN: Final = words(
-    "mother father mom mum dad mama papa parents parent sister brother sibling son daughter child kid baby wife husband spouse partner "
+    "family mother father mom mum dad mama papa parents parent sister brother sibling son daughter child kid baby wife husband spouse partner "
     "girlfriend boyfriend fiance fiancé fiancée fiancee ex aunt uncle cousin niece nephew grandmother grandfather grandma grandpa "
     "grandson granddaughter stepmother stepfather stepson stepdaughter stepsister stepbrother mother-in-law father-in-law brother-in-law "
     "sister-in-law son-in-law daughter-in-law friend best-friend bestie roommate flatmate housemate neighbour neighbor boss manager "
     "colleague coworker co-worker teacher tutor mentor landlord therapist doctor dentist coach assistant client twin godson goddaughter"
 )
 UNIQUE_KIN: Final = words(
-    "mother father mom mum dad mama papa wife husband spouse partner girlfriend boyfriend fiance fiancé fiancée fiancee boss manager "
+    "family mother father mom mum dad mama papa wife husband spouse partner girlfriend boyfriend fiance fiancé fiancée fiancee boss manager "
     "landlord mother-in-law father-in-law twin"
 )
 MANY_KIN: Final = words(

@@ -112,13 +112,15 @@ def _step(verb: Verb, low: str, following: str) -> bool:
         verb.modal = True
     elif low in {"not", "n't", "never"}:
         verb.negated = True
+    elif low == "'s" and (following in _PERFECTS or following == "been"):
+        verb.have, verb.have_at = True, verb.index
     elif low in _BE:
         verb.be, verb.have = True, verb.have and low == "been"
         verb.past |= low in _PAST
     elif low in _HAVE:
         verb.have, verb.have_at = True, verb.index
         verb.past |= low in _PAST
-    elif low in {"got", "gotten"} and following in _GOT:
+    elif low in {"got", "gotten"} and (following in _GOT or following in STATUS_VERBS):
         verb.be = verb.got = True
     elif low in {"do", "does", "did"}:
         verb.past |= low == "did"
@@ -136,7 +138,7 @@ class Rule:
     """One phrase: the words after the subject that lead to the value of `slot`.
 
     `form`: "state" holds while said in the present; "event" in the past brings a new state; "end" in the past closes one.
-    `be` asks for a form of to be before it, `passive` allows one.
+    `be` and `have` ask for a form of that verb before it, `passive` allows a "was".
     """
 
     form: str
@@ -148,6 +150,7 @@ class Rule:
     be: bool = False
     passive: bool = False
     negative: bool = False
+    have: bool = False
 
 
 THINGS: Final = frozenset({Kind.THING, Kind.PERSON, Kind.PRONOUN})
@@ -176,11 +179,12 @@ def _rule(
     be: bool = False,
     passive: bool = False,
     negative: bool = False,
+    have: bool = False,
 ) -> None:
     for word in verbs.split():
         pattern = re.compile(re.escape(word) + " " + after)
         _TABLE.setdefault(word, []).append(
-            Rule(form, slot, take, confidence, who, pattern, be=be, passive=passive, negative=negative)
+            Rule(form, slot, take, confidence, who, pattern, be=be, passive=passive, negative=negative, have=have)
         )
 
 
@@ -196,6 +200,15 @@ def _work_rules() -> None:
     )
     _rule("state", "works_at", org, 0.9, "employed", r"(?:at|by|with) ", be=True)
     _rule("event", "works_at", joined, 0.75, "joined")
+    _rule(
+        "state",
+        "works_at",
+        org,
+        0.9,
+        "a",
+        r"(?:new |great |better )?(?:job|position|role|post) (?:at|with) ",
+        have=True,
+    )
     _rule(
         "event",
         "works_at",
@@ -292,6 +305,7 @@ def _people_rules() -> None:
     _rule("event", "name", takes.given_name, 0.85, "changed", rf"{_MY} (?:last |first |sur)?name to ")
     _rule("event", "age", takes.age, 0.9, "turned", "", who=_CREATURES)
     _rule("event", "age", takes.ordinal_birthday, 0.9, "celebrated had marked", rf"(?:{_MY} |an? )?", who=_CREATURES)
+    _rule("event", "age", takes.ordinal_birthday, 0.9, "my his her their", "", who=_CREATURES, have=True)
     _rule("state", "married_to", takes.person, 0.9, "married", r"to ", be=True)
     _rule("event", "married_to", takes.person, 0.9, "married")
     _rule("state", "partner", takes.person, 0.85, "engaged", r"to ", be=True)
@@ -391,7 +405,7 @@ def _thing_rules() -> None:
         "scheduled_at",
         when,
         0.9,
-        "moved rescheduled postponed pushed delayed shifted brought",
+        "moved rescheduled postponed pushed delayed shifted brought slipped slid",
         r"(?:back |forward |up |out )?(?:to|until|till) (?:the )?",
         who=THINGS,
         passive=True,
@@ -420,13 +434,31 @@ def _possession_rules() -> None:
 for _build in (_work_rules, _home_rules, _people_rules, _taste_rules, _thing_rules, _possession_rules):
     _build()
 
-_NO_VERBS: Final = frozenset({"a", "from", "into", "fond", "keen", "crazy", "allergic", "fluent", "due", "obsessed"})
+_PERFECTS: Final = frozenset(word for word, rules in _TABLE.items() if any(rule.form != "state" for rule in rules)) - {
+    "had"
+}
+_NO_VERBS: Final = frozenset(
+    {"a", "my", "his", "her", "their", "from", "into", "fond", "keen", "crazy", "allergic", "fluent", "due", "obsessed"}
+)
 _DEEDS: Final = words(
     "bought got adopted purchased acquired switched migrated converted replaced renamed marked put raised increased reduced met went "
-    "came saw took visited"
+    "came saw took visited died passed slipped"
 )
 VERBS: Final = (frozenset(_TABLE) - _NO_VERBS) | frozenset(STATUS_VERBS) | _DEEDS
 """Words that can open a predicate."""
+
+
+def without_from(context: Context, index: int, lowered: str) -> tuple[str, int, str]:
+    """A clause from token `index` on without its "from A" before "to B": the words, how many tokens went, A as written."""
+    match = _FROM.search(lowered)
+    if match is None:
+        return lowered, 0, ""
+    begin = index + lowered[: match.start(1)].count(" ")
+    count = match.group(1).count(" ")
+    return lowered[: match.start()] + " " + lowered[match.end() :], count + 1, context.written(begin, begin + count)
+
+
+_FROM: Final = re.compile(r" from ((?:[\w'.&$€£%,-]+ ){1,4}?)(?=to )")
 
 
 def rules_for(word: str) -> list[Rule]:

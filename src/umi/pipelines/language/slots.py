@@ -23,7 +23,7 @@ ATTRIBUTES: Final = {
     "mobile number": "phone", "cell number": "phone", "telephone number": "phone", "birthday": "birthday", "date of birth": "birthday",
     "birthdate": "birthday", "job": "role", "role": "role", "title": "role", "job title": "role", "position": "role",
     "profession": "role", "occupation": "role", "employer": "works_at", "status": "status", "state": "status", "deadline": "due",
-    "due date": "due", "address": "address", "home address": "address", "hometown": "origin", "home town": "origin", "version": "version",
+    "due date": "due", "address": "address", "home address": "address", "hometown": "origin", "home": "lives_in", "preference": "prefers", "home town": "origin", "version": "version",
     "wife": "married_to", "husband": "married_to", "spouse": "married_to", "girlfriend": "partner", "boyfriend": "partner",
     "fiancé": "partner", "fiancée": "partner", "fiance": "partner", "fiancee": "partner", "weight": "weight", "height": "height",
     "diet": "diet", "major": "studies", "location": "location", "start date": "scheduled_at", "launch date": "scheduled_at",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,12 +16,18 @@ from umi.pipelines.language.lexicon import CHANGE_CUES, any_of
 from umi.pipelines.language.mentions import Mentions
 from umi.pipelines.language.predicates import VERBS
 from umi.pipelines.language.slots import is_single, type_of_slot
-from umi.pipelines.language.subjects import Kind, Subject, parse_subject, subject_key
+from umi.pipelines.language.subjects import PEOPLE, Kind, Subject, parse_subject, subject_key
 from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.types import EntityType
 
 _DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
+_BIRTHDAY: Final = re.compile(
+    r"\b(?:[Tt]oday|[Yy]esterday|[Ii]t)(?: is|['’]s| was) ([A-Z]\w{1,30}['’]s|my) (\d{1,3})(?:st|nd|rd|th) birthday\b"
+)
+_DATE_LEADS: Final = frozenset(
+    {"since", "in", "on", "from", "as", "by", "starting", "last", "this", "two", "three", "a"}
+)
 _DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
 _DRAFTED: Final = 0.6  # an assistant's "my name is Ann" is as a rule a letter written for someone: never acts
 _VAGUE: Final = 0.5  # "my friend": never acts
@@ -110,23 +117,28 @@ class _Reader:
         cues = tuple(sorted(set(_CUES.findall(lowered))))
         found: list[tuple[int, Subject, Found, tuple[DateSpan, ...]]] = []
         inherited: Subject | None = self.given
+        partner: Subject | None = None
         for clause in clauses.split(self.text, tokens, self.speaker):
             subject = self._subject(tokens, clause, inherited)
             if subject is None:
+                partner = self._partner(tokens, clause)
                 if not clause.inherits:
                     inherited = self.given
                 continue
             inherited = subject
             results, reported, dates = self._clause(tokens, clause, subject)
             found += [(clause.start, subject, result, dates) for result in results]
+            if partner is not None and not clause.inherits:
+                found += [(clause.start, partner, result, dates) for result in results if result.subject is None]
+            partner = None
             if reported:
                 break
-        statements = self._statements(tokens, found, cues, (start, end))
+        statements = self._statements(tokens, found, cues, (start, end)) or self._birthday((start, end))
         self.mentions.names(self.text, tokens, statements)
         return statements
 
     def _subject(self, tokens: Tokens, clause: clauses.Clause, inherited: Subject | None) -> Subject | None:
-        index = clauses.skip(tokens, clause.start, clause.end)
+        index = self._after_date(tokens, clauses.skip(tokens, clause.start, clause.end), clause.end)
         if clause.inherits:
             return None if inherited is None else replace(inherited, end=clause.start)
         subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
@@ -137,6 +149,28 @@ class _Reader:
         if subject is None:
             return None
         return self.mentions.resolve(subject)
+
+    def _after_date(self, tokens: Tokens, index: int, end: int) -> int:
+        """The token after a date that opens the clause: "Since March Alice ...", "On 5 May the ..."."""
+        if index >= end or tokens.at(index) not in _DATE_LEADS:
+            return index
+        begin = tokens.start[index]
+        opening = next(
+            (one for one in find_dates(self.text, self.at, begin, tokens.end[end - 1]) if one.span[0] == begin), None
+        )
+        if opening is None:
+            return index
+        after = next((place for place in range(index, end) if tokens.start[place] >= opening.span[1]), end)
+        return clauses.skip(tokens, after, end)
+
+    def _partner(self, tokens: Tokens, clause: clauses.Clause) -> Subject | None:
+        """Bob of "Bob and his family moved": a subject and nothing more, joined by "and" to the next."""
+        if tokens.at(clause.end) != "and" or not clause.real or clause.inherits:
+            return None
+        index = clauses.skip(tokens, clause.start, clause.end)
+        subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
+        whole = subject is not None and subject.end == clause.end and subject.kind in PEOPLE and bool(subject.key)
+        return self.mentions.resolve(subject) if subject is not None and whole else None
 
     def _clause(
         self, tokens: Tokens, clause: clauses.Clause, subject: Subject
@@ -151,6 +185,18 @@ class _Reader:
         if not clause.real:
             results = []
         return results, reported, dates
+
+    def _birthday(self, span: tuple[int, int]) -> list[Statement]:
+        """As in "Today is Tom's 30th birthday"."""
+        match = _BIRTHDAY.search(self.text, *span)
+        if match is None:
+            return []
+        mine = match.group(1).lower() == "my"
+        name, key = self.speaker if mine else (match.group(1)[:-2], subject_key(match.group(1)[:-2]))
+        subject = Subject(name, key, Kind.SPEAKER if mine else Kind.PERSON, 0)
+        return [
+            self._statement(subject, Found("age", (match.group(2),), 0.85, event=True), match.group(2), (), (), span)
+        ]
 
     def _statements(
         self,

@@ -283,6 +283,10 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
                 return Subject(owner, key, Kind.THING, inner_end, key, owner, noun, definite=common)
             name = written(text, tokens, index + 1, inner_end)
             return Subject(name, subject_key(name), Kind.THING, inner_end, definite=not tokens.capital(inner_start))
+    if tokens.at(end) in {"with", "about"} and tokens.at(end - 1) in EVENT_NOUNS:
+        inner_end = noun_run(tokens, end + 1, verbs)
+        if inner_end > end + 1:
+            return _thing(text, tokens, index + 1, inner_end, definite=True)
     return _thing(text, tokens, index + 1, end, definite=True)
 
 
@@ -354,4 +358,7 @@ def _item(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subje
         return None
     if not set(map(singular, words)) & (ITEM_HEADS | WORK_ITEMS | EVENT_NOUNS):
         return None
+    if tokens.at(end) == "'s" and _may_possess(tokens, end + 1, verbs):
+        owner = written(text, tokens, index, end)
+        return _possessed(text, tokens, end + 1, (owner, subject_key(owner)), verbs)
     return _thing(text, tokens, index, end, definite=False)
