@@ -174,6 +174,16 @@ def test_rrf_is_the_formula_and_counts_ranks_from_one() -> None:
     assert reciprocal_rank_fusion(lists, 3) == sorted(score, key=lambda item: -score[item])
 
 
+def test_rrf_k_is_sixty_and_the_first_rank_is_one() -> None:
+    """Ranks 1 and 179 weigh less than twice rank 37 at k = 60, and more at 59 (or with ranks from 0)."""
+    one, other = [f"a{n}" for n in range(200)], [f"b{n}" for n in range(200)]
+    one[0] = other[178] = "apart"
+    one[36] = other[36] = "middle"
+    merged = reciprocal_rank_fusion([one, other], 400)
+    assert merged.index("middle") < merged.index("apart")
+    assert 1 / 60 + 1 / 238 > 2 / 96
+
+
 def test_rrf_keeps_every_lists_first_hit() -> None:
     common = [f"c{n}" for n in range(20)]
     lists = [[f"first{n}", *common] for n in range(5)]

@@ -296,6 +296,14 @@ async def test_limit_is_filled_past_what_the_view_hides() -> None:
         assert "Alice works at Acme." in _said(found.hits)
 
 
+async def test_many_hidden_statements_do_not_hide_the_one_that_holds() -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        for number in range(12):
+            await memory.remember(f"Alice works at Company{chr(65 + number)}.")
+        found = await memory.recall("Alice company job", limit=1, min_score=0)
+        assert _said(found.hits) == ["Alice works at CompanyL."]
+
+
 async def test_min_score_cuts_and_zero_takes_all(memory: umi.Memory) -> None:
     retriever = _retriever(memory)
     everything = (await retriever.search(Query("Acme engineer", min_score=0))).hits

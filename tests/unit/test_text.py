@@ -1,11 +1,15 @@
 """Terms: what the text leg finds, and what it must not trip over."""
 
+import sys
 import threading
 
 import pytest
+from snowballstemmer.english_stemmer import EnglishStemmer
 
 from umi.limits import TERM_CHARS_MAX
 from umi.text import STOP_WORDS, analyse, count_words, indexed_line, query_terms
+
+ENDINGS = (("running", "nesses"), ("gener", "ations"), ("hop", "ingly"), ("relat", "ional"))
 
 
 @pytest.mark.parametrize(
@@ -84,17 +88,22 @@ def test_stop_words_are_folded_words() -> None:
 
 
 def test_threads_do_not_mix_their_stems() -> None:
-    words = [f"running{chr(97 + n % 26)}{chr(97 + n // 26)}nesses" for n in range(400)]
-    alone = [analyse(word) for word in words]
-    found: list[list[list[str]]] = []
-    other = [word.upper() + "es" for word in words]
+    groups = [[f"{start}{chr(97 + n % 26)}{chr(97 + n // 26)}{end}" for n in range(500)] for start, end in ENDINGS]
+    found: dict[int, list[list[str]]] = {}
 
-    def work(mine: list[str]) -> None:
-        found.append([analyse(word) for word in mine])
+    def work(number: int) -> None:
+        found[number] = [analyse(word) for word in groups[number]]
 
-    threads = [threading.Thread(target=work, args=(list(mine),)) for mine in (words, other, words, other)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found.count(alone) == 2
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(len(groups))]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    stemmer = EnglishStemmer()
+    for number, words in enumerate(groups):
+        assert found[number] == [[stemmer.stemWord(word)] for word in words]
