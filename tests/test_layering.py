@@ -37,7 +37,7 @@ ARROWS = {
     PORTS: (GROUND,),
     CLOCK: (GROUND, PORTS),
     ADAPTER: (GROUND, PORTS),
-    SIM: (GROUND, PORTS),
+    SIM: (GROUND, PORTS, ADAPTER, PIPELINES),
     PIPELINES: (GROUND, PORTS),
     WIRING: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES),
     ROOF: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING),
@@ -160,11 +160,15 @@ def test_there_is_something_to_check() -> None:
         ("umi.bench.speed", "import umi.faces.cli", "bench must not know faces"),
         ("umi.stores.sqlite", "import umi.nowhere", "no such module"),
         ("umi.stores.sqlite", "import sqlite3", "may know sqlite3"),
+        ("umi.stores.sqlite", "import umi.sim.disk", "adapter must not know sim"),
+        ("umi.pipelines.recall", "from umi.sim.disk import SimDisk", "pipelines must not know sim"),
+        ("umi.sim.disk", "from umi import Memory", "sim must not know roof"),
         ("umi.stores.sqlite", "__import__(name)", "computed name"),
     ],
 )
 def test_a_wrong_arrow_is_seen(name: str, source: str, wrong: str) -> None:
     others = ["umi", "umi.ports", "umi.stores.sqlite", "umi.providers", "umi.providers.local", "umi.faces.cli"]
+    others.append("umi.sim.disk")
     tree = [_module(other, "") for other in others if other != name] + [_module(name, source)]
     assert len(findings(tree)) == 1
     assert wrong in findings(tree)[0]
