@@ -13,10 +13,13 @@ from umi.stores.sqlite import SqliteStore
 from umi.validate import text
 
 SQLITE_PREFIX = "sqlite:///"
+VFS_MARK = "?vfs="
 
 
 async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -> Store:
     """The store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
+
+    `sqlite:///PATH?vfs=NAME` opens the file through a virtual file system of SQLite's, such as a simulated disk's.
 
     Raises:
         InvalidInput: For a URL of a kind that Umi does not know.
@@ -25,7 +28,7 @@ async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -
     url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
     if url == "dict:":
         return MemoryStore(clock=clock, entropy=entropy, cache_bytes_max=config.cache_bytes_max)
-    path = url.removeprefix(SQLITE_PREFIX)
+    path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
     if "://" in path:
         raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
     return await SqliteStore.open(
@@ -34,6 +37,7 @@ async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -
         entropy=entropy,
         cache_bytes_max=config.cache_bytes_max,
         busy_timeout_ms=config.busy_timeout_ms,
+        vfs=vfs or None,
     )
 
 

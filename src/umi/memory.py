@@ -84,11 +84,12 @@ class Memory:
         url: str,
         *,
         namespace: str,
-        llm: LLMProvider | None,
+        asker: Asker | None,
         embedder: GuardedEmbedder | None,
         config: Config,
         clock: Clock,
         entropy: Entropy,
+        store: Store | None = None,
     ) -> None:
         self._url = url
         self._name = namespace
@@ -96,12 +97,13 @@ class Memory:
         self._config = config
         self._clock = clock
         self._entropy = entropy
-        self._store: Store | None = None
+        self._store = store
+        self._is_view = store is not None
         self._degradations: Counter[Degradation] = Counter()
         self._draining: asyncio.Task[None] | None = None
-        self._something_waits = False
+        self._something_waits = self._is_view  # a view looks with its first remember
         self._echoes = Echoes()
-        self._asker = None if llm is None else Asker(llm, clock, entropy, config.token_budget)
+        self._asker = asker
 
     @classmethod
     def open(
@@ -129,14 +131,31 @@ class Memory:
         Raises:
             InvalidInput: When an argument is outside its limits.
         """
+        config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
         return cls(
             url,
             namespace=validate.name(namespace, "namespace"),
-            llm=llm,
+            asker=None if llm is None else Asker(llm, clock, entropy, config.token_budget),
             embedder=open_embedder(embedder),
-            config=config or Config(),
-            clock=clock or SystemClock(),
-            entropy=entropy or SystemEntropy(),
+            config=config,
+            clock=clock,
+            entropy=entropy,
+        )
+
+    def switch(self, namespace: str) -> Self:
+        """The same open store seen from another namespace: one file, one connection, any number of tenants.
+
+        A view needs no closing: it ends with this memory.
+        """
+        return type(self)(
+            self._url,
+            namespace=validate.name(namespace, "namespace"),
+            asker=self._asker,
+            embedder=self._embedder,
+            config=self._config,
+            clock=self._clock,
+            entropy=self._entropy,
+            store=self._open_store,
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -166,7 +185,7 @@ class Memory:
         if self._draining is not None:
             await asyncio.gather(self._draining, return_exceptions=True)
         store, self._store = self._store, None
-        if store is not None:
+        if store is not None and not self._is_view:
             await store.close()
 
     # What goes in.
@@ -418,24 +437,9 @@ class Memory:
 
     async def stats(self) -> Stats:
         """Counts of this namespace, the states of its entities, and the degradations of this process."""
-        storage = self._storage
-        sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
-        states = await timeline.count_states(storage)
         identity = await self._open_store.embedder_identity()
-        return Stats(
-            namespace=self._name,
-            episodes=counts.episodes,
-            entities=counts.entities,
-            vectors=counts.vectors,
-            evolutions=counts.evolutions,
-            states=states,
-            waiting=counts.waiting,
-            embedder=identity.name if identity else None,
-            sequence=sequence,
-            store_bytes=counts.store_bytes,
-            cache_bytes=counts.cache_bytes,
-            degradations={str(name): self._degradations[name] for name in sorted(self._degradations)},
-        )
+        degradations = {str(name): self._degradations[name] for name in sorted(self._degradations)}
+        return await timeline.stats(self._storage, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the store, in words; empty when all is well."""

@@ -285,3 +285,16 @@ async def test_what_recall_handed_out_is_not_remembered_again(words: umi.Memory)
     assert (await words.stats()).episodes == 2
     said_again = await words.remember("Alice works at Acme.", role="user")
     assert not said_again.replayed
+
+
+async def test_one_connection_serves_many_namespaces(words: umi.Memory) -> None:
+    other = words.switch("other")
+    await words.remember("Alice works at Acme.")
+    await other.remember("Bob works at Bolt.")
+    assert (await other.recall("Acme", min_score=0)).hits == ()
+    assert [hit.content for hit in (await other.recall("Bolt", min_score=0)).hits] == ["Bob works at Bolt."]
+    await other.close()
+    assert (await words.recall("Acme", min_score=0)).hits
+    await words.close()
+    with pytest.raises(umi.Closed):
+        words.switch("third")

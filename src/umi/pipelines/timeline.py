@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 
 from umi.errors import InvalidInput, NotFound
@@ -12,7 +13,7 @@ from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import statement_order
 from umi.pipelines.states import Standings, View
 from umi.ports import Snapshot, StorageBackend
-from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page
+from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page, Stats
 
 COUNT_PAGE = 1_000
 CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
@@ -87,7 +88,7 @@ def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
     return Page(steps(snapshot, [entity for _, entity in shown]), following)
 
 
-async def count_states(storage: StorageBackend) -> dict[str, int]:
+async def _count_states(storage: StorageBackend) -> dict[str, int]:
     """How many entities are in each state today, read in pages so that other work comes between."""
     states: Counter[HitState] = Counter()
     after: str | None = None
@@ -97,6 +98,25 @@ async def count_states(storage: StorageBackend) -> dict[str, int]:
         after = found.next
         if after is None:
             return {str(state): states[state] for state in HitState if states[state]}
+
+
+async def stats(storage: StorageBackend, embedder: str | None, degradations: Mapping[str, int]) -> Stats:
+    """What a namespace holds, with the state of each entity counted."""
+    sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
+    return Stats(
+        namespace=storage.namespace,
+        episodes=counts.episodes,
+        entities=counts.entities,
+        vectors=counts.vectors,
+        evolutions=counts.evolutions,
+        states=await _count_states(storage),
+        waiting=counts.waiting,
+        embedder=embedder,
+        sequence=sequence,
+        store_bytes=counts.store_bytes,
+        cache_bytes=counts.cache_bytes,
+        degradations=degradations,
+    )
 
 
 def _cursor(text: str | None) -> tuple[int, int] | None:

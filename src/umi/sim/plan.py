@@ -1,0 +1,328 @@
+"""What happens in a world: stories about people, told in turns, with restarts and power cuts between.
+
+A story is a short script about one subject of its own, whose outcome the oracle knows at every step. A world tells several at
+once, each story's steps in their order, so that stories meet only where they must not (caches, locks, recovery, namespaces).
+Steps say what they refer to by number and are skipped when that is gone: any subset of a plan is a plan, which is what makes
+failures shrink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final
+
+from umi.sim.faults import FaultConfig, FaultType
+from umi.sim.rng import DeterministicRng
+
+SPACES: Final = ("north", "south")
+PEOPLE: Final = (
+    "Alice Bea Carl Dora Emil Fay Gus Hana Ida Jan Kim Lars Mona Nils Oda Pia Rolf Siri Tore Una Vera Wim Yara Zoe".split()  # noqa: SIM905
+)
+PLACES: Final = ("Lisbon", "Bergen", "Graz", "Lima", "Osaka", "Porto", "Tartu", "Galway")
+FIRMS: Final = ("Acme", "Bolt", "Cargo", "Globex", "Initech", "Umbra", "Northwind", "Tideline")
+PASTIMES: Final = ("hiking", "chess", "sailing", "opera", "baking", "karate")
+TALK: Final = ("the ferry", "a wool blanket", "the quarterly report", "an old camera", "the choir", "a jar of honey")
+
+SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
+    "works_at": (("{who} works at {what}.", "{who} now works at {what}."), FIRMS, "Where does {who} work?"),
+    "lives_in": (("{who} lives in {what}.", "{who} moved to {what}."), PLACES, "Where does {who} live?"),
+    "age": (("{who} is {what} years old.",), ("31", "32", "33", "34", "35"), "How old is {who}?"),
+}
+
+
+class Kind(StrEnum):
+    """What a step does."""
+
+    SAY = "say"  # remember a text; `slot` and `value` say what it states, if anything
+    CONCLUDE = "conclude"  # remember a text derived from what `refers` said
+    REPEAT = "repeat"  # the same message again
+    CLASH = "clash"  # the same message id with other content
+    RACE = "race"  # two statements of one slot at once
+    UNDO = "undo"  # take back the relation that a step made
+    RESOLVE = "resolve"  # settle the dispute that a step made
+    ASK = "ask"  # recall, and hold the answer against the oracle
+    DEEP = "deep"  # recall on the deep path
+    NONSENSE = "nonsense"  # recall what nobody said
+    MAINTAIN = "maintain"
+    RESTART = "restart"  # close and open
+    CUT = "cut"  # let the power go at the n-th change of the disk from now
+    KILL = "kill"  # end the process, keep the page cache
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One operation. `number` is its name for good; `day` places what is said in time (days, unique in a world)."""
+
+    number: int
+    kind: Kind
+    space: str = SPACES[0]
+    who: str = ""
+    slot: str = ""
+    value: str = ""
+    text: str = ""
+    day: int = 0
+    refers: tuple[int, ...] = ()
+    count: int = 0
+    keep: str = ""
+
+    def line(self) -> str:
+        """For traces and reports."""
+        told = [f"#{self.number}", self.kind, self.space, self.who, self.text and f"{self.text!r}"]
+        told += [f"day {self.day}" if self.text else "", f"of {list(self.refers)}" if self.refers else ""]
+        told += [f"at change {self.count}" if self.kind is Kind.CUT else "", self.keep]
+        return " ".join(part for part in told if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole world before it runs."""
+
+    seed: int
+    steps: tuple[Step, ...]
+    faults: tuple[FaultConfig, ...] = ()
+    embedder: bool = True
+    model: bool = False
+    twins: bool = False  # two memories on one real file instead of one on the simulated disk
+    order: str = "fifo"
+
+    def describe(self) -> str:
+        """One line: what kind of world this is."""
+        parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
+        parts += ["embedder" if self.embedder else "words only", "model" if self.model else "rules"]
+        return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
+
+
+class _Teller:
+    """Makes steps with fresh numbers and days."""
+
+    def __init__(self, rng: DeterministicRng) -> None:
+        self.rng = rng
+        self._number = 0
+        self._days = list(range(1, 2_000))
+        rng.shuffle(self._days)
+
+    def day(self) -> int:
+        return self._days.pop()
+
+    def step(self, kind: Kind, **fields: object) -> Step:
+        self._number += 1
+        return Step(self._number, kind, **fields)  # type: ignore[arg-type]
+
+    def say(self, space: str, who: str, slot: str, value: str, *, day: int | None = None, phrase: int = 0) -> Step:
+        texts = SLOTS[slot][0]
+        text = texts[phrase % len(texts)].format(who=who, what=value)
+        return self.step(
+            Kind.SAY, space=space, who=who, slot=slot, value=value, text=text, day=self.day() if day is None else day
+        )
+
+    def ask(self, space: str, who: str, slot: str) -> Step:
+        return self.step(Kind.ASK, space=space, who=who, slot=slot, text=SLOTS[slot][2].format(who=who))
+
+
+Story = Callable[[_Teller, str, str], list[Step]]
+
+
+def _changes(teller: _Teller, space: str, who: str) -> list[Step]:
+    """One slot, several values, told in any order of time."""
+    slot = teller.rng.choice(sorted(SLOTS))
+    values = list(SLOTS[slot][1])
+    told = [
+        teller.say(space, who, slot, teller.rng.choice(values), phrase=teller.rng.next_int(0, 1))
+        for _ in range(teller.rng.next_int(2, 4))
+    ]
+    return [*told[:2], teller.ask(space, who, slot), *told[2:], teller.ask(space, who, slot)]
+
+
+def _change_undone(teller: _Teller, space: str, who: str) -> list[Step]:
+    first, second = sorted((teller.day(), teller.day()))
+    old, new = _two(teller, FIRMS)
+    before = teller.say(space, who, "works_at", old, day=first)
+    after = teller.say(space, who, "works_at", new, day=second, phrase=1)
+    undo = teller.step(Kind.UNDO, space=space, who=who, refers=(after.number,))
+    return [before, after, teller.ask(space, who, "works_at"), undo, teller.ask(space, who, "works_at")]
+
+
+def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
+    first, second = sorted((teller.day(), teller.day()))
+    pastime = teller.rng.choice(PASTIMES)
+    told = [
+        teller.step(Kind.SAY, space=space, who=who, slot="likes", value=value, text=text, day=day)
+        for value, text, day in (
+            (f"+{pastime}", f"{who} loves {pastime}.", first),
+            (f"-{pastime}", f"{who} hates {pastime}.", second),
+        )
+    ]
+    settle = teller.step(
+        Kind.RESOLVE, space=space, who=who, refers=(told[1].number,), keep=teller.rng.choice(("new", "old", "both"))
+    )
+    return [*told, settle] if teller.rng.chance(0.6) else told
+
+
+def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A chain or a diamond on a source that changes, and sometimes changes back by an undo."""
+    first, second = sorted((teller.day(), teller.day()))
+    old, new = _two(teller, PLACES)
+    source = teller.say(space, who, "lives_in", old, day=first)
+    made: list[Step] = []
+    if teller.rng.chance(0.5):
+        last = source
+        for number in range(teller.rng.next_int(1, 3)):
+            last = _conclude(teller, space, who, f"chain {number}", (last.number,))
+            made.append(last)
+    else:
+        sides = [_conclude(teller, space, who, f"side {side}", (source.number,)) for side in "ab"]
+        made = [*sides, _conclude(teller, space, who, "top", tuple(side.number for side in sides))]
+    change = teller.say(space, who, "lives_in", new, day=second, phrase=1)
+    back = [teller.step(Kind.UNDO, space=space, who=who, refers=(change.number,))] if teller.rng.chance(0.5) else []
+    return [source, *made, change, teller.ask(space, who, "lives_in"), *back, teller.ask(space, who, "lives_in")]
+
+
+def _conclude(teller: _Teller, space: str, who: str, what: str, refers: tuple[int, ...]) -> Step:
+    text = f"It follows that {who} takes {teller.rng.choice(TALK)}, {what}."
+    return teller.step(Kind.CONCLUDE, space=space, who=who, text=text, day=teller.day(), refers=refers)
+
+
+def _detail(teller: _Teller, space: str, who: str) -> list[Step]:
+    first, second = sorted((teller.day(), teller.day()))
+    return [
+        teller.step(Kind.SAY, space=space, who=who, slot="group", value="cats", text=f"{who} has two cats.", day=first),
+        teller.step(
+            Kind.SAY,
+            space=space,
+            who=who,
+            slot="member",
+            value="Miso",
+            text=f"One of {who}'s cats is called Miso.",
+            day=second,
+        ),
+    ]
+
+
+def _repeated(teller: _Teller, space: str, who: str) -> list[Step]:
+    said = teller.say(space, who, "works_at", teller.rng.choice(FIRMS))
+    repeat = replace(said, number=teller.step(Kind.REPEAT).number, kind=Kind.REPEAT, refers=(said.number,))
+    clash = replace(repeat, number=teller.step(Kind.CLASH).number, kind=Kind.CLASH, text=f"{who} sells umbrellas.")
+    return [said, repeat, clash, teller.ask(space, who, "works_at")]
+
+
+def _race(teller: _Teller, space: str, who: str) -> list[Step]:
+    base = teller.say(space, who, "works_at", FIRMS[0], day=min(teller.day(), teller.day()))
+    one, two = _two(teller, FIRMS[1:])
+    race = teller.step(
+        Kind.RACE,
+        space=space,
+        who=who,
+        slot="works_at",
+        value=f"{one}|{two}",
+        text="works_at",
+        day=teller.day() + 2_000,
+    )
+    return [base, race, teller.ask(space, who, "works_at")]
+
+
+def _talk(teller: _Teller, space: str, who: str) -> list[Step]:
+    day = teller.day()
+    text = f"{who} told a long tale about {teller.rng.choice(TALK)} and {teller.rng.choice(TALK)}."
+    return [
+        teller.step(Kind.SAY, space=space, who=who, text=text, day=day),
+        teller.step(Kind.DEEP if teller.rng.chance(0.5) else Kind.ASK, space=space, who=who, text=text),
+        teller.step(Kind.NONSENSE, space=space, text="Which zirconium quokka perplexed the xylophonist?"),
+    ]
+
+
+STORIES: Final[tuple[tuple[Story, float], ...]] = (
+    (_changes, 3.0),
+    (_change_undone, 2.0),
+    (_dispute, 2.0),
+    (_conclusions, 3.0),
+    (_detail, 1.5),
+    (_repeated, 1.5),
+    (_race, 1.5),
+    (_talk, 1.5),
+)
+
+
+def _two(teller: _Teller, values: Sequence[str]) -> tuple[str, str]:
+    mixed = list(values)
+    teller.rng.shuffle(mixed)
+    return mixed[0], mixed[1]
+
+
+def make_plan(seed: int, steps_min: int = 40) -> Plan:
+    """The world of a seed: at least so many steps, at least one restart, a power cut in half of all worlds on the disk."""
+    rng = DeterministicRng(seed).fork("plan")
+    teller = _Teller(rng.fork("steps"))
+    twins = rng.chance(0.15)
+    people = list(PEOPLE)
+    rng.shuffle(people)
+    told: list[list[Step]] = []
+    while sum(map(len, told)) < steps_min - 3:
+        space, who = rng.choice(SPACES), people.pop()
+        told.append(rng.weighted(STORIES)(teller, space, who))
+        if rng.chance(0.3):  # a namesake on the other side, of whom nothing may leak
+            told.append(_changes(teller, SPACES[1 - SPACES.index(space)], who))
+    steps = _interleave(rng, told)
+    for kind in _interruptions(rng, twins=twins):
+        step = teller.step(kind, count=rng.next_int(1, 60) if kind is Kind.CUT else 0)
+        steps.insert(rng.next_int(1, len(steps)), step)
+    model = rng.chance(0.3)
+    return Plan(
+        seed=seed,
+        steps=tuple(steps),
+        faults=_faults(rng, twins=twins, model=model),
+        embedder=rng.chance(0.6),
+        model=model,
+        twins=twins,
+        order="seeded" if rng.chance(0.5) else "fifo",
+    )
+
+
+def _interleave(rng: DeterministicRng, stories: list[list[Step]]) -> list[Step]:
+    waiting = [list(story) for story in stories]
+    mixed: list[Step] = []
+    while waiting:
+        story = rng.choice(waiting)
+        mixed.append(story.pop(0))
+        waiting = [each for each in waiting if each]
+    return mixed
+
+
+def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:
+    kinds = [Kind.RESTART, Kind.MAINTAIN]
+    if not twins:
+        if rng.chance(0.6):
+            kinds += [Kind.CUT] * rng.next_int(1, 3)
+        if rng.chance(0.2):
+            kinds.append(Kind.KILL)
+    return kinds
+
+
+# Chances are per call; a world draws about three kinds of fault.
+_DISK_FAULTS: Final = (
+    (FaultType.StorageWriteFail, 0.01, "disk_write"),
+    (FaultType.StorageReadFail, 0.01, "disk_read"),
+    (FaultType.StorageSyncFail, 0.01, "disk_sync"),
+    (FaultType.StorageFull, 0.02, "disk_write"),
+    (FaultType.StorageSlow, 0.05, "disk_write"),
+    (FaultType.PowerCut, 0.002, "disk_sync"),
+    (FaultType.TornWrite, 0.001, "disk_write"),
+)
+_EMBEDDING_FAULTS: Final = tuple(
+    (kind, 0.15, operation)
+    for kind in FaultType
+    if kind.startswith("Embedding")
+    for operation in ("embed_many", "embed")
+)
+_MODEL_FAULTS: Final = tuple((kind, 0.1, "llm_complete") for kind in FaultType if kind.startswith("Llm"))
+
+
+def _faults(rng: DeterministicRng, *, twins: bool, model: bool) -> tuple[FaultConfig, ...]:
+    if rng.chance(0.2):
+        return ()
+    possible = [*_EMBEDDING_FAULTS, *(_MODEL_FAULTS if model else ()), *(() if twins else _DISK_FAULTS)]
+    rng.shuffle(possible)
+    return tuple(
+        FaultConfig(kind, probability=chance, operations=(operation,)) for kind, chance, operation in possible[:3]
+    )
