@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from reading import FRIDAY, entities, supersedes, verdicts
+from reading import FRIDAY, entities, said, supersedes, verdicts
 
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, REASON_BYTES_MAX
+from umi.pipelines.extract import extract_rules
 from umi.pipelines.rules import candidate_slots, judge
 from umi.types import Entity, EntityType, EvolutionType
 
@@ -293,6 +294,21 @@ def test_same_name_in_another_case_and_with_a_title_is_the_same_subject() -> Non
 def test_a_note_is_not_read_as_if_about_its_speaker() -> None:
     old = Entity(EntityType.PERSON, "Sam", "Lives in Porto")
     assert judge(Entity(EntityType.NOTE, "Sam", "He moved to Berlin"), [old]) == []
+
+
+def test_other_subjects_are_left_alone_whatever_is_offered() -> None:
+    offered = [*entities("Ravi works at Tata."), *entities("I live in Porto.", arrival=1)]
+    assert judge(entities("Alice left Acme and joined StartupX.", arrival=2)[0], offered) == []
+
+
+def test_an_assistants_draft_never_acts() -> None:
+    def drafted(text: str, arrival: int) -> Entity:
+        return extract_rules(
+            said(text, arrival=arrival, speaker=None, role="assistant"), lambda _: None
+        ).result.entities[0]
+
+    (verdict,) = judge(drafted("My name is Jane Roe.", 1), [drafted("My name is Ann Lee.", 0)])
+    assert not supersedes(verdict)
 
 
 def test_an_entity_never_relates_to_itself() -> None:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from umi.pipelines.language.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, UNREAL, words
+from umi.pipelines.language.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, REPORTING, UNREAL, words
 from umi.pipelines.language.predicates import VERBS
 from umi.pipelines.language.subjects import parse_subject
 from umi.pipelines.language.tokens import Tokens
@@ -70,6 +70,11 @@ def _quoted(tokens: Tokens) -> bool:
         elif not closing and low in _QUOTES:
             closing, opened = _QUOTES[low], place
     return bool(closing) and len(tokens) - opened > 5
+
+
+def hearsay(tokens: Tokens, clause: Clause) -> bool:
+    """Whether a clause without a subject of ours tells that others say what follows: "people say, ..."."""
+    return any(tokens.at(place) in REPORTING for place in range(clause.start, clause.end))
 
 
 def skip(tokens: Tokens, index: int, end: int) -> int:

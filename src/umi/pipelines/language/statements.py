@@ -121,6 +121,8 @@ class _Reader:
         for clause in clauses.split(self.text, tokens, self.speaker):
             subject = self._subject(tokens, clause, inherited)
             if subject is None:
+                if clauses.hearsay(tokens, clause):
+                    break
                 partner = self._partner(tokens, clause)
                 if not clause.inherits:
                     inherited = self.given

@@ -279,7 +279,7 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
             common = not any(
                 tokens.capital(place) or tokens.at(place)[0].isdigit() for place in range(inner_start, inner_end)
             )
-            if attribute_slot(noun):
+            if attribute_slot(noun) and not (common and noun.endswith("number")):
                 return Subject(owner, key, Kind.THING, inner_end, key, owner, noun, definite=common)
             name = written(text, tokens, index + 1, inner_end)
             return Subject(name, subject_key(name), Kind.THING, inner_end, definite=not tokens.capital(inner_start))
