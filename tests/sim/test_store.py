@@ -145,7 +145,7 @@ def test_a_store_whose_power_went_closes_in_peace() -> None:
         store = await world.open()
         await world.write(store, 0)
         world.disk.cut_power()
-        with pytest.raises(StoreError):
+        with pytest.raises(StoreError, match="simulated disk: the power is off"):
             await store.namespace("writer-0").store_entity(Entity(EntityType.NOTE, "note", "too late"))
         await store.close()
 

@@ -17,6 +17,7 @@ from umi.sim.sectors import SCATTERED, SectorFile
 CHECKPOINT_PAGES: Final = 64  # in the WAL; SQLite waits for 1,000, which a short life never reaches
 _JULIAN_ZERO_MS: Final = 210_866_760_000_000  # milliseconds from noon of 24 November 4714 BC to 1970
 _UNIX: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NO_POWER: Final = "the power is off, or the process was killed"
 _PATH_BYTES: Final = 1_024
 _JOURNALS: Final = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
 _UNUSED: Final = {
@@ -44,7 +45,7 @@ class SimDiskFile:
         disk = self._disk
         fault = self._fault("disk_read")
         if fault is FaultType.StorageReadFail:
-            raise apsw.exception_for(apsw.SQLITE_IOERR_READ)
+            raise _failure(apsw.SQLITE_IOERR_READ, "a read failed")
         found = self.file.volatile[offset : offset + amount]
         if fault is FaultType.StorageCorrupt and found:
             disk.flip_bit(self.name, offset + disk.damage.next_int(0, len(found) - 1), disk.damage.next_int(0, 7))
@@ -58,9 +59,9 @@ class SimDiskFile:
         disk = self._disk
         fault = self._fault("disk_write")
         if fault is FaultType.StorageWriteFail:
-            raise apsw.exception_for(apsw.SQLITE_IOERR_WRITE)
+            raise _failure(apsw.SQLITE_IOERR_WRITE, "a write failed")
         if fault is FaultType.StorageFull or not disk.room_for(self.file, offset + len(data)):
-            raise apsw.exception_for(apsw.SQLITE_FULL)
+            raise _failure(apsw.SQLITE_FULL, "no room is left")
         if fault is FaultType.LostWrite:
             return
         self.file.write(offset, data)
@@ -90,7 +91,7 @@ class SimDiskFile:
             return
         if fault is FaultType.StorageSyncFail:
             self.file.settle(disk.cuts)
-            raise apsw.exception_for(apsw.SQLITE_IOERR_FSYNC)
+            raise _failure(apsw.SQLITE_IOERR_FSYNC, "an fsync failed")
         self.file.sync()
         if self._syncs_directory:
             self._syncs_directory = False
@@ -116,7 +117,7 @@ class SimDiskFile:
             apsw.SQLITE_LOCK_EXCLUSIVE: apsw.SQLITE_LOCK_NONE,
         }[level]
         if max(others, default=apsw.SQLITE_LOCK_NONE) > allowed:
-            raise apsw.exception_for(apsw.SQLITE_BUSY)
+            raise _failure(apsw.SQLITE_BUSY, "another handle has the lock")
         self.lock = level
 
     def xUnlock(self, level: int) -> None:
@@ -159,7 +160,7 @@ class SimDiskFile:
     def _alive(self, code: int) -> bool:
         """Whether calls have an effect; raises if they do not and SQLite should know."""
         if self.dead and not self.leaving:
-            raise apsw.exception_for(code)
+            raise _failure(code, _NO_POWER)
         return not self.dead
 
     def _leave(self, *, leaving: bool) -> None:
@@ -190,7 +191,7 @@ class DiskVfs(apsw.VFS):
         file = disk.files.get(path)
         if file is None:
             if not flags[0] & apsw.SQLITE_OPEN_CREATE:
-                raise apsw.exception_for(apsw.SQLITE_CANTOPEN)
+                raise _failure(apsw.SQLITE_CANTOPEN, f"there is no file {path}")
             file = disk.files[path] = SectorFile()
         if flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
             _seed_sqlite(disk.sqlite)
@@ -205,7 +206,7 @@ class DiskVfs(apsw.VFS):
         if not disk.powered:
             return  # a dead process deletes nothing, and SQLite does not care
         if disk.files.pop(filename, None) is None:
-            raise apsw.exception_for(apsw.SQLITE_IOERR_DELETE_NOENT)
+            raise _failure(apsw.SQLITE_IOERR_DELETE_NOENT, f"there is no file {filename}")
         disk.change()
         self._alive(apsw.SQLITE_IOERR_DELETE)
         if syncdir:
@@ -243,7 +244,13 @@ class DiskVfs(apsw.VFS):
 
     def _alive(self, code: int) -> None:
         if not self._disk.powered:
-            raise apsw.exception_for(code)
+            raise _failure(code, _NO_POWER)
+
+
+def _failure(code: int, what: str) -> Exception:
+    error = apsw.exception_for(code)
+    error.args = (f"simulated disk: {what}",)
+    return error
 
 
 def checkpoint_quietly(vfs: str, db: apsw.Connection) -> None:
