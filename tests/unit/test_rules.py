@@ -205,6 +205,7 @@ CHANGES = [
     ("The meeting is on Monday.", "The meeting was rescheduled to Tuesday."),
     ("The meeting with Bob is at 3pm.", "The meeting with Bob is now at 4pm."),
     ("The launch is planned for June 1.", "The launch slipped to June 15."),
+    ("My sister lives in Rome.", "My sister Anna moved to Milan."),
     ("Alice has two cats.", "Alice has three cats now."),
     ("I have two kids.", "I have three kids."),
 ]
@@ -232,6 +233,7 @@ DISPUTES = [
 ]
 
 REPEATS = [
+    ("My birthday is May 5.", "I was born on May 5, 1990."),
     ("Alice works at Acme.", "Alice works at Acme."),
     ("Alice works at Acme.", "Alice is working at Acme."),
     ("The Pro plan costs $1,200 per month.", "The Pro plan costs 1200 dollars a month."),

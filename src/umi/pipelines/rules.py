@@ -89,6 +89,11 @@ class _Claim:
     content: str
 
     @property
+    def described(self) -> str:
+        """Anna as "sam's sister", the key she had before her name was known."""
+        return f"{self.owner}'s {self.noun}" if self.owner and self.noun else self.subject
+
+    @property
     def over(self) -> bool:
         return "over" in self.cues and self.negated
 
@@ -130,6 +135,7 @@ def candidate_slots(new: Entity) -> Wanted:
             continue
         for slot in _slots_touched(claim):
             pairs[(claim.subject, slot)] = None
+            pairs[(claim.described, slot)] = None
         if claim.owner:
             for slot in _HOLDINGS:
                 pairs[(claim.owner, slot)] = None
@@ -198,7 +204,7 @@ def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return _of_a_group(new, old, old_id)
     if new.owner and new.owner == old.subject and old.slot in _HOLDINGS:
         return _of_a_holding(new, old, old_id)
-    if new.subject != old.subject:
+    if old.subject not in {new.subject, new.described}:
         return None
     for rule in (_ends, _turns, _replaces, _counts, _adds):
         verdict = rule(new, old, old_id)

@@ -24,6 +24,8 @@ class Comparison(Enum):
 
 def values(slot: str, new: str, old: str) -> Comparison:
     """How the new value of a single-valued slot stands to the old one."""
+    if slot == "birthday":  # said with the year of birth or without
+        return Comparison.SAME if new[-5:] == old[-5:] else Comparison.DIFFERENT
     if _ISO.match(new) and _ISO.match(old):
         return _moments(new, old)
     one, other = value_key(new), value_key(old)

@@ -358,7 +358,8 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
         or after in {"finally", "yesterday", "successfully", "early", "late"}
     )
     value = STATUS_VERBS[word]
-    return Found("status", (value,), 0.85, event=True) if closes and _has_status(subject, value) else None
+    happened = verb.past or verb.have or verb.perfect or verb.got
+    return Found("status", (value,), 0.85, event=happened) if closes and _has_status(subject, value) else None
 
 
 def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found | None:

@@ -137,7 +137,7 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
     return (True, True) if rule.form == "end" else (False, False)
 
 
-_INVARIANT: Final = frozenset({"cost", "set"})
+_INVARIANT: Final = frozenset({"set"})
 
 
 def _agrees(rule: Rule, verb: Verb, word: str) -> bool:
