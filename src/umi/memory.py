@@ -22,7 +22,7 @@ from umi import limits, validate
 from umi.build import open_embedder, open_store, require_same_embedder
 from umi.clock import SystemClock, SystemEntropy
 from umi.config import Config
-from umi.errors import Closed, InvalidInput
+from umi.errors import Closed, InvalidInput, UmiError
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.guard import GuardedEmbedder
@@ -90,6 +90,7 @@ class Memory:
         clock: Clock,
         entropy: Entropy,
         store: Store | None = None,
+        draining: dict[str, asyncio.Task[None]] | None = None,
     ) -> None:
         self._url = url
         self._name = namespace
@@ -100,7 +101,7 @@ class Memory:
         self._store = store
         self._is_view = store is not None
         self._degradations: Counter[Degradation] = Counter()
-        self._draining: asyncio.Task[None] | None = None
+        self._draining = {} if draining is None else draining  # by namespace, shared with the views
         self._something_waits = self._is_view  # a view looks with its first remember
         self._echoes = Echoes()
         self._asker = asker
@@ -156,6 +157,7 @@ class Memory:
             clock=self._clock,
             entropy=self._entropy,
             store=self._open_store,
+            draining=self._draining,
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -182,8 +184,8 @@ class Memory:
 
     async def close(self) -> None:
         """Finish background work and let go of the store. Closing twice is fine."""
-        if self._draining is not None:
-            await asyncio.gather(self._draining, return_exceptions=True)
+        tasks = [task for name, task in self._draining.items() if name == self._name or not self._is_view]
+        await asyncio.gather(*tasks)
         store, self._store = self._store, None
         if store is not None and not self._is_view:
             await store.close()
@@ -481,13 +483,18 @@ class Memory:
         return admitted, outcome
 
     def _start_draining(self, storage: StorageBackend) -> None:
-        if self._draining is None or self._draining.done():
-            self._draining = asyncio.get_running_loop().create_task(self._drain_some(storage))
+        if self._name not in self._draining or self._draining[self._name].done():
+            self._draining[self._name] = asyncio.get_running_loop().create_task(self._drain_some(storage))
 
     async def _drain_some(self, storage: StorageBackend) -> None:
-        outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
-        self._count(outcome.degraded)
-        self._something_waits = (await storage.read(_counts)).waiting > 0
+        try:
+            outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
+            self._count(outcome.degraded)
+            self._something_waits = (await storage.read(_counts)).waiting > 0
+        except (
+            UmiError
+        ) as error:  # nobody waits for this task: the work stays in the outbox, for maintain or the next remember
+            log.warning("deferred work goes on waiting: %s", error)
 
     async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
         now = self._clock.now()

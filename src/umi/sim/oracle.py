@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from umi.sim.plan import Step
 from umi.types import HitState
 
-SINGLE_VALUED = ("works_at", "lives_in", "age")
+SINGLE_VALUED = ("works_at", "lives_in", "email")
 
 
 @dataclass(frozen=True, slots=True)

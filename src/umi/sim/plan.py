@@ -28,7 +28,11 @@ TALK: Final = ("the ferry", "a wool blanket", "the quarterly report", "an old ca
 SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
     "works_at": (("{who} works at {what}.", "{who} now works at {what}."), FIRMS, "Where does {who} work?"),
     "lives_in": (("{who} lives in {what}.", "{who} moved to {what}."), PLACES, "Where does {who} live?"),
-    "age": (("{who} is {what} years old.",), ("31", "32", "33", "34", "35"), "How old is {who}?"),
+    "email": (
+        ("{who}'s email is {what}.", "{who}'s email is now {what}."),
+        tuple(f"{name}@example.org" for name in ("ada", "bix", "cyd", "dot", "elf")),
+        "What is {who}'s email?",
+    ),
 }
 
 

@@ -1,0 +1,227 @@
+"""What must hold in every world, and what the oracle adds. A feature counts as fired only when a check here has seen its effect."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from umi.sim.oracle import SINGLE_VALUED
+from umi.sim.plan import SLOTS, SPACES, Step
+from umi.types import Episode, EvolutionRelation, EvolutionType, Explanation, Hit, HitState, RecallReceipt
+
+if TYPE_CHECKING:
+    from umi.memory import Memory
+    from umi.sim.world import World
+
+
+class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
+    """Something that must hold did not."""
+
+
+class Checks:
+    """The checks of one world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    # While the world lives.
+
+    async def ask(self, step: Step) -> str:
+        """A question: nothing of another namespace, nothing that no longer holds, and the fact itself where one was asked for."""
+        found = await self._world.memory(step.space, step.number).recall(step.text, min_score=0)
+        self._all_of_this_space(step.space, found)
+        if not self._world.plan.model:
+            self._nothing_outdated(step.space, found)
+            if step.slot in SINGLE_VALUED:
+                self._answers(step, found)
+        return _said(found)
+
+    async def ask_deeply(self, step: Step) -> str:
+        """The deep path finds what was said in the very words of the question."""
+        found = await self._world.memory(step.space, step.number).recall(step.text, deep=True, min_score=0, limit=50)
+        self._all_of_this_space(step.space, found)
+        said = [n for n, (space, m) in self._world.messages.items() if space == step.space and m.content == step.text]
+        if said and not any(hit.episode.content == step.text for hit in found.hits):
+            raise Violation(f"the deep path missed {step.text!r}, which was said in these words")
+        if found.deep_search_used and said:
+            self._world.outcome.features["deep path"] += 1
+        return _said(found)
+
+    async def ask_nonsense(self, step: Step) -> str:
+        """What nobody spoke of is not known. Scores of the simulated embedder are not calibrated, so words alone decide."""
+        found = await self._world.memory(step.space, step.number).recall(step.text)
+        self._all_of_this_space(step.space, found)
+        if not self._world.plan.embedder:
+            if found.hits or not found.abstained:
+                raise Violation(f"{step.text!r} was answered with {found.hits[0].content!r}")
+            self._world.outcome.features["abstention"] += 1
+        return _said(found)
+
+    async def after_restart(self) -> None:
+        """Everything acknowledged is there, word for word."""
+        await self._acknowledged()
+
+    async def at_the_end(self) -> None:
+        """All of it: rows, states, times, history, and the store's own cross-checks."""
+        await self._acknowledged()
+        findings = await self._world.anyone().check()
+        if findings:
+            raise Violation(f"the store's own check: {findings[0]}")
+        await self._found_again()
+        await self._one_memory_per_message()
+        await self._order_of_time()
+        if not self._world.plan.model:
+            await self._states()
+            await self._current_facts()
+
+    async def relations_made_by(self, memory: Memory, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
+        """Relations of one type whose newer side is what step `number` said, undone ones too."""
+        found: dict[str, EvolutionRelation] = {}
+        for entity in self._world.receipts[number].entities:
+            for row in (await memory.why(entity.id)).evolutions:
+                if row.target_id == entity.id and row.evolution_type is kind:
+                    found[row.id] = row
+        return [found[id_] for id_ in sorted(found)]
+
+    # The checks themselves.
+
+    def _all_of_this_space(self, space: str, found: RecallReceipt) -> None:
+        for hit in found.hits:
+            if not all(id_.startswith(f"{space}-") for id_ in hit.message_ids):
+                raise Violation(f"{space} was shown {hit.message_ids[0]}: {hit.content!r}")
+
+    def _nothing_outdated(self, space: str, found: RecallReceipt) -> None:
+        for hit in found.hits:
+            number = _number(space, hit)
+            said = self._world.oracle.said.get(number)
+            if said is None:
+                continue
+            state = self._world.oracle.state(number)
+            if not self._waits(space, said.who) and state in (HitState.SUPERSEDED, HitState.STALE):
+                raise Violation(f"{hit.content!r} was shown as {hit.state}, and is {state}")
+
+    def _answers(self, step: Step, found: RecallReceipt) -> None:
+        expected = self._world.oracle.current(step.space, step.who, step.slot)
+        if self._waits(step.space, step.who):
+            return
+        if not found.hits or _number(step.space, found.hits[0]) not in expected:
+            first = found.hits[0].content if found.hits else "nothing"
+            raise Violation(f"{step.text!r} was answered by {first!r}; true is what {expected} said")
+
+    def _waits(self, space: str, who: str) -> bool:
+        """Whether anything said of a person is stored and not yet read: acknowledged, with its effect deferred."""
+        mine = (said for said in self._world.oracle.said.values() if (said.space, said.who) == (space, who))
+        return any(not self._world.receipts[said.number].entities for said in mine)
+
+    async def _acknowledged(self) -> None:
+        for number, (space, message) in sorted(self._world.messages.items()):
+            id_ = self._world.receipts[number].episode_ids[0]
+            episode = await self._world.memory(space).get(id_)
+            if not isinstance(episode, Episode):
+                raise Violation(f"#{number} was acknowledged and is gone: {message.content!r}")
+            if (episode.content, episode.message_id, episode.at) != (message.content, message.id, message.at):
+                raise Violation(f"#{number} came back changed: {episode.content!r}")
+
+    async def _found_again(self) -> None:
+        """The last words said in each space are found by their own words."""
+        for space in SPACES:
+            mine = [(n, m) for n, (where, m) in sorted(self._world.messages.items()) if where == space]
+            for number, message in mine[-3:]:
+                found = await self._world.memory(space).recall(
+                    message.content, min_score=0, limit=200, include_superseded=True
+                )
+                self._all_of_this_space(space, found)
+                if not any(message.id in hit.message_ids for hit in found.hits):
+                    raise Violation(f"#{number} is stored and not found by its own words: {message.content!r}")
+
+    async def _one_memory_per_message(self) -> None:
+        for space in SPACES:
+            episodes = (await self._world.memory(space).stats()).episodes
+            sent = sum(where == space for where, _ in self._world.messages.values())
+            if episodes != sent:
+                raise Violation(f"{space} holds {episodes} episodes of {sent} messages")
+
+    async def _order_of_time(self) -> None:
+        for space in SPACES:
+            for step in (await self._world.memory(space).list(limit=1000)).items:
+                entity = step.entity
+                if entity.valid_from is None or entity.recorded_at is None:
+                    raise Violation(f"{entity.id} has no time")
+                if entity.valid_to is not None and entity.valid_to < entity.valid_from:
+                    raise Violation(f"{entity.id} ended before it began")
+                closed = any(_closes(row, entity.id) for row in step.evolutions)
+                if closed != (entity.valid_to is not None):
+                    raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
+
+    async def _states(self) -> None:
+        """Each statement stands as the oracle says, and says why."""
+        oracle, features = self._world.oracle, self._world.outcome.features
+        for number, said in sorted(oracle.said.items()):
+            memory = self._world.memory(said.space)
+            for entity in await self._entities_of(memory, number):
+                explained = await memory.why(entity)
+                expected = oracle.state(number)
+                if explained.state is not expected:
+                    raise Violation(
+                        f"#{number} {explained.entity.content!r} is {explained.state}, and must be {expected}"
+                    )
+                self._count(number, explained)
+        features["statements confirmed"] += len(oracle.said)
+
+    async def _entities_of(self, memory: Memory, number: int) -> list[str]:
+        known = self._world.receipts[number]
+        if not known.entities:  # it was deferred, and is settled by now
+            _, message = self._world.messages[number]
+            known = await memory.remember(message)
+            self._world.receipts[number] = known
+        return [entity.id for entity in known.entities]
+
+    def _count(self, number: int, explained: Explanation) -> None:
+        features, oracle = self._world.outcome.features, self._world.oracle
+        for row in explained.evolutions:
+            if row.target_id == explained.entity.id and row.undone_at is None:
+                features[str(row.evolution_type)] += 1
+        if explained.state is HitState.SUPERSEDED and oracle.said[number].slot in SINGLE_VALUED:
+            features["supersession"] += 1
+        if explained.state is HitState.STALE:
+            features["staleness"] += 1
+        if len(explained.derived_from) > 1:
+            features["diamond"] += 1
+        undone = [
+            row for row in explained.evolutions if row.undone_at is not None and row.source_id == explained.entity.id
+        ]
+        if undone and explained.supports and explained.state is HitState.CURRENT:
+            features["staleness undone"] += 1
+
+    async def _current_facts(self) -> None:
+        """Every fact, now and between any two changes."""
+        for space, who, slot in self._world.oracle.slots():
+            memory, question = self._world.memory(space), SLOTS[slot][2].format(who=who)
+            days = sorted({said.day for said in self._world.oracle.group(space, who, slot)})
+            for day in (None, *days):
+                expected = self._world.oracle.current(space, who, slot, day)
+                as_of = None if day is None else self._world.message_time(day) + timedelta(hours=1)
+                found = await memory.recall(question, as_of=as_of, min_score=0)
+                shown = [_number(space, hit) for hit in found.hits]
+                if not shown or shown[0] not in expected:
+                    raise Violation(f"{question!r} as of day {day} was answered by #{shown[:1]}; true is {expected}")
+
+
+def _number(space: str, hit: Hit) -> int:
+    return int(hit.message_ids[0].removeprefix(f"{space}-")) if hit.message_ids else 0
+
+
+def _said(found: RecallReceipt) -> str:
+    hits = ", ".join(f"{'/'.join(hit.message_ids)} {hit.state} {hit.score:.6f}" for hit in found.hits[:5])
+    degraded = f" ({', '.join(found.degraded)})" if found.degraded else ""
+    return f"{len(found.hits)} hits {hits}{degraded}"
+
+
+def _closes(row: EvolutionRelation, entity_id: str) -> bool:
+    if row.undone_at is not None:
+        return False
+    if row.evolution_type is EvolutionType.UPDATE:
+        return row.acted and row.source_id == entity_id
+    return (row.resolved == "new" and row.source_id == entity_id) or (
+        row.resolved == "old" and row.target_id == entity_id
+    )

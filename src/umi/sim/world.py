@@ -1,0 +1,352 @@
+"""One world: a plan run in virtual time on the real product, held against the oracle.
+
+The only file of the simulation that knows the facade. A client in this world behaves as a good client should: every message
+has an id, and what failed is sent again with the same id until it is acknowledged. So at any time the oracle knows what must be
+there: what was acknowledged; and nothing may be there twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import tempfile
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Final, TypeVar
+
+from umi.errors import EvolutionError, IdempotencyConflict, StoreError, UmiError
+from umi.memory import Memory
+from umi.sim.checks import Checks, Violation
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.disk import SimDisk
+from umi.sim.embedder import SimEmbedder
+from umi.sim.faults import FaultInjector
+from umi.sim.llm import Hostility, SimLLM, Temper
+from umi.sim.loop import run as run_in_virtual_time
+from umi.sim.oracle import Oracle
+from umi.sim.plan import SPACES, Kind, Plan, Step
+from umi.sim.rng import DeterministicRng
+from umi.types import EvolutionType, Message, RememberReceipt
+
+T = TypeVar("T")
+
+DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
+TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
+MAINTAIN_MAX: Final = 40
+TRACE_TAIL: Final = 12
+HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How a world ended. `failure` is None when nothing was violated; `features` counts what the oracle confirmed."""
+
+    plan: Plan
+    failure: str | None = None
+    trace: list[str] = field(default_factory=list)
+    image_hash: str = ""
+    virtual_s: float = 0.0
+    power_cuts: int = 0
+    restarts: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def trace_hash(self) -> str:
+        """Of every line of the trace: two runs of one plan agree in it to the last byte."""
+        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
+
+
+def run_plan(plan: Plan) -> Outcome:
+    """Run a world to its end. Never raises for what went wrong in it: that is the outcome's `failure`."""
+    with ExitStack() as stack:
+        world = World(plan, stack)
+        try:
+            run_in_virtual_time(
+                world.live(), seed=plan.seed, order="seeded" if plan.order == "seeded" else "fifo", clock=world.clock
+            )
+        except Violation as violation:
+            world.outcome.failure = str(violation)
+        except AssertionError as broken:
+            world.outcome.failure = f"an invariant broke: {broken}"
+        except UmiError as error:
+            world.outcome.failure = f"undeclared error {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever the product throws is what a world is run to find
+            world.outcome.failure = f"undeclared exception {type(error).__name__}: {error}"
+        return world.finish()
+
+
+class World:
+    """A running world."""
+
+    def __init__(self, plan: Plan, stack: ExitStack) -> None:
+        self.plan = plan
+        self.outcome = Outcome(plan)
+        rng = DeterministicRng(plan.seed)
+        self.clock = SimClock()
+        self.faults = FaultInjector(rng.fork("faults"), plan.faults)
+        self._entropy = SimEntropy(rng.fork("ids"))
+        self._embedder = SimEmbedder(self.clock, rng.fork("embedder"), faults=self.faults) if plan.embedder else None
+        self._llm = (
+            SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
+        )
+        self.disk: SimDisk | None = None
+        if plan.twins:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="umi-world-"))
+            self._url = str(Path(folder) / "umi.db")
+        else:
+            self.disk = SimDisk(rng.fork("disk"), clock=self.clock, faults=self.faults)
+            stack.callback(partial(self.disk.close, force=True))
+            self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
+        self.oracle = Oracle()
+        self.checks = Checks(self)
+        self.receipts: dict[int, RememberReceipt] = {}
+        self.messages: dict[int, tuple[str, Message]] = {}
+        self._open: list[Memory] = []
+        self._views: list[dict[str, Memory]] = []
+
+    # Opening and closing.
+
+    def memory(self, space: str, number: int = 0) -> Memory:
+        """The namespace of a space; in a world of two processes, steps take turns between them."""
+        return self._views[number % len(self._views)][space]
+
+    def anyone(self) -> Memory:
+        """Some open memory."""
+        return self._open[0]
+
+    async def open(self) -> None:
+        """Open every process's memory."""
+        for _ in range(2 if self.plan.twins else 1):
+            memory = Memory.open(
+                self._url, embedder=self._embedder, llm=self._llm, clock=self.clock, entropy=self._entropy
+            )
+            self._open.append(await memory)
+            self._views.append({space: memory.switch(space) for space in SPACES})
+
+    async def close(self) -> None:
+        """Close them; a disk without power may complain."""
+        self._views.clear()
+        while self._open:
+            try:
+                await self._open.pop().close()
+            except StoreError as error:
+                self.tell(f"close: {type(error).__name__}")
+
+    async def recover(self) -> None:
+        """Come back after a failure: power on, open again, see what is there."""
+        await self.close()
+        for _ in range(TRIES_MAX):
+            if self.disk is not None and not self.disk.powered:
+                self.disk.restart()
+                self.outcome.power_cuts += 1
+            try:
+                await self.open()
+                self.outcome.restarts += 1
+                await self.checks.after_restart()
+            except StoreError as error:
+                self.tell(f"open: {type(error).__name__}")
+                await self.close()
+            else:
+                return
+        raise Violation(f"the store could not be opened in {TRIES_MAX} tries")
+
+    # Living.
+
+    async def live(self) -> None:
+        """Run the plan, then let faults stop and see that everything comes to rest and is true."""
+        await self.recover()
+        for step in self.plan.steps:
+            if all(number in self.receipts for number in step.refers):
+                await self.persist(step.line(), partial(self._do, step))
+        self.faults.stop()
+        if self.disk is not None:
+            self.disk.disarm_power_cut()
+        await self.persist("comes to rest", self._rest)
+        await self.checks.at_the_end()
+        await self.persist("restart", self._restart)
+        await self.checks.at_the_end()
+        await self.close()
+
+    async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
+        """Do something until it is acknowledged, whatever the world does meanwhile."""
+        for attempt in range(1, TRIES_MAX + 1):
+            try:
+                result = await action()
+            except StoreError as error:
+                self.tell(f"{what}: {type(error).__name__}")
+                dead = self.disk is not None and not self.disk.powered
+                if dead or attempt % 3 == 0:
+                    await self.recover()
+            else:
+                self.tell(f"{what}: {result}")
+                return
+        raise Violation(f"no progress in {TRIES_MAX} tries of {what}")
+
+    def tell(self, line: str) -> None:
+        """A line of the trace."""
+        self.outcome.trace.append(f"{self.clock.monotonic_s():.6f} {line}")
+
+    def finish(self) -> Outcome:
+        """The outcome with what the world knows at its end."""
+        self.outcome.virtual_s = self.clock.monotonic_s()
+        self.outcome.faults.update({str(kind): count for kind, count in sorted(self.faults.fired.items()) if count})
+        if self.disk is not None:
+            self.outcome.image_hash = self.disk.image_hash()
+        if self._llm is not None:
+            self.outcome.faults.update({f"hostile: {kind}": count for kind, count in sorted(self._llm.shown.items())})
+        return self.outcome
+
+    # Steps.
+
+    async def _do(self, step: Step) -> str:
+        actions: dict[Kind, Callable[[Step], Awaitable[str]]] = {
+            Kind.SAY: self._say,
+            Kind.CONCLUDE: self._say,
+            Kind.REPEAT: self._repeat,
+            Kind.CLASH: self._clash,
+            Kind.RACE: self._race,
+            Kind.UNDO: self._undo,
+            Kind.RESOLVE: self._resolve,
+            Kind.ASK: self.checks.ask,
+            Kind.DEEP: self.checks.ask_deeply,
+            Kind.NONSENSE: self.checks.ask_nonsense,
+            Kind.MAINTAIN: lambda _: self._maintain(),
+            Kind.RESTART: lambda _: self._restart(),
+            Kind.CUT: self._arm,
+            Kind.KILL: lambda _: self._kill(),
+        }
+        return await actions[step.kind](step)
+
+    def message(self, number: int, step: Step, text: str) -> Message:
+        """What a step says, with an id of its own."""
+        return Message(text, id=f"{step.space}-{number}", at=self.message_time(step.day), session=step.who)
+
+    def message_time(self, day: int) -> datetime:
+        """Noon of a day of this world."""
+        return DAY_ZERO + timedelta(days=day)
+
+    async def _say(self, step: Step) -> str:
+        memory = self.memory(step.space, step.number)
+        message = self.message(step.number, step, step.text)
+        sources = [entity.id for number in step.refers for entity in self.receipts[number].entities]
+        if step.refers and not sources:
+            return "skipped, its sources wait"
+        receipt = await memory.remember(message, derived_from=sources)
+        return self.acknowledge(step.number, step, message, receipt)
+
+    def acknowledge(
+        self, number: int, step: Step, message: Message, receipt: RememberReceipt, value: str | None = None
+    ) -> str:
+        """Write down what came back."""
+        self.receipts[number] = receipt
+        self.messages[number] = (step.space, message)
+        if receipt.deferred:
+            self.outcome.features["deferred"] += 1
+        for relation in receipt.evolutions:
+            self.tell(f"  {relation.evolution_type} {relation.source_id} -> {relation.target_id}: {relation.reason}")
+        arrival = receipt.entities[0].arrival if receipt.entities else 1_000_000 + number
+        self.oracle.acknowledge(number, step, arrival, value)
+        return f"{len(receipt.entities)} entities{', replayed' if receipt.replayed else ''}"
+
+    async def _repeat(self, step: Step) -> str:
+        space, message = self.messages[step.refers[0]]
+        receipt = await self.memory(space, step.number).remember(message)
+        first = self.receipts[step.refers[0]]
+        if not receipt.replayed or receipt.episode_ids != first.episode_ids:
+            raise Violation(f"{step.line()} was stored a second time")
+        self.outcome.features["idempotent replay"] += 1
+        return "replayed"
+
+    async def _clash(self, step: Step) -> str:
+        space, message = self.messages[step.refers[0]]
+        try:
+            await self.memory(space, step.number).remember(Message(step.text, id=message.id, at=message.at))
+        except IdempotencyConflict:
+            return "refused"
+        raise Violation(f"{step.line()} took the place of another message")
+
+    async def _race(self, step: Step) -> str:
+        """Two clients state two values at the same moment; each goes on until it is acknowledged."""
+        values = step.value.split("|")
+        numbers = [10_000 * (place + 1) + step.number for place in range(len(values))]
+        messages = [
+            self.message(number, step, f"{step.who} now works at {value}.")
+            for number, value in zip(numbers, values, strict=True)
+        ]
+        memories = [self.memory(step.space, place) for place in range(len(values))]
+        calls = [memory.remember(message) for memory, message in zip(memories, messages, strict=True)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        for number, message, value, result in zip(numbers, messages, values, results, strict=True):
+            if isinstance(result, RememberReceipt):
+                self.acknowledge(number, step, message, result, value)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        self.outcome.features["racing writers"] += 1
+        return "both acknowledged"
+
+    async def _undo(self, step: Step) -> str:
+        number = step.refers[0]
+        memory = self.memory(step.space, step.number)
+        mine = await self.checks.relations_made_by(memory, number, EvolutionType.UPDATE)
+        if not mine:
+            return "nothing to undo"
+        for relation in mine:
+            try:
+                await memory.undo(relation.id)
+            except EvolutionError as error:  # the try before was acknowledged by the disk and not to us
+                if "undone" not in str(error):
+                    raise
+        self.oracle.undo(number)
+        return f"{len(mine)} taken back"
+
+    async def _resolve(self, step: Step) -> str:
+        number = step.refers[0]
+        memory = self.memory(step.space, step.number)
+        mine = await self.checks.relations_made_by(memory, number, EvolutionType.CONTRADICT)
+        for relation in mine:
+            if relation.resolved is None:
+                await memory.resolve(relation.id, keep=step.keep)
+        if mine:
+            self.oracle.resolve(number, step.keep)
+        return f"{len(mine)} settled"
+
+    async def _maintain(self) -> str:
+        completed = 0
+        for space in SPACES:
+            completed += (await self.memory(space).maintain()).completed
+        return f"{completed} completed"
+
+    async def _rest(self) -> str:
+        """Liveness: once faults have stopped, nothing waits for ever."""
+        for space in SPACES:
+            for _ in range(MAINTAIN_MAX):
+                receipt = await self.memory(space).maintain()
+                self.outcome.features["deferral completed"] += receipt.completed
+                if not receipt.waiting:
+                    break
+                await self.clock.sleep(60)
+            else:
+                raise Violation(f"{len(receipt.waiting)} items wait for ever in {space}: {receipt.waiting[0].reason}")
+        return "nothing waits"
+
+    async def _restart(self) -> str:
+        await self.recover()
+        return "open"
+
+    async def _arm(self, step: Step) -> str:
+        if self.disk is not None:
+            self.disk.arm_power_cut(step.count)
+        return "armed"
+
+    async def _kill(self) -> str:
+        if self.disk is not None:
+            self.disk.kill()
+            await self.recover()
+        return "came back"
