@@ -113,6 +113,8 @@ PAIRS = [
     ("I live in Porto.", "I moved to adjourn the meeting."),
     ("I work at Acme.", "I joined Bob at the station."),
     ("I work at Acme.", "I joined Bob yesterday."),
+    ("I live in Porto.", "In 2015 I moved to Rome."),
+    ("I work at Acme.", "I joined Globex ten years ago."),
     ("I work at Acme.", "I also work at Globex on Saturdays."),
     ("Alice works at Acme.", "People say, Alice joined StartupX."),
     ("Alice works at Acme.", "Bob told me, Alice joined StartupX."),

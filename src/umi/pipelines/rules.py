@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from umi.pipelines.language import compare
@@ -41,6 +41,7 @@ _EMPTY: Final = COMPANY_FORMS | VERBS | frozenset(NUMBER_WORDS)  # words that ad
 _PLAIN: Final = 0.9  # factor without a word of change
 _CLAIM_WORDS_MAX: Final = 12
 _UNSURE: Final = 0.5
+_LONG: Final = timedelta(days=5 * 366)
 _REASON_VALUE_CHARACTERS_MAX: Final = 120
 RECENT_EPISODES_COUNT: Final = 10  # how far back "one of them" reaches
 
@@ -87,6 +88,8 @@ class _Claim:
     owner: str
     noun: str
     content: str
+    holds_from: datetime | None
+    long_past: bool  # tells of something years before it was said
 
     @property
     def described(self) -> str:
@@ -180,6 +183,8 @@ def _claims(entity: Entity) -> list[_Claim]:
             owner=owner,
             noun=noun,
             content=entity.content,
+            holds_from=entity.valid_from,
+            long_past=_long_past(entity.valid_from, entity.at),
         )
     ]
 
@@ -196,7 +201,19 @@ def _claim(entity: Entity, read: Statement, subject: str) -> _Claim:
         owner=read.owner,
         noun=read.noun,
         content=entity.content,
+        holds_from=entity.valid_from or read.valid_from,
+        long_past=_long_past(read.valid_from, entity.at),
     )
+
+
+def _long_past(begins: datetime | None, said: datetime | None) -> bool:
+    return begins is not None and said is not None and said - begins > _LONG
+
+
+def _memoir(new: _Claim, old: _Claim) -> bool:
+    """Whether "I moved to Rome in 2015" is a story, since where somebody lives was told later than that."""
+    told = new.long_past and "event" in new.cues
+    return told and old.holds_from is not None and new.holds_from is not None and new.holds_from < old.holds_from
 
 
 def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
@@ -234,7 +251,7 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return None
     for gone in new.ended:
         if _same(gone, old.value) and not (not new.negated and _same(new.value, old.value)):
-            return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id)
+            return _verdict(EvolutionType.UPDATE, _met(new, old, gone), _change(old, new), old_id)
     if not new.over:
         return None
     if not new.value and old.slot == new.slot:
@@ -244,6 +261,14 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     return None
 
 
+def _met(new: _Claim, old: _Claim, gone: str) -> float:
+    """How sure it is that `gone` is over: naming just the value that is known makes up for a name typed in lower case."""
+    named = value_key(gone) == value_key(old.value) and min(new.confidence, old.confidence) >= _NEARLY
+    return max(_sure(new, old), _NAMED) if named else _sure(new, old)
+
+
+_NEARLY: Final = 0.55
+_NAMED: Final = 0.7
 _FAMILIES: Final = (
     frozenset({"works_at", "lives_in", "studies_at"}),
     frozenset({"likes", "prefers", "drinks", "eats", "plays", "uses", "habit"}),
@@ -286,6 +311,8 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
                 sure = min(sure, _UNSURE)
             if compare.levels_differ(new.slot, new.value, old.value):
                 return None
+        if _memoir(new, old):
+            sure = min(sure, _UNSURE)
         return _verdict(EvolutionType.UPDATE, sure, _change(old, new), old_id)
     if relation is compare.Comparison.DETAIL and new.slot == "role" and "event" in new.cues:
         return _verdict(EvolutionType.UPDATE, _sure(new, old), _change(old, new), old_id)
