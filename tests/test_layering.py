@@ -8,8 +8,8 @@ from pathlib import Path
 import house
 import pytest
 
-GROUND, PORTS, CLOCK, ADAPTER, SIM, PIPELINES, WIRING, ROOF, BENCH, FACES = (
-    "ground", "ports", "clock", "adapter", "sim", "pipelines", "wiring", "roof", "bench", "faces",
+GROUND, PORTS, CLOCK, ADAPTER, SIM, PIPELINES, WIRING, ROOF, WORLD, BENCH, FACES = (
+    "ground", "ports", "clock", "adapter", "sim", "pipelines", "wiring", "roof", "world", "bench", "faces",
 )  # fmt: skip
 
 # Rooms that are folders, and the single files with a place of their own; every other file beside them is ground.
@@ -30,6 +30,7 @@ FILES = {
     "umi.build": WIRING,
     "umi.memory": WIRING,
     "umi.blocking": WIRING,
+    "umi.sim.world": WORLD,
 }
 # Which rooms a room may import besides itself. An adapter's "itself" is its own folder: adapters never meet.
 ARROWS = {
@@ -38,6 +39,7 @@ ARROWS = {
     CLOCK: (GROUND, PORTS),
     ADAPTER: (GROUND, PORTS),
     SIM: (GROUND, PORTS, ADAPTER, PIPELINES),
+    WORLD: (GROUND, PORTS, ADAPTER, PIPELINES, SIM, WIRING),
     PIPELINES: (GROUND, PORTS),
     WIRING: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES),
     ROOF: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING),

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from umi.clock import SystemClock, SystemEntropy
 from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
 from umi.pipelines.guard import GuardedEmbedder
-from umi.ports import Clock, EmbeddingProvider, Entropy, Store
+from umi.pipelines.model import Asker
+from umi.ports import Clock, EmbeddingProvider, Entropy, LLMProvider, Store
 from umi.stores.memory import MemoryStore
 from umi.stores.sqlite import SqliteStore
 from umi.validate import text
@@ -16,7 +19,35 @@ SQLITE_PREFIX = "sqlite:///"
 VFS_MARK = "?vfs="
 
 
-async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -> Store:
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a memory is made of, beside its store."""
+
+    asker: Asker | None
+    embedder: GuardedEmbedder | None
+    config: Config
+    clock: Clock
+    entropy: Entropy
+
+
+def choose_parts(
+    llm: LLMProvider | None,
+    embedder: str | EmbeddingProvider | None,
+    config: Config | None,
+    clock: Clock | None,
+    entropy: Entropy | None,
+) -> Parts:
+    """The caller's own parts, and the usual ones where there is none.
+
+    Raises:
+        InvalidInput: For an unknown embedder.
+    """
+    config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
+    asker = None if llm is None else Asker(llm, clock, entropy, config.token_budget)
+    return Parts(asker, open_embedder(embedder), config, clock, entropy)
+
+
+async def open_store(url: str, parts: Parts) -> Store:
     """The store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
 
     `sqlite:///PATH?vfs=NAME` opens the file through a virtual file system of SQLite's, such as a simulated disk's.
@@ -27,16 +58,16 @@ async def open_store(url: str, config: Config, clock: Clock, entropy: Entropy) -
     """
     url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
     if url == "dict:":
-        return MemoryStore(clock=clock, entropy=entropy, cache_bytes_max=config.cache_bytes_max)
+        return MemoryStore(clock=parts.clock, entropy=parts.entropy, cache_bytes_max=parts.config.cache_bytes_max)
     path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
     if "://" in path:
         raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
     return await SqliteStore.open(
         path,
-        clock=clock,
-        entropy=entropy,
-        cache_bytes_max=config.cache_bytes_max,
-        busy_timeout_ms=config.busy_timeout_ms,
+        clock=parts.clock,
+        entropy=parts.entropy,
+        cache_bytes_max=parts.config.cache_bytes_max,
+        busy_timeout_ms=parts.config.busy_timeout_ms,
         vfs=vfs or None,
     )
 

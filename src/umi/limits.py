@@ -48,6 +48,9 @@ STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536
 # Models (seed 002).
 LLM_PROMPT_BYTES_MAX: Final = 100_000
 LLM_RESPONSE_BYTES_MAX: Final = 50_000
+LLM_LATENCY_MS_MIN: Final = 50  # of a simulated answer
+LLM_LATENCY_MS_MAX: Final = 2_000
+LLM_LATENCY_MS_DEFAULT: Final = 100
 LLM_WINDOW_BYTES_MAX: Final = 24_000  # text per extraction call
 LLM_CALL_TIMEOUT_S: Final = 20.0
 LLM_RETRIES_COUNT_MAX: Final = 2  # after a timeout, a rate limit or an unreachable service
@@ -82,6 +85,7 @@ check(
     0 < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT < EVOLUTION_SUPERSEDE_CONFIDENCE_MIN < 1, "flagged lies below acted on"
 )
 check(4 * LLM_WINDOW_BYTES_MAX < LLM_PROMPT_BYTES_MAX, "a window fits its prompt, escapes and instructions included")
+check(LLM_LATENCY_MS_MIN <= LLM_LATENCY_MS_DEFAULT <= LLM_LATENCY_MS_MAX, "the default latency is a possible one")
 check(LLM_CALL_TIMEOUT_S < DEADLINE_S_DEFAULT, "one call leaves time in the operation")
 check(LLM_BACKOFF_BASE_S <= LLM_BACKOFF_MAX_S, "backoff grows up to its bound")
 check(BULK_BATCH_COUNT <= REMEMBER_MESSAGES_COUNT_MAX, "a bulk batch is a legal remember")

@@ -19,16 +19,14 @@ from types import TracebackType
 from typing import Any, Self
 
 from umi import limits, validate
-from umi.build import open_embedder, open_store, require_same_embedder
-from umi.clock import SystemClock, SystemEntropy
+from umi.build import Parts, choose_parts, open_store, require_same_embedder
 from umi.config import Config
 from umi.errors import Closed, InvalidInput, UmiError
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
-from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.intake import Intake, in_batches
 from umi.pipelines.lineage import Lineage, Proposal
-from umi.pipelines.model import Asker, Conversation
+from umi.pipelines.model import Conversation
 from umi.pipelines.remember import Admitted, Wishes, recollect
 from umi.pipelines.retrieve import DualRetriever, Query
 from umi.pipelines.settle import Outcome, Settler
@@ -82,29 +80,20 @@ class Memory:
     def __init__(
         self,
         url: str,
-        *,
         namespace: str,
-        asker: Asker | None,
-        embedder: GuardedEmbedder | None,
-        config: Config,
-        clock: Clock,
-        entropy: Entropy,
+        parts: Parts,
         store: Store | None = None,
         draining: dict[str, asyncio.Task[None]] | None = None,
     ) -> None:
         self._url = url
         self._name = namespace
-        self._embedder = embedder
-        self._config = config
-        self._clock = clock
-        self._entropy = entropy
+        self._parts = parts
         self._store = store
         self._is_view = store is not None
-        self._degradations: Counter[Degradation] = Counter()
         self._draining = {} if draining is None else draining  # by namespace, shared with the views
         self._something_waits = self._is_view  # a view looks with its first remember
+        self._degradations: Counter[Degradation] = Counter()
         self._echoes = Echoes()
-        self._asker = asker
 
     @classmethod
     def open(
@@ -132,33 +121,16 @@ class Memory:
         Raises:
             InvalidInput: When an argument is outside its limits.
         """
-        config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
-        return cls(
-            url,
-            namespace=validate.name(namespace, "namespace"),
-            asker=None if llm is None else Asker(llm, clock, entropy, config.token_budget),
-            embedder=open_embedder(embedder),
-            config=config,
-            clock=clock,
-            entropy=entropy,
-        )
+        parts = choose_parts(llm, embedder, config, clock, entropy)
+        return cls(url, validate.name(namespace, "namespace"), parts)
 
     def switch(self, namespace: str) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
         """
-        return type(self)(
-            self._url,
-            namespace=validate.name(namespace, "namespace"),
-            asker=self._asker,
-            embedder=self._embedder,
-            config=self._config,
-            clock=self._clock,
-            entropy=self._entropy,
-            store=self._open_store,
-            draining=self._draining,
-        )
+        name = validate.name(namespace, "namespace")
+        return type(self)(self._url, name, self._parts, self._open_store, self._draining)
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()
@@ -166,9 +138,9 @@ class Memory:
     async def __aenter__(self) -> Self:
         if self._store is not None:
             raise InvalidInput("this memory is open already")
-        store = await open_store(self._url, self._config, self._clock, self._entropy)
+        store = await open_store(self._url, self._parts)
         try:
-            await require_same_embedder(store, self._embedder)
+            await require_same_embedder(store, self._parts.embedder)
             self._store = store
             self._something_waits = (await self._storage.read(_counts)).waiting > 0
         except BaseException:
@@ -329,11 +301,11 @@ class Memory:
             explain=explain,
         )
         model = self._conversation()
-        found = await DualRetriever(model, self._embedder, storage, storage).search(asked)
+        found = await DualRetriever(model, self._parts.embedder, storage, storage).search(asked)
         self._count(found.degraded)
         self._echoes.handed_out(found.hits)
         return RecallReceipt(
-            id=self._entropy.new_id("rec", self._clock.now()),
+            id=self._parts.entropy.new_id("rec", self._parts.clock.now()),
             query=query,
             hits=found.hits,
             abstained=found.abstained,
@@ -461,19 +433,19 @@ class Memory:
 
     def _conversation(self) -> Conversation | None:
         """The model for one operation, with the operation's own deadline and meter."""
-        return None if self._asker is None else self._asker.begin(self._config.deadline_s)
+        return None if self._parts.asker is None else self._parts.asker.begin(self._parts.config.deadline_s)
 
     def _settler(self, storage: StorageBackend, model: Conversation | None) -> Settler:
-        return Settler(storage, self._embedder, model, self._clock, self._entropy)
+        return Settler(storage, self._parts.embedder, model, self._parts.clock, self._parts.entropy)
 
     async def _take(
         self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
-        waits_for_nothing = self._embedder is None and model is None
+        waits_for_nothing = self._parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(storage, model)
-        if self._embedder is not None:
-            await self._open_store.set_embedder_identity(self._embedder.identity)
-        intake = Intake(storage, settler, self._echoes, self._clock, self._entropy)
+        if self._parts.embedder is not None:
+            await self._open_store.set_embedder_identity(self._parts.embedder.identity)
+        intake = Intake(storage, settler, self._echoes, self._parts.clock, self._parts.entropy)
         admitted, outcome = await intake.take(messages, wishes)
         self._count(outcome.degraded)
         if outcome.waiting:
@@ -497,8 +469,8 @@ class Memory:
             log.warning("deferred work goes on waiting: %s", error)
 
     async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
-        now = self._clock.now()
-        return await self._storage.write(lambda tx: change(Lineage(tx, self._entropy, now)))
+        now = self._parts.clock.now()
+        return await self._storage.write(lambda tx: change(Lineage(tx, self._parts.entropy, now)))
 
     def _count(self, degraded: Iterable[Degradation]) -> None:
         for name in degraded:

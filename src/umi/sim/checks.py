@@ -10,7 +10,6 @@ from umi.sim.plan import SLOTS, SPACES, Step
 from umi.types import Episode, EvolutionRelation, EvolutionType, Explanation, Hit, HitState, RecallReceipt
 
 if TYPE_CHECKING:
-    from umi.memory import Memory
     from umi.sim.world import World
 
 
@@ -74,8 +73,9 @@ class Checks:
             await self._states()
             await self._current_facts()
 
-    async def relations_made_by(self, memory: Memory, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
+    async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
         """Relations of one type whose newer side is what step `number` said, undone ones too."""
+        memory = self._world.memory(space)
         found: dict[str, EvolutionRelation] = {}
         for entity in self._world.receipts[number].entities:
             for row in (await memory.why(entity.id)).evolutions:
@@ -158,7 +158,7 @@ class Checks:
         oracle, features = self._world.oracle, self._world.outcome.features
         for number, said in sorted(oracle.said.items()):
             memory = self._world.memory(said.space)
-            for entity in await self._entities_of(memory, number):
+            for entity in await self._entities_of(said.space, number):
                 explained = await memory.why(entity)
                 expected = oracle.state(number)
                 if explained.state is not expected:
@@ -168,11 +168,11 @@ class Checks:
                 self._count(number, explained)
         features["statements confirmed"] += len(oracle.said)
 
-    async def _entities_of(self, memory: Memory, number: int) -> list[str]:
+    async def _entities_of(self, space: str, number: int) -> list[str]:
         known = self._world.receipts[number]
         if not known.entities:  # it was deferred, and is settled by now
             _, message = self._world.messages[number]
-            known = await memory.remember(message)
+            known = await self._world.memory(space).remember(message)
             self._world.receipts[number] = known
         return [entity.id for entity in known.entities]
 

@@ -16,11 +16,16 @@ from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
 
 from umi.errors import LLMError
-from umi.limits import LLM_PROMPT_BYTES_MAX, LLM_RESPONSE_BYTES_MAX
+from umi.limits import (
+    LLM_LATENCY_MS_DEFAULT,
+    LLM_LATENCY_MS_MAX,
+    LLM_LATENCY_MS_MIN,
+    LLM_PROMPT_BYTES_MAX,
+    LLM_RESPONSE_BYTES_MAX,
+)
 from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE
 from umi.ports import Clock
 from umi.sim.faults import FaultInjector, FaultType
-from umi.sim.limits import LLM_LATENCY_MS_DEFAULT, LLM_LATENCY_MS_MAX, LLM_LATENCY_MS_MIN
 from umi.sim.rng import DeterministicRng
 from umi.types import Completion, CompletionRequest, Usage
 from umi.validate import text as valid_text

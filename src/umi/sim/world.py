@@ -36,9 +36,8 @@ from umi.types import EvolutionType, Message, RememberReceipt
 T = TypeVar("T")
 
 DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
-TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
-MAINTAIN_MAX: Final = 40
-TRACE_TAIL: Final = 12
+_TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
+_MAINTAIN_MAX: Final = 40
 HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
 
 
@@ -141,7 +140,7 @@ class World:
     async def recover(self) -> None:
         """Come back after a failure: power on, open again, see what is there."""
         await self.close()
-        for _ in range(TRIES_MAX):
+        for _ in range(_TRIES_MAX):
             if self.disk is not None and not self.disk.powered:
                 self.disk.restart()
                 self.outcome.power_cuts += 1
@@ -154,7 +153,7 @@ class World:
                 await self.close()
             else:
                 return
-        raise Violation(f"the store could not be opened in {TRIES_MAX} tries")
+        raise Violation(f"the store could not be opened in {_TRIES_MAX} tries")
 
     # Living.
 
@@ -175,7 +174,7 @@ class World:
 
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
         """Do something until it is acknowledged, whatever the world does meanwhile."""
-        for attempt in range(1, TRIES_MAX + 1):
+        for attempt in range(1, _TRIES_MAX + 1):
             try:
                 result = await action()
             except StoreError as error:
@@ -186,7 +185,7 @@ class World:
             else:
                 self.tell(f"{what}: {result}")
                 return
-        raise Violation(f"no progress in {TRIES_MAX} tries of {what}")
+        raise Violation(f"no progress in {_TRIES_MAX} tries of {what}")
 
     def tell(self, line: str) -> None:
         """A line of the trace."""
@@ -294,7 +293,7 @@ class World:
     async def _undo(self, step: Step) -> str:
         number = step.refers[0]
         memory = self.memory(step.space, step.number)
-        mine = await self.checks.relations_made_by(memory, number, EvolutionType.UPDATE)
+        mine = await self.checks.relations_made_by(step.space, number, EvolutionType.UPDATE)
         if not mine:
             return "nothing to undo"
         for relation in mine:
@@ -309,7 +308,7 @@ class World:
     async def _resolve(self, step: Step) -> str:
         number = step.refers[0]
         memory = self.memory(step.space, step.number)
-        mine = await self.checks.relations_made_by(memory, number, EvolutionType.CONTRADICT)
+        mine = await self.checks.relations_made_by(step.space, number, EvolutionType.CONTRADICT)
         for relation in mine:
             if relation.resolved is None:
                 await memory.resolve(relation.id, keep=step.keep)
@@ -326,7 +325,7 @@ class World:
     async def _rest(self) -> str:
         """Liveness: once faults have stopped, nothing waits for ever."""
         for space in SPACES:
-            for _ in range(MAINTAIN_MAX):
+            for _ in range(_MAINTAIN_MAX):
                 receipt = await self.memory(space).maintain()
                 self.outcome.features["deferral completed"] += receipt.completed
                 if not receipt.waiting:
