@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import Any, Protocol
 
-from umi.sim.oracle import SINGLE_VALUED
-from umi.sim.plan import SLOTS, SPACES, Step
-from umi.types import Episode, EvolutionRelation, EvolutionType, Explanation, Hit, HitState, RecallReceipt
-
-if TYPE_CHECKING:
-    from umi.sim.world import World
+from umi.sim.oracle import SINGLE_VALUED, Oracle
+from umi.sim.outcome import Outcome
+from umi.sim.plan import SLOTS, SPACES, Plan, Step
+from umi.types import (
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Explanation,
+    Hit,
+    HitState,
+    Message,
+    RecallReceipt,
+    RememberReceipt,
+)
 
 
 class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
     """Something that must hold did not."""
 
 
+class Witnessed(Protocol):
+    """What the checks must see of a world; `memory` and `anyone` give facades, which only the world itself knows by name."""
+
+    plan: Plan
+    outcome: Outcome
+    oracle: Oracle
+    receipts: dict[int, RememberReceipt]
+    messages: dict[int, tuple[str, Message]]
+
+    def memory(self, space: str, number: int = 0) -> Any: ...
+    def anyone(self) -> Any: ...
+    def message_time(self, day: int) -> datetime: ...
+
+
 class Checks:
     """The checks of one world."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Witnessed) -> None:
         self._world = world
 
     # While the world lives.

@@ -8,12 +8,9 @@ there: what was acknowledged; and nothing may be there twice.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import tempfile
-from collections import Counter
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -29,6 +26,7 @@ from umi.sim.faults import FaultInjector
 from umi.sim.llm import Hostility, SimLLM, Temper
 from umi.sim.loop import run as run_in_virtual_time
 from umi.sim.oracle import Oracle
+from umi.sim.outcome import Outcome
 from umi.sim.plan import SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
 from umi.types import EvolutionType, Message, RememberReceipt
@@ -39,26 +37,6 @@ DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
 _TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
 _MAINTAIN_MAX: Final = 40
 HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
-
-
-@dataclass(slots=True)
-class Outcome:
-    """How a world ended. `failure` is None when nothing was violated; `features` counts what the oracle confirmed."""
-
-    plan: Plan
-    failure: str | None = None
-    trace: list[str] = field(default_factory=list)
-    image_hash: str = ""
-    virtual_s: float = 0.0
-    power_cuts: int = 0
-    restarts: int = 0
-    faults: Counter[str] = field(default_factory=Counter)
-    features: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def trace_hash(self) -> str:
-        """Of every line of the trace: two runs of one plan agree in it to the last byte."""
-        return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()
 
 
 def run_plan(plan: Plan) -> Outcome:
