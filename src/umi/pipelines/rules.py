@@ -147,6 +147,9 @@ def candidate_slots(new: Entity) -> Wanted:
 
 def _slots_touched(claim: _Claim) -> list[str]:
     slots = [claim.slot]
+    base, _, kind = claim.slot.partition(":")
+    if kind and base in {"prefers", "uses"}:
+        slots += [f"prefers:{kind}", f"uses:{kind}"]
     gone = list(claim.ended) + ([claim.value] if claim.negated or claim.slot == "likes" else [])
     if claim.over or claim.ended:
         slots += ENDS_ANYWHERE
@@ -292,9 +295,17 @@ def _turns(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     )
 
 
+def _same_slot(new: _Claim, old: _Claim) -> bool:
+    """The same slot, or, for a switch, the same kind of thing preferred and used."""
+    if new.slot == old.slot:
+        return True
+    bases = {base_slot(new.slot), base_slot(old.slot)}
+    return new.turns and bases == {"prefers", "uses"} and new.slot.partition(":")[2] == old.slot.partition(":")[2] != ""
+
+
 def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """Another value in a slot that holds one."""
-    if new.slot != old.slot or not is_single(new.slot) or new.negated or old.negated:
+    if not _same_slot(new, old) or not is_single(new.slot) or new.negated or old.negated:
         return None
     relation = compare.values(new.slot, new.value, old.value)
     if relation is compare.Comparison.DIFFERENT:

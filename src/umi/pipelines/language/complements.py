@@ -76,6 +76,8 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
         index = verb.index
     else:
         return None
+    if slot == "role" and context.tokens.at(index) in {"at", "with"}:  # "my new job is at Globex"
+        slot, index = "works_at", index + 1
     values = _attribute_value(context, slot, index)
     if not values:
         return None
@@ -419,7 +421,7 @@ def _switch(context: Context, index: int) -> Found | None:
     return Found(slot, (new,), 0.85, ended=(gone,) if gone else (), event=True)
 
 
-_CONSUMED: Final = words("drink meat season music seat pet_kind book_form time_of_day transport")
+_CONSUMED: Final = words("drink meat season music seat pet_kind book_form time_of_day transport contact")
 
 
 def preference_slot(value: str) -> str:

@@ -75,7 +75,8 @@ def _holding(context: Context, subject: Subject, verb: Verb, place: tuple[int, i
     number = parse_number(listed[0]) if tokens.at(begin) not in {"a", "an", "one"} else None
     if number is not None and len(listed) == 2 and (noun in _AUDIENCE or subject.kind is Kind.THING):
         return None if event else Found(f"count:{singular(noun)}", (listed[0],), 0.8, negated)
-    slot = _slot(noun)
+    branded = tokens.capital(place[1] - 1) and any(_slot(word) == "owns" for word in listed)  # "a Honda Civic"
+    slot = "owns" if branded else _slot(noun)
     if not slot or subject.kind not in _HOLDER or (event and slot in {"has_sibling", "has_child"}):
         return None
     return Found(slot, (context.written(begin, place[1]),), 0.85, negated, over=over, event=event)

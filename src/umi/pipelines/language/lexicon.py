@@ -164,7 +164,7 @@ STATUS_WORDS: Final = phrases(
     "failing, passing, flaky, verified, unverified, confirmed, unconfirmed, assigned, unassigned, backordered, processing, dispatched, "
     "renewed, terminated, vacant, occupied, locked, unlocked, scheduled, planned, stalled, abandoned, wip, todo, operational, frozen, "
     "healthy, degraded, settled, dismissed, granted, denied, out for delivery, won, lost, escalated, triaged, obsolete, retired, "
-    "under construction, under maintenance, in force, void, billed, invoiced, filled, empty, in maintenance"
+    "under construction, back on track, up and running, under maintenance, in force, void, billed, invoiced, filled, empty, in maintenance"
 )
 STATUS_VERBS: Final = {  # past form -> the status it leaves
     "closed": "closed", "resolved": "resolved", "reopened": "open", "opened": "open", "finished": "finished", "completed": "completed",
@@ -176,7 +176,7 @@ STATUS_VERBS: Final = {  # past form -> the status it leaves
     "disabled": "disabled", "enabled": "enabled", "abandoned": "abandoned", "expired": "expired", "failed": "failed", "accepted": "accepted",
     "declined": "declined", "restarted": "running", "reactivated": "active", "deactivated": "inactive", "confirmed": "confirmed",
     "locked": "locked", "unlocked": "unlocked", "escalated": "escalated", "dispatched": "dispatched", "ended": "ended",
-    "settled": "settled", "dropped": "dropped", "shelved": "shelved", "killed": "cancelled", "retired": "retired", "dismissed": "dismissed",
+    "settled": "settled", "won": "won", "dropped": "dropped", "shelved": "shelved", "killed": "cancelled", "retired": "retired", "dismissed": "dismissed",
 }  # fmt: skip
 
 PROFESSIONS: Final = words(
@@ -233,6 +233,7 @@ CATEGORIES: Final = {
         "season": "summer, winter, spring, autumn, fall",
         "pet_kind": "cats, dogs",
         "book_form": "ebooks, paper books, audiobooks, e-books, paperbacks, hardcovers, physical books, kindle",
+        "contact": "email, emails, phone calls, calls, texts, text messages, texting, video calls, phone, letters, voice messages",
         "time_of_day": "mornings, evenings, afternoons, nights, morning, evening, morning meetings, afternoon meetings",
     }.items()
     for member in phrases(members)

@@ -222,7 +222,7 @@ def _work_rules() -> None:
         "works_at",
         org,
         0.9,
-        "got landed found took accepted secured",
+        "got gotten landed found took taken accepted secured",
         rf"(?:an? |the |{_MY} )?(?:[\w-]+ ){{0,3}}?(?:job|position|role|post|gig)(?: as (?:an? )?(?:[\w-]+ ){{1,3}}?)? ?(?:at|with|from) ",
     )
     _rule("event", "works_at", org, 0.9, "hired recruited", r"(?:by|at) ", passive=True)
@@ -369,6 +369,9 @@ def _thing_rules() -> None:
     thing = frozenset({Kind.THING})
     _rule("event", "location", takes.place, 0.85, "moved relocated", r"(?:back |over )?to ", who=thing, passive=True)
     _rule("state", "location", takes.place, 0.85, "located based headquartered", r"in ", who=THINGS, be=True)
+    _rule("state", "attr:departure", when, 0.85, "leaves departs", r"(?=at )", who=thing)
+    _rule("state", "attr:arrival", when, 0.85, "arrives lands", r"(?=at )", who=thing)
+    _rule("state", "attr:end", when, 0.85, "ends finishes", r"(?=at )", who=thing)
     _rule("state", "attr:closing time", when, 0.85, "closes close", r"(?=at )", who=thing)
     _rule("state", "attr:opening time", when, 0.85, "opens open", r"(?=at )", who=thing)
     _rule("state", "attr:waking time", when, 0.8, "wake wakes get gets", r"up (?=at )")

@@ -154,6 +154,8 @@ class _Reader:
 
     def _after_date(self, tokens: Tokens, index: int, end: int) -> int:
         """The token after a date that opens the clause: "Since March Alice ...", "On 5 May the ..."."""
+        if tokens.at(index) == "after" and tokens.at(index + 2).rstrip("s") in {"year", "month", "week", "day"}:
+            return index + 3  # "After ten years I left Acme"
         if index >= end or tokens.at(index) not in _DATE_LEADS:
             return index
         begin = tokens.start[index]

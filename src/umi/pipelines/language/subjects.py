@@ -198,6 +198,9 @@ def _possessed(
     if end == begin:
         return None
     name_start = next((place for place in range(begin + 1, end) if tokens.capital(place)), end)
+    if tokens.at(begin) in {"favourite", "favorite"} and end == begin + 1 and tokens.at(end) in verbs:
+        end += 1  # a favourite drink is no verb
+        name_start = end
     noun = " ".join(tokens.low[begin:name_start])
     if noun != "best friend" and name_start - begin > 1 and tokens.at(name_start - 1) in KIN:
         noun = tokens.at(name_start - 1)
@@ -283,7 +286,7 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
                 return Subject(owner, key, Kind.THING, inner_end, key, owner, noun, definite=common)
             name = written(text, tokens, index + 1, inner_end)
             return Subject(name, subject_key(name), Kind.THING, inner_end, definite=not tokens.capital(inner_start))
-    if tokens.at(end) in {"with", "about"} and tokens.at(end - 1) in EVENT_NOUNS:
+    if tokens.at(end) in {"with", "about"} and tokens.at(end - 1) in EVENT_NOUNS | WORK_ITEMS:
         inner_end = noun_run(tokens, end + 1, verbs)
         if inner_end > end + 1:
             return _thing(text, tokens, index + 1, inner_end, definite=True)
@@ -316,7 +319,8 @@ def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subj
     end = proper_run(tokens, index)
     if end == index or (end == index + 1 and (tokens.at(index) in verbs or _gerund(tokens.at(index)))):
         return None
-    if tokens.at(end).isdigit() or tokens.at(end) == "#" or tokens.at(end) in ITEM_HEADS:
+    item = tokens.at(end) in ITEM_HEADS or (tokens.at(end - 1) in ITEM_HEADS and tokens.at(end)[-1:].isdigit())
+    if tokens.at(end).isdigit() or tokens.at(end) == "#" or item:
         return _item(text, tokens, index, verbs)
     name = written(text, tokens, index, end)
     if tokens.at(end) == "'s" and end + 1 < len(tokens) and _may_possess(tokens, end + 1, verbs):
@@ -349,7 +353,7 @@ def _item(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subje
     while end > index and tokens.at(end - 1) == "#":
         end -= 1
     words = tokens.low[index:end]
-    numbered = any(word[0].isdigit() or word == "#" for word in words[1:])
+    numbered = any(word[0].isdigit() or word[-1].isdigit() or word == "#" for word in words[1:])
     if not words or (singular(words[0]) not in ITEM_HEADS and words[-1] not in ITEM_HEADS and not numbered):
         return None
     if not numbered and not any(tokens.capital(place) for place in range(index + (words[0] in ITEM_HEADS), end)):

@@ -9,7 +9,9 @@ from typing import Final
 
 from umi.pipelines.language.dates import DateSpan
 from umi.pipelines.language.lexicon import (
+    ADVERBS,
     ARTICLES,
+    AUXILIARIES,
     CATEGORIES,
     CLUBS,
     CONJUNCTIONS,
@@ -36,7 +38,17 @@ _PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
 _CONNECTORS: Final = words("of de la the & del do di van der upon")
 _CALENDAR: Final = frozenset(MONTHS) | frozenset(WEEKDAYS)
-_PLACE_STOPS: Final = NAME_STOPS | _CALENDAR
+_VALUE_STOPS: Final = (
+    PRONOUNS
+    | POSSESSIVES
+    | ARTICLES
+    | PREPOSITIONS
+    | CONJUNCTIONS
+    | AUXILIARIES
+    | ADVERBS
+    | (_CALENDAR - {"may", "june", "april"})
+)
+_PLACE_STOPS: Final = _VALUE_STOPS | _CALENDAR
 _HARD_STOPS: Final = (CONJUNCTIONS - {"and", "or", "so"}) | words(
     'so since because when while that which who what how where why : ; ( ) [ ] — – … . ! ? " “ ” *'
 )
@@ -76,7 +88,7 @@ def name(context: Context, index: int, *, the: bool = False, comma: bool = False
     end = index
     while end < context.end:
         if (
-            (tokens.capital(end) and tokens.at(end) not in (_PLACE_STOPS if end > index else NAME_STOPS))
+            (tokens.capital(end) and tokens.at(end) not in (_PLACE_STOPS if end > index else _VALUE_STOPS))
             or (end > index and tokens.at(end) in _CONNECTORS and _named_later(context, end))
             or (
                 end > index
@@ -368,7 +380,7 @@ def age(context: Context, index: int) -> list[str]:
         return []
     after = context.tokens.at(index + 1) if index + 1 < context.end else ""
     if int(found[0]) <= 12 and not context.tokens.at(index).isdigit() and after not in {"years", "year"}:
-        return []  # "I was one of them"
+        return found if context.tokens.at(index - 1) == "turned" else []  # not "I was one of them"
     if after in {"years", "year", "yrs"}:
         return found if context.tokens.at(index + 2) in {"old", "young"} else []
     if (
