@@ -92,7 +92,7 @@ def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
     reader = _READERS.get(slot)
     if reader is not None:
         return reader(context, index)
-    found = takes.phrase(context, index) or takes.money(context, index)
+    found = takes.money(context, index) or takes.phrase(context, index)
     if not found or context.tokens.at(index) in _OPINION or len(found[0].split()) > 5:
         return []
     if slot.startswith("favourite_") or slot in _PLAIN_SLOTS:
