@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from umi.sim.oracle import SINGLE_VALUED, Oracle
 from umi.sim.outcome import Outcome
@@ -13,12 +14,15 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
+    HistoryStep,
     Hit,
     HitState,
     Message,
     RecallReceipt,
     RememberReceipt,
 )
+
+_LATEST: Final = 6
 
 
 class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
@@ -79,20 +83,21 @@ class Checks:
         return _said(found)
 
     async def after_restart(self) -> None:
-        """Everything acknowledged is there, word for word."""
-        await self._acknowledged()
+        """What was acknowledged last is there, word for word; older things no power cut can reach, and the end looks at all."""
+        await self._acknowledged(_LATEST)
+
+    async def at_rest(self) -> None:
+        """Before the last restart: the store's own cross-checks, and everything is found through caches that have grown."""
+        await self._sound()
+        await self._found_again()
 
     async def at_the_end(self) -> None:
-        """All of it: rows, states, times, history, and the store's own cross-checks."""
-        await self._acknowledged()
-        findings = await self._world.anyone().check()
-        if findings:
-            raise Violation(f"the store's own check: {findings[0]}")
+        """After it, all of it: rows, states, times, history, through caches built from the file."""
+        await self._acknowledged(None)
+        await self._sound()
         await self._found_again()
-        await self._one_memory_per_message()
-        await self._order_of_time()
+        await self._rows()
         if not self._world.plan.model:
-            await self._states()
             await self._current_facts()
 
     async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
@@ -135,8 +140,14 @@ class Checks:
         mine = (said for said in self._world.oracle.said.values() if (said.space, said.who) == (space, who))
         return any(not self._world.receipts[said.number].entities for said in mine)
 
-    async def _acknowledged(self) -> None:
-        for number, (space, message) in sorted(self._world.messages.items()):
+    async def _sound(self) -> None:
+        findings = await self._world.anyone().check()
+        if findings:
+            raise Violation(f"the store's own check: {findings[0]}")
+
+    async def _acknowledged(self, latest: int | None) -> None:
+        messages = list(self._world.messages.items())
+        for number, (space, message) in messages[-latest:] if latest else messages:
             id_ = self._world.receipts[number].episode_ids[0]
             episode = await self._world.memory(space).get(id_)
             if not isinstance(episode, Episode):
@@ -148,7 +159,7 @@ class Checks:
         """The last words said in each space are found by their own words."""
         for space in SPACES:
             mine = [(n, m) for n, (where, m) in sorted(self._world.messages.items()) if where == space]
-            for number, message in mine[-3:]:
+            for number, message in mine[-2:]:
                 found = await self._world.memory(space).recall(
                     message.content, min_score=0, limit=200, include_superseded=True
                 )
@@ -156,77 +167,78 @@ class Checks:
                 if not any(message.id in hit.message_ids for hit in found.hits):
                     raise Violation(f"#{number} is stored and not found by its own words: {message.content!r}")
 
-    async def _one_memory_per_message(self) -> None:
+    async def _rows(self) -> None:
+        """Every entity: one memory per message, times in order, and the state that the oracle says."""
+        by_episode = {
+            receipt.episode_ids[0]: number for number, receipt in self._world.receipts.items() if receipt.episode_ids
+        }
         for space in SPACES:
-            episodes = (await self._world.memory(space).stats()).episodes
+            steps = (await self._world.memory(space).list(limit=1000)).items
             sent = sum(where == space for where, _ in self._world.messages.values())
-            if episodes != sent:
-                raise Violation(f"{space} holds {episodes} episodes of {sent} messages")
+            held = len({step.entity.episode_id for step in steps})
+            if held != sent:
+                raise Violation(f"{space} holds {held} episodes of {sent} messages")
+            for step in steps:
+                _times(step)
+                if not self._world.plan.model:
+                    await self._state(space, by_episode[step.entity.episode_id], step)
 
-    async def _order_of_time(self) -> None:
-        for space in SPACES:
-            for step in (await self._world.memory(space).list(limit=1000)).items:
-                entity = step.entity
-                if entity.valid_from is None or entity.recorded_at is None:
-                    raise Violation(f"{entity.id} has no time")
-                if entity.valid_to is not None and entity.valid_to < entity.valid_from:
-                    raise Violation(f"{entity.id} ended before it began")
-                closed = any(_closes(row, entity.id) for row in step.evolutions)
-                if closed != (entity.valid_to is not None):
-                    raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
-
-    async def _states(self) -> None:
-        """Each statement stands as the oracle says, and says why."""
-        oracle, features = self._world.oracle, self._world.outcome.features
-        for number, said in sorted(oracle.said.items()):
-            memory = self._world.memory(said.space)
-            for entity in await self._entities_of(said.space, number):
-                explained = await memory.why(entity)
-                expected = oracle.state(number)
-                if explained.state is not expected:
-                    raise Violation(
-                        f"#{number} {explained.entity.content!r} is {explained.state}, and must be {expected}"
-                    )
-                self._count(number, explained)
-        features["statements confirmed"] += len(oracle.said)
-
-    async def _entities_of(self, space: str, number: int) -> list[str]:
-        known = self._world.receipts[number]
-        if not known.entities:  # it was deferred, and is settled by now
-            _, message = self._world.messages[number]
-            known = await self._world.memory(space).remember(message)
-            self._world.receipts[number] = known
-        return [entity.id for entity in known.entities]
+    async def _state(self, space: str, number: int, step: HistoryStep) -> None:
+        expected = self._world.oracle.state(number)
+        if step.state is not expected:
+            raise Violation(f"#{number} {step.entity.content!r} is {step.state}, and must be {expected}")
+        self._world.outcome.features["statements confirmed"] += 1
+        if expected is HitState.SUPERSEDED or any(
+            row.evolution_type is EvolutionType.DERIVE for row in step.evolutions
+        ):
+            explained = await self._world.memory(space).why(step.entity.id)
+            if (explained.state is HitState.STALE) != bool(explained.stale_because):
+                raise Violation(f"#{number} is {explained.state} because of {explained.stale_because}")
+            self._count(number, explained)
+        else:
+            self._count_relations(step.entity.id, step.evolutions)
 
     def _count(self, number: int, explained: Explanation) -> None:
         features, oracle = self._world.outcome.features, self._world.oracle
-        for row in explained.evolutions:
-            if row.target_id == explained.entity.id and row.undone_at is None:
-                features[str(row.evolution_type)] += 1
+        me = explained.entity.id
+        self._count_relations(me, explained.evolutions)
         if explained.state is HitState.SUPERSEDED and oracle.said[number].slot in SINGLE_VALUED:
             features["supersession"] += 1
         if explained.state is HitState.STALE:
             features["staleness"] += 1
         if len(explained.derived_from) > 1:
             features["diamond"] += 1
-        undone = [
-            row for row in explained.evolutions if row.undone_at is not None and row.source_id == explained.entity.id
-        ]
+        undone = any(row.undone_at is not None and row.source_id == me for row in explained.evolutions)
         if undone and explained.supports and explained.state is HitState.CURRENT:
             features["staleness undone"] += 1
 
+    def _count_relations(self, entity_id: str, evolutions: Sequence[EvolutionRelation]) -> None:
+        for row in evolutions:
+            if row.target_id == entity_id and row.undone_at is None:
+                self._world.outcome.features[str(row.evolution_type)] += 1
+
     async def _current_facts(self) -> None:
-        """Every fact, now and between any two changes."""
+        """Every fact, now and before it first changed."""
         for space, who, slot in self._world.oracle.slots():
             memory, question = self._world.memory(space), SLOTS[slot][2].format(who=who)
             days = sorted({said.day for said in self._world.oracle.group(space, who, slot)})
-            for day in (None, *days):
+            for day in (None, days[0]):
                 expected = self._world.oracle.current(space, who, slot, day)
                 as_of = None if day is None else self._world.message_time(day) + timedelta(hours=1)
                 found = await memory.recall(question, as_of=as_of, min_score=0)
                 shown = [_number(space, hit) for hit in found.hits]
                 if not shown or shown[0] not in expected:
                     raise Violation(f"{question!r} as of day {day} was answered by #{shown[:1]}; true is {expected}")
+
+
+def _times(step: HistoryStep) -> None:
+    entity = step.entity
+    if entity.valid_from is None or entity.recorded_at is None:
+        raise Violation(f"{entity.id} has no time")
+    if entity.valid_to is not None and entity.valid_to < entity.valid_from:
+        raise Violation(f"{entity.id} ended before it began")
+    if any(_closes(row, entity.id) for row in step.evolutions) != (entity.valid_to is not None):
+        raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
 
 
 def _number(space: str, hit: Hit) -> int:

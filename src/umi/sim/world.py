@@ -137,18 +137,20 @@ class World:
 
     async def live(self) -> None:
         """Run the plan, then let faults stop and see that everything comes to rest and is true."""
-        await self.recover()
-        for step in self.plan.steps:
-            if all(number in self.receipts for number in step.refers):
-                await self.persist(step.line(), partial(self._do, step))
-        self.faults.stop()
-        if self.disk is not None:
-            self.disk.disarm_power_cut()
-        await self.persist("comes to rest", self._rest)
-        await self.checks.at_the_end()
-        await self.persist("restart", self._restart)
-        await self.checks.at_the_end()
-        await self.close()
+        try:
+            await self.recover()
+            for step in self.plan.steps:
+                if all(number in self.receipts for number in step.refers):
+                    await self.persist(step.line(), partial(self._do, step))
+            self.faults.stop()
+            if self.disk is not None:
+                self.disk.disarm_power_cut()
+            await self.persist("comes to rest", self._rest)
+            await self.checks.at_rest()
+            await self.persist("restart", self._restart)
+            await self.checks.at_the_end()
+        finally:
+            await self.close()
 
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
         """Do something until it is acknowledged, whatever the world does meanwhile."""
