@@ -1,0 +1,71 @@
+"""Two processes that change one fact at once leave one current, and a reader is never behind an acknowledgement."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import umi
+from umi import HitState
+
+ROUNDS = 12
+WRITER = """
+import asyncio, sys, umi
+
+async def main(path, name):
+    async with umi.Memory.open(path, embedder=None) as memory:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number in range({rounds}):
+            await memory.remember(f"Alice now works at {{name}}{{number}}.")
+            found = await memory.recall("Where does Alice work?", min_score=0, limit=1)
+            print(number, found.hits[0].content, flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def _start(path: str, name: str) -> subprocess.Popen[str]:
+    code = WRITER.format(rounds=ROUNDS)
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    return process
+
+
+async def test_two_processes_that_change_one_fact_leave_one_current(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    writers = [_start(path, name) for name in ("North", "South")]
+    outputs = await asyncio.gather(*(asyncio.to_thread(writer.communicate, "go\n") for writer in writers))
+    assert [writer.returncode for writer in writers] == [0, 0]
+    assert [len(out.splitlines()) for out, _ in outputs] == [ROUNDS, ROUNDS]
+    async with umi.Memory.open(path, embedder=None) as memory:
+        steps = await memory.history("Alice")
+        assert len(steps) == 2 * ROUNDS
+        assert [step.state for step in steps].count(HitState.CURRENT) == 1
+        assert await memory.check() == []
+        ends = sorted(step.entity.valid_to for step in steps if step.entity.valid_to is not None)
+        begins = sorted(step.entity.valid_from for step in steps if step.entity.valid_from is not None)
+        assert ends == begins[1:], "each statement ends where the next begins"
+
+
+async def test_a_reader_sees_what_another_process_has_acknowledged(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    writer = _start(path, "North")
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    async with umi.Memory.open(path, embedder=None) as reader:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+        for _ in range(ROUNDS):
+            line = await asyncio.to_thread(writer.stdout.readline)
+            acknowledged = int(line.split()[0])
+            found = await reader.recall("Where does Alice work?", min_score=0, limit=1)
+            shown = int(found.hits[0].content.removeprefix("Alice now works at North").rstrip("."))
+            assert shown >= acknowledged
+    writer.communicate(timeout=60)
+    assert writer.returncode == 0
