@@ -251,6 +251,9 @@ def _work_rules() -> None:
     _rule("end", "works_at", _none, 0.75, "quit lost", rf"{_MY} job\b")
     _rule("end", "works_at", _none, 0.75, "laid", r"off ?(?:$|last|this|from my|in|yesterday|today)", passive=True)
     _rule("end", "works_at", _none, 0.7, "retired resigned", r"?(?:$|last|this|in|yesterday|today|early)")
+
+
+def _role_rules() -> None:
     _rule("state", "role", takes.role, 0.8, "work works working", r"(?:at [\w-]+ )?as ")
     _rule("event", "role", takes.role, 0.85, "became become")
     _rule("event", "role", takes.role, 0.9, "promoted", r"to (?:be )?", passive=True)
@@ -313,6 +316,8 @@ def _people_rules() -> None:
     _rule("event", "partner", takes.person, 0.8, "started", r"dating ")
     _rule("end", "partner", takes.person, 0.85, "broke split", r"up with ")
     _rule("end", "married_to", takes.person, 0.85, "divorced")
+    _rule("state", "knows", takes.acquaintance, 0.75, "know knows")
+    _rule("state", "knows", takes.acquaintance, 0.85, "friends", r"with ", be=True)
     _rule("state", "allergic_to", takes.phrases, 0.9, "allergic", r"to ", be=True)
     _rule("state", "speaks", takes.language, 0.85, "speak speaks", r"")
     _rule("state", "learns", takes.language, 0.85, "learning", be=True)
@@ -434,14 +439,30 @@ def _possession_rules() -> None:
     _rule("state", "drives", takes.phrase, 0.8, "drive drives", r"an? ")
 
 
-for _build in (_work_rules, _home_rules, _people_rules, _taste_rules, _thing_rules, _possession_rules):
+for _build in (_work_rules, _role_rules, _home_rules, _people_rules, _taste_rules, _thing_rules, _possession_rules):
     _build()
 
 _PERFECTS: Final = frozenset(word for word, rules in _TABLE.items() if any(rule.form != "state" for rule in rules)) - {
     "had"
 }
 _NO_VERBS: Final = frozenset(
-    {"a", "my", "his", "her", "their", "from", "into", "fond", "keen", "crazy", "allergic", "fluent", "due", "obsessed"}
+    {
+        "a",
+        "my",
+        "his",
+        "her",
+        "their",
+        "from",
+        "into",
+        "fond",
+        "keen",
+        "crazy",
+        "allergic",
+        "fluent",
+        "due",
+        "obsessed",
+        "friends",
+    }
 )
 _DEEDS: Final = words(
     "bought got adopted purchased acquired switched migrated converted replaced renamed marked put raised increased reduced met went "
