@@ -190,10 +190,13 @@ def person(context: Context, index: int) -> list[str]:
     return [found[0]] if found and found[0].lower() not in LANGUAGES | _NATIONS else []
 
 
+_SOFTWARE: Final = TOOLS | frozenset(CATEGORIES)
+
+
 def acquaintance(context: Context, index: int) -> list[str]:
     """Whom somebody knows: a name that is no tool, to the end of the clause or before "from" and "since"."""
     found = name(context, index)
-    if found is None or not found[0][:1].isupper() or found[0].lower() in CATEGORIES | dict.fromkeys(TOOLS, ""):
+    if found is None or not found[0][:1].isupper() or found[0].lower() in _SOFTWARE:
         return []
     after = context.tokens.at(found[1]) if found[1] < context.end else ""
     known = not after or not after[0].isalnum() or after in {"from", "since", "very", "well", "through"}
