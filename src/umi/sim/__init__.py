@@ -7,8 +7,9 @@
 
     umi.sim.run(main(), seed=7, order="seeded")   # milliseconds; the same steps every time
 
-`run` drives asyncio in virtual time. `SimDisk` is a disk under real SQLite that can lose power at any write, `SimNetwork` a
-network that can lose messages, `SimEmbedder` and `SimLLM` models that can fail; a `FaultInjector` says when, from the seed.
+`SimEnvironment` is everything at once, wired to one seed; its parts can be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under real SQLite that can lose power at any write, `SimNetwork` a
+network that can lose messages, `SimStorage` and `SimVectorBackend` a store that can fail, `SimEmbedder` and `SimLLM` models that
+can; a `FaultInjector` says when, from the seed.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from __future__ import annotations
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
+from umi.sim.environment import SimConfig, SimEnvironment
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden, InvalidFault, SimulationError
 from umi.sim.faults import OPERATIONS, FaultConfig, FaultInjector, FaultType
-from umi.sim.llm import SimLLM
+from umi.sim.llm import Hostility, SimLLM, SimLLMProvider, Temper
 from umi.sim.loop import SimLoop, run
 from umi.sim.network import SimNetwork
 from umi.sim.rng import DeterministicRng
+from umi.sim.storage import SimStorage, SimVectorBackend
 
 __all__ = [
     "OPERATIONS",
@@ -32,14 +35,21 @@ __all__ = [
     "FaultInjector",
     "FaultType",
     "Forbidden",
+    "Hostility",
     "InvalidFault",
     "SimClock",
+    "SimConfig",
     "SimDisk",
     "SimEmbedder",
     "SimEntropy",
+    "SimEnvironment",
     "SimLLM",
+    "SimLLMProvider",
     "SimLoop",
     "SimNetwork",
+    "SimStorage",
+    "SimVectorBackend",
     "SimulationError",
+    "Temper",
     "run",
 ]

@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from umi.errors import InvalidInput, LLMError
 from umi.limits import (
+    LLM_ENTITIES_COUNT_MAX,
     LLM_LATENCY_MS_DEFAULT,
     LLM_LATENCY_MS_MAX,
     LLM_LATENCY_MS_MIN,
@@ -35,6 +36,7 @@ Answer = TypeVar("Answer")
 
 OPERATION: Final = "llm_complete"
 SLOW_S: Final = 120.0  # longer than any patience
+_WRAPPING_BYTES: Final = 100  # what stands around the entities of an answer
 
 # Seed 002's routing of prompts that carry no task: every word of a row must be there; the first row that fits decides.
 ROUTES: Final = (
@@ -208,15 +210,14 @@ def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
     """Every known name and organisation in the text, with its sentence as content; else one note."""
     said = _data(prompt)[0].strip()
     entities: list[dict[str, Any]] = []
-    room = LLM_RESPONSE_BYTES_MAX - 100  # for what stands around the entities
+    room = LLM_RESPONSE_BYTES_MAX - _WRAPPING_BYTES
     for sentence in re.split(r"(?<=[.!?])\s+", said):
-        for names, kind in ((NAMES, "person"), (ORGANIZATIONS, "organization")):
-            for name in names:
-                confidence = round(rng.uniform(0.7, 1.0), 2)
-                entity = {"name": name, "type": kind, "content": sentence, "confidence": confidence}
-                room -= len(_written(entity).encode()) + 2 if _mentions(sentence, name) else 0
-                if _mentions(sentence, name) and room >= 0:  # a model that has said enough stops, and its JSON is whole
-                    entities.append(entity)
+        for name, kind in _mentioned(sentence):
+            confidence = round(rng.uniform(0.7, 1.0), 2)
+            entity = {"name": name, "type": kind, "content": sentence, "confidence": confidence}
+            room -= len(_written(entity).encode()) + 2
+            if room >= 0:  # a model that has said enough stops, and its JSON is whole
+                entities.append(entity)
     if not entities:
         entities = [{"name": f"Note_{_digest(said)[:8]}", "type": "note", "content": said[:100], "confidence": 0.5}]
     return {"entities": entities[:LLM_ENTITIES_COUNT_MAX], "relations": []}
@@ -344,8 +345,10 @@ def _written(answer: Any) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
-def _mentions(sentence: str, name: str) -> bool:
-    return name in sentence and re.search(rf"\b{name}\b", sentence) is not None
+def _mentioned(sentence: str) -> list[tuple[str, str]]:
+    known = [(name, "person") for name in NAMES] + [(name, "organization") for name in ORGANIZATIONS]
+    words = frozenset(re.findall(r"\w+", sentence))
+    return [(name, kind) for name, kind in known if name in words]
 
 
 def _digest(text: str) -> str:

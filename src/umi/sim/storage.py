@@ -1,0 +1,169 @@
+"""The in-memory store as a storage that can fail, and a vector backend that can fail apart from it, for tests of single parts.
+
+The fault model, by operation of the injector:
+- storage_read: StorageReadFail; StorageSlow.
+- storage_write: StorageWriteFail and StorageFull, when the work is done and about to be committed, so that all of it is undone;
+  StorageSlow.
+- vector_search, wherever the vectors of a namespace are searched, inside a snapshot too: VectorSearchFail; VectorSearchTimeout, after
+  ten seconds in which nothing else happens either.
+- vector_store, wherever vectors are written: VectorStoreFail, which undoes the transaction it happens in.
+
+Every failure is a `umi.errors.StoreError`. Each call takes a latency drawn from the seed. Not modelled: a disk (see umi.sim.disk),
+corruption, a lost acknowledgement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+from umi.candidates import Keys, VectorCandidates
+from umi.errors import StoreError, StoreFull
+from umi.ports import Matrix, Vector
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.faults import FaultInjector, FaultType
+from umi.sim.rng import DeterministicRng
+from umi.stores.bound import BoundStore, BoundVectors, StoreSnapshot, StoreTransaction, Transactions
+from umi.stores.memory import MemoryStore
+
+T = TypeVar("T")
+
+LATENCY_S: Final = (0.0001, 0.002)
+TIMEOUT_S: Final = 10.0
+_SLOW: Final = (10.0, 100.0)
+
+
+class SimStorage(BoundStore):
+    """One namespace of an in-memory store. Satisfies `umi.ports.StorageBackend` and, for both in one, `umi.ports.VectorBackend`.
+
+    Args:
+        clock: The virtual time of the running loop.
+        rng: Where latencies and ids are drawn from.
+        faults: What may go wrong; see the module.
+        namespace: Its name.
+    """
+
+    def __init__(
+        self,
+        clock: SimClock,
+        rng: DeterministicRng,
+        *,
+        faults: FaultInjector | None = None,
+        namespace: str = "default",
+    ) -> None:
+        entropy = SimEntropy(rng.fork("ids"))
+        weather = _Weather(clock, rng.fork("latency"), faults)
+        store = MemoryStore(clock=clock, entropy=entropy)
+        super().__init__(_Failing(store, weather, "storage_read", "storage_write"), namespace, clock, entropy)
+        self._apart = SimVectorBackend(_Failing(store, weather), namespace, clock, entropy)
+
+    @property
+    def vectors(self) -> SimVectorBackend:
+        """The same namespace's vectors as a service of their own, which fails apart from the rows."""
+        return self._apart
+
+
+class SimVectorBackend(BoundVectors):
+    """Vectors of a `SimStorage`, searched by cosine; `SimStorage.vectors` makes it. Satisfies `umi.ports.VectorBackend`.
+
+    Only `vector_search` and `vector_store` fail here. A retriever that is given this beside the storage sees two backends.
+    """
+
+
+class _Weather:
+    """What a call meets: its latency, and the fault of its operation."""
+
+    def __init__(self, clock: SimClock, rng: DeterministicRng, faults: FaultInjector | None) -> None:
+        self._clock = clock
+        self._rng = rng
+        self._faults = faults
+
+    def fault(self, operation: str | None) -> FaultType | None:
+        """The fault of this call, if any."""
+        return None if operation is None or self._faults is None else self._faults.should_inject(operation)
+
+    async def arrive(self, fault: FaultType | None) -> None:
+        """Wait as long as the call takes."""
+        latency_s = self._rng.uniform(*LATENCY_S)
+        await self._clock.sleep(latency_s * (self._rng.uniform(*_SLOW) if fault is FaultType.StorageSlow else 1))
+
+    def search_vectors(self) -> None:
+        """Inside a transaction, which waits for nothing: time is let pass.
+
+        Raises:
+            StoreError: By a fault.
+        """
+        fault = self.fault("vector_search")
+        if fault is FaultType.VectorSearchTimeout:
+            self._clock.advance(TIMEOUT_S)
+            raise StoreError(f"the vectors did not answer in {TIMEOUT_S:g} s (simulated)")
+        if fault is not None:
+            raise StoreError("the vectors could not be searched (simulated)")
+
+    def store_vectors(self) -> None:
+        """As `search_vectors`."""
+        if self.fault("vector_store") is not None:
+            raise StoreError("the vectors could not be stored (simulated)")
+
+
+class _Failing:
+    """The transactions of a store, with weather. Satisfies `umi.stores.bound.Transactions`."""
+
+    def __init__(
+        self,
+        store: Transactions,
+        weather: _Weather,
+        read_operation: str | None = None,
+        write_operation: str | None = None,
+    ) -> None:
+        self._store = store
+        self._weather = weather
+        self._read_operation = read_operation
+        self._write_operation = write_operation
+
+    async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
+        fault = self._weather.fault(self._read_operation)
+        await self._weather.arrive(fault)
+        if fault is FaultType.StorageReadFail:
+            raise StoreError("the storage could not be read (simulated)")
+        return await self._store.read(
+            namespace, lambda snapshot: work(cast("StoreSnapshot", _View(snapshot, self._weather)))
+        )
+
+    async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
+        fault = self._weather.fault(self._write_operation)
+        await self._weather.arrive(fault)
+
+        def failing(transaction: StoreTransaction) -> T:
+            done = work(cast("StoreTransaction", _View(transaction, self._weather)))
+            if fault in {FaultType.StorageWriteFail, FaultType.StorageFull}:
+                _refuse_commit(fault)
+            return done
+
+        return await self._store.write(namespace, failing)
+
+
+class _View:
+    """A snapshot or transaction whose vectors can fail; everything else is the store's own."""
+
+    def __init__(self, inner: Any, weather: _Weather) -> None:
+        self._inner = inner
+        self._weather = weather
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
+        self._weather.search_vectors()
+        found: VectorCandidates = self._inner.vector_candidates(embedding, also=also, pool=pool)
+        return found
+
+    def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        self._weather.store_vectors()
+        self._inner.add_vectors(vectors)
+
+
+def _refuse_commit(fault: FaultType) -> NoReturn:
+    if fault is FaultType.StorageFull:
+        raise StoreFull("the storage is full (simulated); nothing was written")
+    raise StoreError("the storage could not be written (simulated); nothing was")
