@@ -135,6 +135,7 @@ def candidate_slots(new: Entity) -> Wanted:
     for claim in _claims(new):
         if claim.slot in _MEMBERS:
             recent = RECENT_EPISODES_COUNT
+            pairs.update(dict.fromkeys((claim.subject, slot) for slot in _HOLDINGS))
             continue
         for slot in _slots_touched(claim):
             pairs[(claim.subject, slot)] = None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ class LocalEmbedder:
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """Texts as windows of vectors, in batches of like length; a cancelled call stops after the running batch.
+        """Texts as windows of vectors, in batches of like length, one per core at a time; a cancelled call stops after the running ones.
 
         Args:
             texts: Texts of any length.
@@ -105,8 +106,13 @@ class LocalEmbedder:
         loop = asyncio.get_running_loop()
         owners, windows = await loop.run_in_executor(None, self._windows, list(texts))
         vectors = np.empty((len(windows), DIMENSIONS), dtype=np.float32)
-        for batch in _batches([len(window) for window in windows]):
-            vectors[batch] = await loop.run_in_executor(None, self._run, [windows[place] for place in batch])
+        room = asyncio.Semaphore(os.cpu_count() or 1)
+
+        async def run(batch: list[int]) -> None:
+            async with room:
+                vectors[batch] = await loop.run_in_executor(None, self._run, [windows[place] for place in batch])
+
+        await asyncio.gather(*(run(batch) for batch in _batches([len(window) for window in windows])))
         borders = np.searchsorted(owners, np.arange(1, len(texts)))
         return list(np.split(vectors, borders))
 

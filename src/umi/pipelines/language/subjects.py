@@ -248,10 +248,15 @@ def _kind_of_noun(noun: str) -> Kind:
 
 
 def _member(tokens: Tokens, index: int) -> Subject | None:
-    """As in "one", "the other", "one of them", "one of my cats"; not one of my favourites."""
+    """As in "one", "the other", "one of them", "one of my cats", "one of Alice's cats"; not one of my favourites."""
     end = index + (2 if tokens.at(index) == "the" else 1)
     if tokens.at(end) == "of" and tokens.at(end + 1) == "them":
         end += 2
+    elif tokens.at(end) == "of" and tokens.at(end + 2) == "'s" and tokens.capital(end + 1):
+        owner = tokens.word[end + 1]
+        if tokens.at(end + 3) not in _HELD:
+            return None
+        return Subject(owner, subject_key(owner), Kind.MEMBER, end + 4, pronoun="one")
     elif tokens.at(end) == "of":
         if tokens.at(end + 1) not in POSSESSIVES | {"the", "these", "those"} or tokens.at(end + 2) not in _HELD:
             return None
