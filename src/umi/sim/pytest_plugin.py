@@ -1,0 +1,48 @@
+"""The pytest side of `umi.sim.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Comes with `pip install "umi-memory[sim]"`."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from umi.sim.testing import CHOICE, Choice
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise ValueError
+    return count
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The two options."""
+    group = parser.getgroup("umi", "simulated worlds (umi.sim.simulate)")
+    group.addoption(
+        "--umi-seeds", type=_count, metavar="N", help="run every simulated test with N seeds instead of its own number"
+    )
+    group.addoption("--umi-seed", type=int, metavar="SEED", help="run every simulated test with this one seed")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
+    """Let a simulated test know what the command line says, and its own name there."""
+    options = pyfuncitem.config.option
+    choice = Choice(options.umi_seeds, options.umi_seed, pyfuncitem.nodeid)
+    token = CHOICE.set(choice)
+    try:
+        yield
+    finally:
+        CHOICE.reset(token)
+
+
+@pytest.fixture
+def world() -> None:
+    """A test gets its world from `@umi.sim.simulate(seeds=200)`; without that there is none.
+
+    Raises:
+        pytest.UsageError: Always.
+    """
+    raise pytest.UsageError("decorate the test with @umi.sim.simulate(seeds=200): it makes a world for each seed")

@@ -1,0 +1,267 @@
+"""Test your own agent in a hostile world: `@umi.sim.simulate` runs a test once per seed, in virtual time.
+
+    @umi.sim.simulate(seeds=200, faults=[FaultConfig(FaultType.LlmTimeout, 0.3)])
+    async def test_my_agent(world: umi.sim.World) -> None:
+        agent = MyAgent(world.memory, world.llm)
+        ...
+        await world.cut_power()                   # what was acknowledged is still there
+        await world.sleep(7200)                   # takes no time
+
+A seed decides everything: answers, faults, what a power cut leaves, and in which order concurrent tasks go on. A failure
+names its seed and the command that runs just it. Works under pytest with `umi.sim.pytest_plugin`, and as a plain call.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Final
+
+from umi.errors import InvalidInput, StoreError, StoreUnavailable
+from umi.invariants import check
+from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
+from umi.memory import Memory
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.disk import SimDisk
+from umi.sim.embedder import SimEmbedder
+from umi.sim.faults import FaultConfig, FaultInjector
+from umi.sim.llm import SimLLM, Temper
+from umi.sim.loop import Order, run
+from umi.sim.network import SimNetwork
+from umi.sim.rng import DeterministicRng
+
+OPEN_TRIES_MAX: Final = 60
+LOG_TAIL_COUNT: Final = 12
+WORLD: Final = "world"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What every world of a test is like."""
+
+    faults: tuple[FaultConfig, ...] = ()
+    temper: Temper | None = None
+    embedder: bool = True
+    model: bool = True
+    order: Order = "seeded"
+    virtual_s_max: float = SIM_VIRTUAL_S_MAX
+    steps_count_max: int = SIM_STEPS_COUNT_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a command line said about seeds: how many instead of the test's own number, or just one; and the test's name there."""
+
+    count: int | None = None
+    only: int | None = None
+    node: str | None = None
+
+
+CHOICE: Final[ContextVar[Choice]] = ContextVar("umi_sim_choice", default=Choice())  # noqa: B039 - it is frozen
+
+
+class World:
+    """One simulated machine, and a memory on it.
+
+    Attributes:
+        seed: The number that decides everything here.
+        clock: Virtual time.
+        rng: Randomness for the test's own use.
+        faults: What goes wrong by itself; register more, or `stop()` them to see everything come to rest.
+        disk: The disk under the memory; `arm_power_cut(n)` lets the power go in the middle of things.
+        network: Endpoints that the test may serve and its agent may ask.
+        embedder: The memory's embedder.
+        llm: A model for the memory and for the agent.
+    """
+
+    def __init__(self, seed: int, settings: Settings | None = None) -> None:
+        self._settings = settings = settings or Settings()
+        rng = DeterministicRng(seed)
+        self.seed = seed
+        self.clock = SimClock()
+        self.rng = rng.fork("test")
+        self.faults = FaultInjector(rng.fork("faults"), settings.faults)
+        self.disk = SimDisk(rng.fork("disk"), clock=self.clock, faults=self.faults)
+        self.network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
+        self.embedder = SimEmbedder(self.clock, rng.fork("embedder"), faults=self.faults)
+        self.llm = SimLLM(seed, faults=self.faults, clock=self.clock, temper=settings.temper)
+        self.log: list[str] = []
+        self._entropy = SimEntropy(rng.fork("ids"))
+        self._memory: Memory | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """The open memory; another object after each restart, as in a new process."""
+        if self._memory is None:
+            raise StoreUnavailable("this world's memory is not open: it is between a power cut and a restart")
+        return self._memory
+
+    async def sleep(self, seconds: float) -> None:
+        """Let virtual time pass."""
+        await self.clock.sleep(seconds)
+
+    async def restart(self) -> Memory:
+        """Close the memory and open it again, in a new process as it were; with power, if that was gone.
+
+        Raises:
+            StoreUnavailable: When the store cannot be opened in 60 tries, because of the world's faults.
+        """
+        await self._close()
+        return await self._open()
+
+    async def kill(self) -> Memory:
+        """End the process without a goodbye, keep what the operating system holds, and open the memory again."""
+        self.disk.kill()
+        self.tell("process killed")
+        return await self.restart()
+
+    async def cut_power(self) -> Memory:
+        """Lose what no fsync has made durable, power on again and open the memory. What was acknowledged must be there."""
+        self.disk.cut_power()
+        self.tell("power cut")
+        return await self.restart()
+
+    def tell(self, line: str) -> None:
+        """A line for the report of a failure."""
+        self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
+
+    async def live(self, test: Callable[[], Any]) -> None:
+        """Open the memory, run the test, close the memory."""
+        __tracebackhide__ = True
+        await self._open()
+        result = test()
+        if inspect.isawaitable(result):
+            await result
+        await self._close()
+
+    def end(self) -> None:
+        """Give the disk back."""
+        self.disk.close(force=True)
+
+    def account(self) -> str:
+        """What happened here, for the report of a failure."""
+        fired = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.fired.items()) if count)
+        lines = [f"after {self.clock.monotonic_s():,.3f} virtual seconds; faults: {fired or 'none'}"]
+        return "\n".join([*lines, *(f"    {line}" for line in self.log[-LOG_TAIL_COUNT:])])
+
+    async def _open(self) -> Memory:
+        for _ in range(OPEN_TRIES_MAX):
+            if not self.disk.powered:
+                self.disk.restart()
+            try:
+                self._memory = await Memory.open(
+                    f"sqlite:///umi.db?vfs={self.disk.vfs}",
+                    embedder=self.embedder if self._settings.embedder else None,
+                    llm=self.llm if self._settings.model else None,
+                    clock=self.clock,
+                    entropy=self._entropy,
+                )
+            except StoreError as error:
+                self.tell(f"the memory did not open: {error}")
+            else:
+                self.tell("memory open")
+                return self._memory
+        raise StoreUnavailable(f"the store could not be opened in {OPEN_TRIES_MAX} tries; are its faults too frequent?")
+
+    async def _close(self) -> None:
+        memory, self._memory = self._memory, None
+        if memory is None:
+            return
+        try:
+            await memory.close()
+        except StoreError as error:  # a disk without power may complain, as may one with faults
+            self.tell(f"the memory did not close cleanly: {error}")
+
+
+def simulate(
+    seeds: int = 200,
+    *,
+    first: int = 0,
+    also: Iterable[int] = (),
+    faults: Iterable[FaultConfig] = (),
+    temper: Temper | None = None,
+    embedder: bool = True,
+    model: bool = True,
+    order: Order = "seeded",
+    virtual_s_max: float = SIM_VIRTUAL_S_MAX,
+    steps_count_max: int = SIM_STEPS_COUNT_MAX,
+) -> Callable[[Callable[..., Any]], Callable[..., None]]:
+    """Run a test once per seed, each time in a new world, in virtual time. It stops at the first seed that fails.
+
+    The test takes the world as its argument `world`; under pytest its other arguments are fixtures, which all seeds share.
+    An async test may wait for anything of the world; a plain one has its disk, its randomness and its clock.
+
+    Args:
+        seeds: How many; `pytest --umi-seeds=N` overrides it.
+        first: The first of them.
+        also: Seeds that failed before: they are run first, always.
+        faults: What goes wrong by itself.
+        temper: How hostile and how slow the model is.
+        embedder: False gives the memory no embedder: words only.
+        model: False lets rules alone read what the memory is told; `world.llm` is there for the agent all the same.
+        order: `seeded` lets any ready task be next, by the seed; `fifo` keeps asyncio's order.
+        virtual_s_max: Virtual seconds of one world after which it is stopped.
+        steps_count_max: Callbacks of one world after which it is.
+
+    Raises:
+        InvalidInput: When `seeds` is less than 1, or the test has no argument `world`.
+    """
+    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
+        raise InvalidInput(f"seeds is a number of at least 1, not {seeds!r}; write @umi.sim.simulate(seeds=200)")
+    settings = Settings(tuple(faults), temper, embedder, model, order, virtual_s_max, steps_count_max)
+    past = tuple(also)
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., None]:
+        signature = inspect.signature(test)
+        if WORLD not in signature.parameters:
+            raise InvalidInput(f"{test.__qualname__} has no argument {WORLD!r}: that is how a test reaches its world")
+
+        @functools.wraps(test)
+        def simulated(*args: Any, **kwargs: Any) -> None:
+            __tracebackhide__ = True
+            choice = CHOICE.get()
+            for seed in _seeds(choice, past, range(first, first + (choice.count or seeds))):
+                world = World(seed, settings)
+                _live(
+                    world, settings, functools.partial(test, *args, **{**kwargs, WORLD: world}), _command(test, choice)
+                )
+
+        others = [parameter for name, parameter in signature.parameters.items() if name != WORLD]
+        simulated.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined] # no fixture is asked for
+        return simulated
+
+    return decorate
+
+
+def _seeds(choice: Choice, past: tuple[int, ...], fresh: range) -> Iterable[int]:
+    return (choice.only,) if choice.only is not None else dict.fromkeys([*past, *fresh])
+
+
+def _live(world: World, settings: Settings, test: Callable[[], Any], command: str) -> None:
+    __tracebackhide__ = True
+    try:
+        run(
+            world.live(test),
+            seed=world.seed,
+            order=settings.order,
+            clock=world.clock,
+            virtual_s_max=settings.virtual_s_max,
+            steps_count_max=settings.steps_count_max,
+        )
+        check(not world.disk.unexpected, f"the simulated disk itself failed: {world.disk.unexpected}")
+    except BaseException as error:
+        error.add_note(
+            f"umi: seed {world.seed} {world.account()}\numi: just this one: {command} --umi-seed={world.seed}"
+        )
+        raise
+    finally:
+        world.end()
+
+
+def _command(test: Callable[..., Any], choice: Choice) -> str:
+    code = inspect.unwrap(test).__code__
+    return f"pytest {shlex.quote(choice.node or f'{code.co_filename}::{test.__name__}')}"
