@@ -19,11 +19,12 @@ from umi.stores.sqlite import SqliteStore
 from umi.types import Entity, EntityType, Episode
 
 NAMESPACE = "shared"
+BUSY_TIMEOUT_MS = 60_000  # writers that never pause, on a machine that may be loaded: waiting long is right here
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 async def open_store(path: str) -> SqliteStore:
-    return await SqliteStore.open(path, clock=SystemClock(), entropy=SystemEntropy())
+    return await SqliteStore.open(path, clock=SystemClock(), entropy=SystemEntropy(), busy_timeout_ms=BUSY_TIMEOUT_MS)
 
 
 def add_batch(tx: Transaction, name: str, number: int, size: int) -> None:

@@ -209,6 +209,34 @@ asyncio.run(main())
     subprocess.run([PYTHON, "-c", script, str(tmp_path / "umi.db"), here], check=True, timeout=60)
 
 
+@pytest.mark.parametrize("how", ["removed", "replaced"])
+async def test_a_file_that_is_taken_away_while_open_takes_no_more_writes(tmp_path: Path, how: str) -> None:
+    path = tmp_path / "umi.db"
+    async with opened(tmp_path / "other.db") as other:
+        await add(other.namespace("a"), "restored")
+    async with opened(path) as store:
+        await add(store.namespace("a"), "one")
+        if how == "removed":
+            path.unlink()
+        else:
+            (tmp_path / "other.db").rename(path)
+        for attempt in (add(store.namespace("a"), "two"), texts(store.namespace("a"))):
+            with pytest.raises(StoreUnavailable, match="removed or replaced"):
+                await attempt
+
+
+async def test_a_relative_path_stays_valid_when_the_process_changes_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    async with opened("umi.db") as store:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        await add(store.namespace("a"), "one")
+        assert await texts(store.namespace("a")) == ["one"]
+    assert (tmp_path / "umi.db").exists()
+
+
 AS_A_STRANGER = """
 import asyncio, os, sys
 sys.path.insert(0, sys.argv[2])
@@ -226,7 +254,10 @@ async def main():
                 await add(store.namespace("a"), "two")
             except StoreUnavailable as error:
                 print("refused", error)
-            print("still", await texts(store.namespace("a")), await store.check_integrity())
+            print("still", await texts(store.namespace("a")), await store.check_integrity(), flush=True)
+            if len(sys.argv) > 3:
+                sys.stdin.readline()
+                await texts(store.namespace("a"))
     except StoreUnavailable as error:
         print("unopened", error)
 asyncio.run(main())
@@ -270,6 +301,24 @@ async def test_a_read_only_folder_can_be_read_and_not_written(shared: Path) -> N
     assert "read ['one']" in said
     assert "refused" in said
     assert "still ['one'] []" in said
+
+
+async def test_a_file_read_as_unchanging_is_let_go_once_somebody_writes_it(shared: Path) -> None:
+    path = shared / "umi.db"
+    async with opened(path) as store:
+        await add(store.namespace("a"), "one")
+    path.chmod(0o444)
+    shared.chmod(0o555)
+    command = [PYTHON, "-c", AS_A_STRANGER, str(path), str(Path(__file__).parent), "wait"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as stranger:
+        while not (stranger.stdout.readline()).startswith("still"):
+            pass
+        shared.chmod(0o755)
+        path.chmod(0o644)
+        async with opened(path) as store:
+            await add(store.namespace("a"), "two")
+            said, _ = stranger.communicate("go on\n", timeout=30)
+    assert "began to write" in said
 
 
 async def test_a_file_without_leave_to_read_is_refused(shared: Path) -> None:

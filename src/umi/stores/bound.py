@@ -12,6 +12,7 @@ from typing import Final, Protocol, TypeVar, overload
 
 import numpy as np
 
+from umi.candidates import Keys
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
 from umi.limits import RECALL_LIMIT_DEFAULT
 from umi.ports import (
@@ -19,7 +20,6 @@ from umi.ports import (
     EmbedderIdentity,
     Entropy,
     EpisodeRow,
-    Keys,
     Matrix,
     Snapshot,
     Transaction,
@@ -103,15 +103,14 @@ class BoundStore:
                 if _claim(kept) != _claim(entity):
                     raise InvalidInput(f"entity {entity.id} is here already and says something else: leave the id out")
                 return entity.id
+            made = replace(entity, episode_id=episode_id, recorded_at=entity.recorded_at or now)
             if not entity.episode_id:
                 said = entity.at or now
-                arrival = transaction.next_arrival()
-                episode = Episode(episode_id, entity.content, _ROLE, None, None, said, now, arrival)
-                row = EpisodeRow(
-                    episode, tuple(analyse(entity.content)), count_words(entity.content)
-                )
-                transaction.add_episodes([row])
-            made = replace(entity, episode_id=episode_id, recorded_at=entity.recorded_at or now)
+                episode = Episode(episode_id, entity.content, _ROLE, None, None, said, now, transaction.next_arrival())
+                terms = tuple(analyse(f"{entity.name}: {entity.content}"))
+                transaction.add_episodes([EpisodeRow(episode, terms, count_words(entity.content))])
+                whole = (0, len(entity.content))
+                made = replace(made, span=entity.span or whole, valid_from=entity.valid_from or said)
             transaction.add_entities([made])
             return entity.id
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import Final, Self, TypeVar
+from typing import Final, Self, TypeVar, cast
 
 import apsw
 
@@ -26,8 +26,8 @@ from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, anothe
 from umi.stores.schema import NAMESPACE_LAST
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
-from umi.stores.sqlite_errors import mapped
-from umi.stores.sqlite_open import connect
+from umi.stores.sqlite_errors import busy, mapped
+from umi.stores.sqlite_open import MEMORY, connect
 from umi.stores.sqlite_read import SqliteSnapshot, read_head
 from umi.stores.sqlite_rows import to_json
 from umi.stores.sqlite_write import SqliteTransaction
@@ -36,6 +36,7 @@ from umi.types import NamespaceInfo
 T = TypeVar("T")
 
 _OPEN_PAUSE_S: Final = 0.02
+_LOCK_PAUSE_S: Final = 0.001
 _NAMESPACES: Final = (
     "SELECT n.name, coalesce(p.count, 0), coalesce(e.count, 0) FROM namespaces n"
     " LEFT JOIN (SELECT ns, count(*) AS count FROM episodes GROUP BY ns) p ON p.ns = n.ns"
@@ -57,6 +58,8 @@ class SqliteStore:
         vfs: str | None = None,
     ) -> None:
         self._path = path
+        self._file = Path(path).absolute()  # the process may change its folder later
+        self._file_id: tuple[int, int] | None = None
         self._clock = clock
         self._entropy = entropy
         self._busy_timeout_ms = busy_timeout_ms
@@ -123,7 +126,7 @@ class SqliteStore:
 
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
         """Run `work` on the worker in one write transaction; an error in it undoes all of it."""
-        return await self._run(partial(self._write, namespace, work))
+        return await self._locked(partial(self._write, namespace, work))
 
     async def namespaces(self) -> list[NamespaceInfo]:
         return await self._run(lambda: [NamespaceInfo(*row) for row in self._db.execute(_NAMESPACES)])
@@ -132,7 +135,8 @@ class SqliteStore:
         return await self._run(self._identity)
 
     async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:
-        await self._run(partial(self._set_identity, identity))
+        if await self._run(self._identity) != identity:
+            await self._locked(partial(self._set_identity, identity))
 
     async def check_integrity(self) -> list[str]:
         return await self._run(lambda: findings(self._db, self._cache, self._identity()))
@@ -167,7 +171,24 @@ class SqliteStore:
                     raise
                 await self._clock.sleep(_OPEN_PAUSE_S)
             else:
+                self._file_id = _file_id(self._file)
                 return
+
+    async def _locked(self, job: Callable[[], T]) -> T:
+        """Run a job that needs the write lock as soon as no other process has it.
+
+        We wait here and not inside SQLite: the worker stays free for reads, a cancelled task waits no longer, and asking this often
+        gets in between the writes of a process that hardly pauses, where SQLite's own waiting, in steps of a tenth of a
+        second, went hungry for seconds.
+        """
+        give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
+        while True:
+            got_lock, result = await self._run(partial(self._try_locked, job))
+            if got_lock:
+                return cast("T", result)
+            if self._clock.monotonic_s() >= give_up_s:
+                raise busy(self._path)
+            await self._clock.sleep(_LOCK_PAUSE_S)
 
     async def _run(self, job: Callable[[], T]) -> T:
         if self._closed:
@@ -182,10 +203,7 @@ class SqliteStore:
 
     def _read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
         db = self._db
-        if self._immutable and Path(f"{self._path}-wal").exists():
-            raise StoreUnavailable(
-                f"another process began to write {self._path}, opened here as unchanging: open it again"
-            )
+        self._require_same_file()
         db.execute("BEGIN DEFERRED")
         try:
             snapshot = SqliteSnapshot(db, namespace, read_head(db, namespace), self._cache)
@@ -197,21 +215,44 @@ class SqliteStore:
             self._roll_back()
 
     def _write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
-        db = self._db
-        # Not at the first change: a lock that is asked for after a read is refused at once when another process has written.
-        db.execute("BEGIN IMMEDIATE")
+        transaction = SqliteTransaction(self._db, namespace, self._head_to_write(namespace), self._cache)
         try:
-            transaction = SqliteTransaction(db, namespace, self._head_to_write(namespace), self._cache)
-            try:
-                result = work(transaction)
-                changed = transaction.conclude()
-            finally:
-                transaction.end()
-            if changed:
-                db.execute("COMMIT")
-            return result
+            result = work(transaction)
+            changed = transaction.conclude()
+        finally:
+            transaction.end()
+        if changed:
+            self._db.execute("COMMIT")
+        return result
+
+    def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
+        """Run a job that writes and commits; False when another process has the write lock."""
+        self._require_same_file()
+        try:
+            self._db.set_busy_timeout(0)
+            # Not at the first change: a lock asked for after a read is refused for good when another process has written.
+            self._db.execute("BEGIN IMMEDIATE")
+        except apsw.BusyError:
+            return False, None
+        finally:
+            self._db.set_busy_timeout(self._busy_timeout_ms)
+        try:
+            return True, job()
         finally:
             self._roll_back()
+
+    def _require_same_file(self) -> None:
+        # SQLite keeps writing to a file that was removed or replaced, and acknowledges what nobody will ever see again.
+        if self._path == MEMORY or self._vfs is not None:
+            return
+        if self._file_id != _file_id(self._file):
+            raise StoreUnavailable(
+                f"{self._path} was removed or replaced while it was open: close it and open it again"
+            )
+        if self._immutable and Path(f"{self._file}-wal").exists():
+            raise StoreUnavailable(
+                f"another process began to write {self._path}, opened here as unchanging: close it and open it again"
+            )
 
     def _head_to_write(self, namespace: str) -> Head:
         head = read_head(self._db, namespace)
@@ -231,19 +272,23 @@ class SqliteStore:
         return None if row is None else EmbedderIdentity(**json.loads(row[0]))
 
     def _set_identity(self, identity: EmbedderIdentity) -> None:
-        if self._identity() == identity:
+        kept = self._identity()
+        if kept == identity:
             return
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            kept = self._identity()
-            if kept is not None and kept != identity:
-                raise EmbedderMismatch(another_embedder(kept, identity))
-            fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
-            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('embedder', ?)", (to_json(fields),))
-            self._db.execute("COMMIT")
-        finally:
-            self._roll_back()
+        if kept is not None:
+            raise EmbedderMismatch(another_embedder(kept, identity))
+        fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
+        self._db.execute("INSERT INTO meta VALUES ('embedder', ?)", (to_json(fields),))
+        self._db.execute("COMMIT")
 
     def _close(self) -> None:
         if self._connection is not None:
             self._connection.close()
+
+
+def _file_id(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_dev, found.st_ino

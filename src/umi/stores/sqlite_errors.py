@@ -37,9 +37,7 @@ def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) 
             "what was acknowledged before is safe, this write was rolled back"
         )
     if isinstance(error, (apsw.BusyError, apsw.LockedError)):
-        return StoreBusy(
-            f"another process kept the write lock of {path} past the busy timeout: try again, or raise busy_timeout_ms"
-        )
+        return busy(path)
     if isinstance(error, apsw.NotADBError):
         return not_a_database(path)
     if isinstance(error, apsw.CorruptError):
@@ -53,6 +51,13 @@ def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) 
     if isinstance(error, apsw.CantOpenError):
         return _cannot_open(path)
     return StoreError(f"the database {path} failed ({error}); this transaction was rolled back whole")
+
+
+def busy(path: str) -> StoreBusy:
+    """What to say when another process would not let go."""
+    return StoreBusy(
+        f"another process kept the write lock of {path} past the busy timeout: try again, or raise busy_timeout_ms"
+    )
 
 
 def not_a_database(path: str) -> StoreUnavailable:

@@ -15,6 +15,7 @@ from umi.stores.sqlite_errors import mapped, not_a_database, translate
 MEMORY: Final = ":memory:"
 _SMALLEST_BYTES: Final = 512  # SQLite's smallest page
 _CACHE_KIB: Final = 16_384
+_PATIENCE_MS: Final = 50  # then the caller starts over, and may find that another process has done the work
 _STATEMENTS_COUNT: Final = 256
 
 # cell_size_check finds damage early; fullfsync matters on macOS, where fsync alone does not reach the disk.
@@ -77,7 +78,7 @@ def _too_small(path: str) -> bool:
 def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Connection:
     ready = False
     try:
-        db.set_busy_timeout(busy_timeout_ms)
+        db.set_busy_timeout(min(busy_timeout_ms, _PATIENCE_MS))
         version = _version(db, path)
         db.execute(_SETTINGS).fetchall()  # a statement that returns a row would hold up those behind it
         writable = not db.readonly("main")
@@ -85,6 +86,7 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
             _turn_wal_on(db, path)
         if version < VERSION:
             _migrate(db, path)
+        db.set_busy_timeout(busy_timeout_ms)
         ready = True
     finally:
         if not ready:
