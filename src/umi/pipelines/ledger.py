@@ -57,7 +57,8 @@ class Ledger:
 
     def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
         """Every relation at either end of the entity that stands (is not undone), by (created_at, id)."""
-        self.load([entity_id])
+        if entity_id not in self._relations:
+            self.load([entity_id])
         return self._relations[entity_id]
 
     def forget_cached(self, entity_ids: Iterable[str]) -> None:
@@ -95,6 +96,8 @@ class Ledger:
 
     def causes(self, entity_id: str) -> frozenset[str]:
         """Ids of the relations that make the entity stale, through any number of derivations."""
+        if not self.relations(entity_id):  # nearly every entity: it was derived from nothing
+            return frozenset()
         if entity_id not in self._causes:
             for id_ in self._sources_first(entity_id):
                 self._causes[id_] = self._direct_causes(id_)
