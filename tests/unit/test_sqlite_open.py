@@ -162,11 +162,30 @@ async def test_a_write_waits_for_another_and_gives_up_after_the_busy_timeout(tmp
         assert await texts(store.namespace("a")) == ["one"], "a read takes no lock and sees what is committed"
         assert await store.namespace("a").read(lambda s: s.sequence) == 1
         waiting = asyncio.ensure_future(add(store.namespace("a"), "two"))
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.05)
+        assert await texts(store.namespace("a")) == ["one"], "reads go on while a write waits"
+        assert not waiting.done()
         other.execute("ROLLBACK")
         await waiting
         other.close()
         assert await texts(store.namespace("a")) == ["one", "two"]
+
+
+async def test_a_cancelled_write_waits_no_longer_and_never_happens(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    async with opened(path) as store:
+        await add(store.namespace("a"), "one")
+        other = apsw.Connection(str(path))
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.ensure_future(add(store.namespace("a"), "two"))
+        await asyncio.sleep(0.05)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.wait_for(waiting, 1)
+        other.execute("ROLLBACK")
+        other.close()
+        await asyncio.sleep(0.05)
+        assert await texts(store.namespace("a")) == ["one"]
 
 
 async def test_a_read_does_not_hold_up_a_writer(tmp_path: Path) -> None:
