@@ -92,6 +92,7 @@ class Memory:
         self._is_view = store is not None
         self._draining = {} if draining is None else draining  # by namespace, shared with the views
         self._something_waits = self._is_view  # a view looks with its first remember
+        self._is_embedder_known = False
         self._degradations: Counter[Degradation] = Counter()
         self._echoes = Echoes()
 
@@ -443,8 +444,9 @@ class Memory:
     ) -> tuple[Admitted, Outcome]:
         waits_for_nothing = self._parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(storage, model)
-        if self._parts.embedder is not None:
+        if self._parts.embedder is not None and not self._is_embedder_known:
             await self._open_store.set_embedder_identity(self._parts.embedder.identity)
+            self._is_embedder_known = True
         intake = Intake(storage, settler, self._echoes, self._parts.clock, self._parts.entropy)
         admitted, outcome = await intake.take(messages, wishes)
         self._count(outcome.degraded)
