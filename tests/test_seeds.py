@@ -1,6 +1,6 @@
 """Every name of the specification has its symbol here and a test that shows it, or waits for a capability by name.
 
-Three parts are covered: evolution (000 and 001) and the narrow interfaces of dual retrieval (004). A name stands in exactly one of the
+Covered are evolution (000 and 001), the simulated model (002) and dual retrieval (004). A name stands in exactly one of the
 two tables. Where the specification's list of names lies beside the checkout, it is compared with them.
 """
 
@@ -17,7 +17,7 @@ import house
 import pytest
 
 LISTING = Path(os.environ.get("UMI_SEEDS", house.ROOT.parent / "shared" / "SEEDS.md"))
-COVERED_SECTIONS = ("Evolution (000, 001)", "Dual retrieval (004)")
+COVERED_SECTIONS = ("Evolution (000, 001)", "SimLLM (002)", "Dual retrieval (004)")
 
 # The name there: the symbol here ("module:path"), and the test that shows it.
 COVERED = {
@@ -62,6 +62,30 @@ COVERED = {
     "EntityExtractor.extract(text) -> ExtractionResult(entities, relations)": (
         "umi:EntityExtractor.extract", "test_the_extractor_alone",
     ),
+    # The simulated model.
+    "SimLLM": ("umi.sim:SimLLM", "test_same_seed_same_answers_in_any_order_and_at_once"),
+    "SimLLMProvider": ("umi.sim:SimLLMProvider", "test_the_seeds_other_name"),
+    "complete(prompt or CompletionRequest) -> Completion(content, usage)": (
+        "umi.sim:SimLLM.complete", "test_a_bare_prompt_is_routed_by_the_seeds_words",
+    ),
+    "complete_json(prompt, Model) -> Model": ("umi.sim:SimLLM.complete_json", "test_complete_json_gives_the_model_its_fields"),
+    "complete(prompt)": ("umi.sim:SimLLM.complete", "test_a_bare_prompt_is_routed_by_the_seeds_words"),
+    "task=": ("umi:CompletionRequest.task", "test_a_task_is_data_and_the_words_do_not_matter"),
+    "Note_<hash>": ("umi.sim:SimLLM", "test_a_text_without_a_known_name_is_one_note"),
+    "umi.LLMError": ("umi:LLMError", "test_every_fault_gives_its_error_and_then_passes"),
+    "FaultType": ("umi.sim:FaultType", "test_every_fault_of_a_model_is_covered"),
+    'FaultInjector.should_inject("llm_complete")': (
+        "umi.sim:FaultInjector.should_inject", "test_every_fault_gives_its_error_and_then_passes",
+    ),
+    "LLM_PROMPT_BYTES_MAX": (
+        "umi.limits:LLM_PROMPT_BYTES_MAX", "test_a_prompt_of_the_limit_passes_and_a_byte_more_overflows",
+    ),
+    "LLM_RESPONSE_BYTES_MAX": (
+        "umi.limits:LLM_RESPONSE_BYTES_MAX", "test_the_answer_to_every_window_is_whole_and_within_the_limit",
+    ),
+    "LLM_LATENCY_MS_MIN/MAX/DEFAULT": ("umi.limits:LLM_LATENCY_MS_DEFAULT", "test_latency_is_virtual_and_within_its_bounds"),
+    "SimEnvironment{config: SimConfig, clock: SimClock, rng: DeterministicRng, faults: FaultInjector, storage: SimStorage, "
+    "vector, network: SimNetwork, embedder, llm}": ("umi.sim:SimEnvironment", "test_the_seeds_architecture"),
     # Dual retrieval.
     "DualRetriever(llm, embedder, vector, storage)": ("umi:DualRetriever", "test_recall_with_vector_search"),
     "fast_search": ("umi:DualRetriever.fast_search", "test_recall_with_vector_search"),
@@ -84,23 +108,16 @@ COVERED = {
     "..._deep_search_vector": ("umi:DualRetriever", "test_recall_deep_search_vector"),
     "..._rrf_with_vector": ("umi:DualRetriever", "test_recall_rrf_with_vector"),
     "..._vector_storage_partial_failure": ("umi:DualRetriever", "test_recall_vector_storage_partial_failure"),
+    'pytest -m "not models"': ("umi.sim:SimEnvironment", "test_these_tests_need_no_more_than_the_core_install_and_no_network"),
 }  # fmt: skip
 
-MODELS = "language models behind umi.ports.LLMProvider, and a simulated one"
-SIMULATION = "simulated worlds with injected faults"
+MODELS = "adapters to servers of language models"
 LEARNING = "learning from outcomes"
 POSTGRES = "the PostgreSQL store"
 
 # Names that wait, and for what.
 WAITING = {
-    'pytest -m "not models"': MODELS,
     "models": MODELS,
-    "SimLLM": MODELS,
-    "SimLLMProvider": MODELS,
-    "umi.LLMError": MODELS,
-    "FaultType": SIMULATION,
-    "FaultInjector": SIMULATION,
-    "SimEnvironment": SIMULATION,
     "QualitySignal": LEARNING,
     "QualityFactors": LEARNING,
     "IntelligenceProvider": LEARNING,
