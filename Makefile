@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help demo test lint types unit bench clean venv lock
+.PHONY: help demo test lint types unit sim bench clean venv lock
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -34,6 +34,9 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
+
+sim: $(STAMP) ## Run 2,500 simulated worlds, each with faults, restarts and power cuts
+	$(BIN)/umi sim sweep --seeds 2500
 
 lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
 	rm -rf build/lock && $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet --upgrade pip

@@ -30,7 +30,13 @@ FILES = {
     "umi.build": WIRING,
     "umi.memory": WIRING,
     "umi.blocking": WIRING,
-    "umi.sim.world": WORLD,
+    **dict.fromkeys(
+        (
+            "umi.sim",
+            *(f"umi.sim.{name}" for name in ("pytest_plugin", "report", "shrink", "sweep", "testing", "world")),
+        ),
+        WORLD,  # the part of the simulation that knows the facade
+    ),
 }
 # Which rooms a room may import besides itself. An adapter's "itself" is its own folder: adapters never meet.
 ARROWS = {
@@ -39,12 +45,12 @@ ARROWS = {
     CLOCK: (GROUND, PORTS),
     ADAPTER: (GROUND, PORTS),
     SIM: (GROUND, PORTS, ADAPTER, PIPELINES),
-    WORLD: (GROUND, PORTS, ADAPTER, PIPELINES, SIM, WIRING),
+    WORLD: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, SIM, WIRING),
     PIPELINES: (GROUND, PORTS),
     WIRING: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES),
     ROOF: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING),
-    BENCH: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF),
-    FACES: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, BENCH),
+    BENCH: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, SIM, WORLD),
+    FACES: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, BENCH, SIM, WORLD),
 }
 # Libraries that only some rooms may know.
 LIBRARIES = {

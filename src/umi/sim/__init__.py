@@ -7,9 +7,10 @@
 
     umi.sim.run(main(), seed=7, order="seeded")   # milliseconds; the same steps every time
 
-`SimEnvironment` is everything at once, wired to one seed; its parts can be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under real SQLite that can lose power at any write, `SimNetwork` a
-network that can lose messages, `SimStorage` and `SimVectorBackend` a store that can fail, `SimEmbedder` and `SimLLM` models that
-can; a `FaultInjector` says when, from the seed.
+`simulate` makes a test run once per seed, in a `World` with a memory. `SimEnvironment` is everything at once, wired to one seed;
+its parts can be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under real SQLite that can lose power at
+any write, `SimNetwork` a network that can lose messages, `SimStorage` and `SimVectorBackend` a store that can fail,
+`SimEmbedder` and `SimLLM` models that can; a `FaultInjector` says when, from the seed.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from umi.sim.loop import SimLoop, run
 from umi.sim.network import SimNetwork
 from umi.sim.rng import DeterministicRng
 from umi.sim.storage import SimStorage, SimVectorBackend
+from umi.sim.testing import World, simulate
 
 __all__ = [
     "OPERATIONS",
@@ -51,5 +53,7 @@ __all__ = [
     "SimVectorBackend",
     "SimulationError",
     "Temper",
+    "World",
     "run",
+    "simulate",
 ]

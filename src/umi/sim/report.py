@@ -10,14 +10,16 @@ from umi.sim.plan import Plan
 from umi.sim.saved import plan_to_json
 from umi.sim.sweep import Failure, SweepReport
 
-STEPS_SHOWN_MAX: Final = 60
+STEPS_SHOWN_COUNT: Final = 60
 
 
 def failure_text(failure: Failure) -> str:
     """A failure: its seed, what was violated, the smallest plan, the last lines of its trace, and what replays it."""
     lines = [f"seed {failure.seed} fails: {failure.failure}"]
     if failure.shrunk is not None:
-        lines.append(f"  smallest world that fails so, found in {failure.runs} runs: {failure.shrunk.describe()}")
+        found = f"smallest world that fails so, found in {failure.runs} runs" if failure.runs else "the world"
+        drawn = "" if failure.shrunk.seed == failure.seed else f", drawn with seed {failure.shrunk.seed}"
+        lines.append(f"  {found}: {failure.shrunk.describe()}{drawn}")
         lines += _plan_lines(failure.shrunk)
     if failure.trace:
         lines.append("  the last it did:")
@@ -97,8 +99,8 @@ def plan_text(plan: Plan) -> str:
 def _plan_lines(plan: Plan) -> list[str]:
     faults = plan_to_json(plan).get("faults", [])
     lines = [f"    fault {' '.join(f'{name} {value}' for name, value in fault.items())}" for fault in faults]
-    lines += [f"    {step.line()}" for step in plan.steps[:STEPS_SHOWN_MAX]]
-    more = len(plan.steps) - STEPS_SHOWN_MAX
+    lines += [f"    {step.line()}" for step in plan.steps[:STEPS_SHOWN_COUNT]]
+    more = len(plan.steps) - STEPS_SHOWN_COUNT
     return [*lines, f"    and {more} steps more"] if more > 0 else lines
 
 

@@ -19,7 +19,7 @@ from umi.sim.world import run_plan
 
 Part = TypeVar("Part")
 
-RUNS_COUNT_MAX: Final = 600
+RUNS_COUNT: Final = 600
 SMALL_STEPS_COUNT: Final = 5  # what a person reads at a glance: no other draws are tried below this
 _SEEDS_TRIED: Final = range(1, 5)
 _CUTS_TRIED: Final = (1, 2, 3, 5, 8, 13, 21, 34)
@@ -51,7 +51,7 @@ def manner(failure: str) -> str:
     return failure
 
 
-def shrink(failed: Outcome, *, runs_max: int = RUNS_COUNT_MAX, run: Callable[[Plan], Outcome] = run_plan) -> Shrunk:
+def shrink(failed: Outcome, *, runs_max: int = RUNS_COUNT, run: Callable[[Plan], Outcome] = run_plan) -> Shrunk:
     """Find a smaller world that fails in the same way. The same outcome gives the same answer every time.
 
     Args:

@@ -37,8 +37,8 @@ Progress = Callable[[int, int, int], None]  # worlds done, worlds in all, failur
 
 CHUNK_WORLDS_COUNT: Final = 4
 TRACE_TAIL: Final = 12  # lines of a trace that are kept of a failure
-KINDS_KEPT_MAX: Final = 20  # kinds of failure that are told in full; more are only counted
-WORLD_REAL_S_MAX: Final = 120.0  # of one world, before it is said to hang
+KINDS_KEPT_COUNT: Final = 20  # kinds of failure that are told in full; more are only counted
+WORLD_REAL_S: Final = 120.0  # of one world, before it is said to hang
 _POLL_S: Final = 0.2
 
 
@@ -56,6 +56,7 @@ class Failure:
     shrunk: Plan | None = None
     runs: int = 0
     trace: tuple[str, ...] = ()
+    replayed_by: str = ""
 
     @property
     def seed(self) -> int:
@@ -65,6 +66,8 @@ class Failure:
     @property
     def command(self) -> str:
         """What replays it."""
+        if self.replayed_by:
+            return self.replayed_by
         return f"umi sim replay {self.seed} --shrink" if isinstance(self.item, int) else "umi sim replay PLAN.json"
 
     def as_json(self) -> dict[str, object]:
@@ -274,7 +277,7 @@ def _outcome(item: Item) -> Outcome:
     """The world's end, whatever happens: what the harness itself throws is a failure of that world."""
     seed = item if isinstance(item, int) else item.seed
     try:
-        with _bounded(WORLD_REAL_S_MAX):
+        with _bounded(WORLD_REAL_S):
             return run_plan(make_plan(item) if isinstance(item, int) else item)
     except Exception as error:  # noqa: BLE001 - one broken world must not end a sweep of thousands
         return Outcome(Plan(seed, ()), failure=f"the simulation itself failed: {type(error).__name__}: {error}")
@@ -405,7 +408,7 @@ class _Sweep:
             kind = manner(failure.failure)
             report.kinds[kind] += 1
             kept = {manner(one.failure): one for one in report.failures}
-            if kind not in kept and len(kept) < KINDS_KEPT_MAX:
+            if kind not in kept and len(kept) < KINDS_KEPT_COUNT:
                 report.failures.append(failure)
             elif kind in kept and failure.position < kept[kind].position:
                 report.failures[report.failures.index(kept[kind])] = failure

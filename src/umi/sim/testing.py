@@ -34,7 +34,7 @@ from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
 from umi.sim.rng import DeterministicRng
 
-OPEN_TRIES_MAX: Final = 60
+OPEN_TRIES_COUNT: Final = 60
 LOG_TAIL_COUNT: Final = 12
 WORLD: Final = "world"
 
@@ -93,6 +93,9 @@ class World:
         self._entropy = SimEntropy(rng.fork("ids"))
         self._memory: Memory | None = None
 
+    def __repr__(self) -> str:
+        return f"World(seed={self.seed})"
+
     @property
     def memory(self) -> Memory:
         """The open memory; another object after each restart, as in a new process."""
@@ -149,9 +152,10 @@ class World:
         return "\n".join([*lines, *(f"    {line}" for line in self.log[-LOG_TAIL_COUNT:])])
 
     async def _open(self) -> Memory:
-        for _ in range(OPEN_TRIES_MAX):
+        for _ in range(OPEN_TRIES_COUNT):
             if not self.disk.powered:
                 self.disk.restart()
+                self.tell("power is back")
             try:
                 self._memory = await Memory.open(
                     f"sqlite:///umi.db?vfs={self.disk.vfs}",
@@ -165,7 +169,7 @@ class World:
             else:
                 self.tell("memory open")
                 return self._memory
-        raise StoreUnavailable(f"the store could not be opened in {OPEN_TRIES_MAX} tries; are its faults too frequent?")
+        raise StoreUnavailable(f"the store could not be opened in {OPEN_TRIES_COUNT} tries; are its faults too frequent?")
 
     async def _close(self) -> None:
         memory, self._memory = self._memory, None

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from umi.bench import install as install_bench
 from umi.bench import retrieval as retrieval_bench
+from umi.bench import sim as sim_bench
 from umi.bench import speed as speed_bench
 from umi.bench.report import Figure, Report
 from umi.errors import InvalidInput, UmiError
@@ -96,6 +97,24 @@ def retrieval(
         with _bar(as_json) as bar:
             found = await retrieval_bench.run(data, sets=wanted, progress=_teller(bar))
         return Answer(found, lambda console: _draw_retrieval(console, found["rows"]))
+
+    answered(work, as_json=as_json)
+
+
+@app.command()
+def sim(
+    seeds: Annotated[int, typer.Option(help="Worlds to run.", min=1)] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Time simulated worlds, in one process.
+
+    With the share of them that had a restart and a power cut.
+    """
+
+    async def work() -> Answer:
+        with _bar(as_json) as bar:
+            tell = _teller(bar)
+            return _answer(await asyncio.to_thread(sim_bench.measure, seeds, tell))
 
     answered(work, as_json=as_json)
 

@@ -37,7 +37,7 @@ class Code(IntEnum):
 
 EXIT_CODES = {
     Code.OK: "done",
-    Code.NOTHING_FOUND: "nothing found: no relevant memory, an unknown id or subject",
+    Code.NOTHING_FOUND: "nothing found: no relevant memory, an unknown id or subject; or a simulated world failed",
     Code.BAD_INPUT: "bad input: an option or a value outside its limits",
     Code.STORE_TROUBLE: "store trouble: the file cannot be opened, is busy, full or damaged",
     Code.INCOMPLETE: "incomplete: an import rejected records, or a benchmark missed a limit",
@@ -48,11 +48,15 @@ EXIT_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command found: `data` for programs, `show` draws it for people, `code` is the exit code."""
+    """What a command found: `data` for programs, `show` draws it for people, `code` is the exit code.
+
+    `status` is what the envelope says instead of what goes with the code.
+    """
 
     data: Any
     show: Callable[[Console], None]
     code: Code = Code.OK
+    status: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +161,7 @@ def code_of(error: UmiError) -> Code:
 def _print_json(answer: Answer, took_ms: float) -> None:
     statuses = {Code.OK: "ok", Code.NOTHING_FOUND: "empty", Code.INCOMPLETE: "incomplete"}
     failed = isinstance(answer.data, Mapping) and "error" in answer.data
-    status = "error" if failed else statuses.get(answer.code, "error")
+    status = "error" if failed else answer.status or statuses.get(answer.code, "error")
     envelope = {"status": status, "data": plain(answer.data), "took_ms": round(took_ms, 1)}
     wide = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     indent = 2 if sys.stdout.isatty() else None

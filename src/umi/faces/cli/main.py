@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import umi
-from umi.faces.cli import benching, changing, demo, importing, remembering, upkeep
+from umi.faces.cli import benching, changing, demo, importing, remembering, simulating, upkeep
 from umi.faces.cli.envelope import EXIT_CODES, Code
 from umi.faces.cli.render import error_line, terminal
 
@@ -29,6 +29,7 @@ app = typer.Typer(
 for group in (remembering, changing, importing, upkeep, demo):
     group.add_to(app)
 app.add_typer(benching.app, name="bench")
+app.add_typer(simulating.app, name="sim")
 
 
 def _print_version(wanted: bool) -> None:
