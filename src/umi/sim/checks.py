@@ -153,6 +153,7 @@ class Checks:
                 raise Violation(f"#{number} was acknowledged and is gone: {message.content!r}")
             if (episode.content, episode.message_id, episode.at) != (message.content, message.id, message.at):
                 raise Violation(f"#{number} came back changed: {episode.content!r}")
+            self._world.oracle.arrived(number, episode.arrival)
 
     async def _found_again(self) -> None:
         """The last words said in each space are found by their own words."""
@@ -179,8 +180,16 @@ class Checks:
                 raise Violation(f"{space} holds {held} episodes of {sent} messages")
             for step in steps:
                 _times(step)
+                self._keeps_its_sources(by_episode[step.entity.episode_id], step)
                 if not self._world.plan.model:
                     await self._state(space, by_episode[step.entity.episode_id], step)
+
+    def _keeps_its_sources(self, number: int, step: HistoryStep) -> None:
+        """What was concluded from something says so for ever, however long it was deferred."""
+        sources = self._world.oracle.said[number].refers
+        derived = [row for row in step.evolutions if row.evolution_type is EvolutionType.DERIVE]
+        if sources and not any(row.target_id == step.entity.id for row in derived):
+            raise Violation(f"#{number} was concluded from {list(sources)}, and nothing says so")
 
     async def _state(self, space: str, number: int, step: HistoryStep) -> None:
         expected = self._world.oracle.state(number)

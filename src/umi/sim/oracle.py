@@ -6,7 +6,7 @@ with one, the model's own relations come on top and the checks that need no orac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from umi.sim.plan import Step
 from umi.types import HitState
@@ -45,6 +45,10 @@ class Oracle:
         """A remember came back: what it stated holds from its day on."""
         value = step.value if value is None else value
         self.said[number] = Said(number, step.space, step.who, step.slot, value, step.day, arrival, step.refers)
+
+    def arrived(self, number: int, arrival: int) -> None:
+        """Where a message that was deferred has its place in the order of arrival."""
+        self.said[number] = replace(self.said[number], arrival=arrival)
 
     def undo(self, number: int) -> None:
         """The relation by which statement `number` closed older ones was taken back."""

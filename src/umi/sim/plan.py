@@ -136,6 +136,9 @@ def _changes(teller: _Teller, space: str, who: str) -> list[Step]:
         teller.say(space, who, slot, teller.rng.choice(values), phrase=teller.rng.next_int(0, 1))
         for _ in range(teller.rng.next_int(2, 4))
     ]
+    if teller.rng.chance(0.3):  # said again in the same words, later: what a user says is always news
+        again = teller.step(Kind.SAY)
+        told.append(replace(told[-1], number=again.number, day=told[-1].day + 2_000))
     return [*told[:2], teller.ask(space, who, slot), *told[2:], teller.ask(space, who, slot)]
 
 
@@ -146,6 +149,18 @@ def _change_undone(teller: _Teller, space: str, who: str) -> list[Step]:
     after = teller.say(space, who, "works_at", new, day=second, phrase=1)
     undo = teller.step(Kind.UNDO, space=space, who=who, refers=(after.number,))
     return [before, after, teller.ask(space, who, "works_at"), undo, teller.ask(space, who, "works_at")]
+
+
+def _middle_undone(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A chain of three whose middle step is taken back: the first must not hold again."""
+    days = sorted(teller.day() for _ in range(3))
+    values = list(PLACES)
+    teller.rng.shuffle(values)
+    told = [
+        teller.say(space, who, "lives_in", value, day=day, phrase=1) for value, day in zip(values, days, strict=False)
+    ]
+    undo = teller.step(Kind.UNDO, space=space, who=who, refers=(told[1].number,))
+    return [*told, undo, teller.ask(space, who, "lives_in")]
 
 
 def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
@@ -239,6 +254,7 @@ def _talk(teller: _Teller, space: str, who: str) -> list[Step]:
 STORIES: Final[tuple[tuple[Story, float], ...]] = (
     (_changes, 3.0),
     (_change_undone, 2.0),
+    (_middle_undone, 1.0),
     (_dispute, 2.0),
     (_conclusions, 3.0),
     (_detail, 1.5),

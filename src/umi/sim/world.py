@@ -11,6 +11,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -243,10 +244,16 @@ class World:
         return "replayed"
 
     async def _clash(self, step: Step) -> str:
-        space, message = self.messages[step.refers[0]]
+        """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""
+        space, known = self.messages[step.refers[0]]
+        number = 30_000 + step.number
+        memory = self.memory(space, step.number)
+        fresh = self.message(number, step, f"{step.who} waits for the second post.")
         try:
-            await self.memory(space, step.number).remember(Message(step.text, id=message.id, at=message.at))
+            await memory.remember([fresh, Message(step.text, id=known.id, at=known.at)])
         except IdempotencyConflict:
+            receipt = await memory.remember(fresh)
+            self.acknowledge(number, replace(step, slot="", value="", refers=()), fresh, receipt)
             return "refused"
         raise Violation(f"{step.line()} took the place of another message")
 
