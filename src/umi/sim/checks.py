@@ -86,18 +86,20 @@ class Checks:
         """What was acknowledged last is there, word for word; older things no power cut can reach, and the end looks at all."""
         await self._acknowledged(_LATEST)
 
-    async def at_rest(self) -> None:
+    async def at_rest(self) -> str:
         """Before the last restart: the store's own cross-checks, and everything is found through caches that have grown."""
         await self._sound()
         await self._found_again()
+        return "sound"
 
-    async def at_the_end(self) -> None:
+    async def at_the_end(self) -> str:
         """After it, all of it: rows, states, times, history, through caches built from the file."""
         await self._acknowledged(None)
         await self._found_again()
         await self._rows()
         if not self._world.plan.model:
             await self._current_facts()
+        return "all true"
 
     async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
         """Relations of one type whose newer side is what step `number` said, undone ones too."""

@@ -147,9 +147,9 @@ class World:
             if self.disk is not None:
                 self.disk.disarm_power_cut()
             await self.persist("comes to rest", self._rest)
-            await self.checks.at_rest()
+            await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
-            await self.checks.at_the_end()
+            await self.persist("looks at all", self.checks.at_the_end)
         finally:
             await self.close()
 
