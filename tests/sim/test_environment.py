@@ -375,7 +375,7 @@ def test_the_extractor_with_a_simulated_model() -> None:
 PUBLIC = [
     "BoundExceeded", "Deadlock", "DeterministicRng", "FaultConfig", "FaultInjector", "FaultType", "Forbidden", "Hostility",
     "InvalidFault", "OPERATIONS", "SimClock", "SimConfig", "SimDisk", "SimEmbedder", "SimEntropy", "SimEnvironment", "SimLLM",
-    "SimLLMProvider", "SimLoop", "SimNetwork", "SimStorage", "SimVectorBackend", "SimulationError", "Temper", "run",
+    "SimLLMProvider", "SimLoop", "SimNetwork", "SimStorage", "SimVectorBackend", "SimulationError", "Temper", "World", "run", "simulate",
 ]  # fmt: skip
 
 

@@ -15,7 +15,7 @@ corruption, a lost acknowledgement.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from umi.candidates import Keys, VectorCandidates
 from umi.errors import StoreError, StoreFull
@@ -136,8 +136,10 @@ class _Failing:
 
         def failing(transaction: StoreTransaction) -> T:
             done = work(cast("StoreTransaction", _View(transaction, self._weather)))
-            if fault in {FaultType.StorageWriteFail, FaultType.StorageFull}:
-                _refuse_commit(fault)
+            if fault is FaultType.StorageFull:
+                raise StoreFull("the storage is full (simulated); nothing was written")
+            if fault is FaultType.StorageWriteFail:
+                raise StoreError("the storage could not be written (simulated); nothing was")
             return done
 
         return await self._store.write(namespace, failing)
@@ -161,9 +163,3 @@ class _View:
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         self._weather.store_vectors()
         self._inner.add_vectors(vectors)
-
-
-def _refuse_commit(fault: FaultType) -> NoReturn:
-    if fault is FaultType.StorageFull:
-        raise StoreFull("the storage is full (simulated); nothing was written")
-    raise StoreError("the storage could not be written (simulated); nothing was")
