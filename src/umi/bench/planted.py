@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from umi.errors import Closed, InvalidInput, StoreError
-from umi.pipelines import evolve, intake, lineage, remember, settle, states
+from umi.pipelines import intake, remember, settle, states
 from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
@@ -35,7 +34,7 @@ from umi.stores.index import NamespaceIndex
 from umi.stores.sqlite_cache import Execute, Head, IndexCache
 from umi.stores.sqlite_read import SqliteSnapshot
 from umi.stores.sqlite_write import SqliteTransaction
-from umi.types import Entity, Episode, HitState, Message
+from umi.types import Episode, HitState, Message
 
 _LATER_S: Final = 5.0  # how long a message that was acknowledged too early waits in memory
 
@@ -237,14 +236,6 @@ def _fault_swallowed() -> Planted:
     return patched(Settler, "_write", regardless)
 
 
-def _by_arrival(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
-    return datetime.min.replace(tzinfo=UTC), entity.arrival, entity.span or (0, 0)
-
-
-def _late_closes_newer() -> Planted:
-    return _both(patched(evolve, "statement_order", _by_arrival), patched(lineage, "statement_order", _by_arrival))
-
-
 def _stale_shown() -> Planted:
     return patched(states, "HIDDEN", states.HIDDEN - {HitState.STALE})
 
@@ -252,52 +243,52 @@ def _stale_shown() -> Planted:
 MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "outbox-before-vectors",
-        "the outbox item goes in one transaction and the vectors come in the next",
-        "settle.Settler._write",
+        "The outbox item goes in one transaction and the vectors come in the next.",
+        "umi.pipelines.settle.Settler._write",
         _outbox_before_vectors,
     ),
     Mutation(
         "commit-without-fsync",
-        "synchronous=NORMAL: a commit does not wait for the disk",
-        "sqlite_open._SETTINGS",
+        "With synchronous=NORMAL a commit does not wait for the disk.",
+        "umi.stores.sqlite_open._SETTINGS",
         _without_fsync,
     ),
     Mutation(
         "retry-without-the-key",
-        "a message's id is not recorded with its row",
-        "remember.admit",
+        "A message's id is not recorded with its row.",
+        "umi.pipelines.remember.admit",
         partial(edited, intake, "admit", "            tx.add_replay(row)\n", ""),
     ),
     Mutation(
         "key-after-the-row",
-        "a message's id is recorded in a transaction after that of its row",
-        "intake.Intake._take_new",
+        "A message's id is recorded in a transaction after that of its row.",
+        "umi.pipelines.intake.Intake._take_new",
         _key_after_row,
     ),
     Mutation(
         "clash-taken-for-a-replay",
-        "a known message id with other content counts as a replay",
-        "remember.admit",
+        "A known message id with other content counts as a replay.",
+        "umi.pipelines.remember.admit",
         partial(edited, intake, "admit", "            _require_same(row, _digest([message]))\n", ""),
     ),
     Mutation(
         "stale-cache",
-        "the search index follows the writes of its own process only",
-        "sqlite_cache.IndexCache.current",
+        "The search index follows the writes of its own process only.",
+        "umi.stores.sqlite_cache.IndexCache.current",
         _stale_cache,
     ),
     Mutation(
         "change-log-left-out",
-        "late vectors are not logged for indexes in memory",
-        "sqlite_write.SqliteTransaction.conclude",
+        "Late vectors are not logged for indexes in memory.",
+        "umi.stores.sqlite_write.SqliteTransaction.conclude",
         partial(
             edited, SqliteTransaction, "conclude", "        if self._touched:\n            self._log(sequence)\n", ""
         ),
     ),
     Mutation(
         "dropped-outbox-item",
-        "the outbox item goes although the model failed",
-        "settle._defer",
+        "The outbox item goes although the model failed.",
+        "umi.pipelines.settle._defer",
         partial(
             edited,
             settle,
@@ -308,8 +299,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "dropped-outbox-vectors",
-        "the outbox item goes although the embedder failed",
-        "remember.Settlement.run",
+        "The outbox item goes although the embedder failed.",
+        "umi.pipelines.remember.Settlement.run",
         partial(
             edited,
             Settlement,
@@ -320,20 +311,20 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "acknowledged-before-durable",
-        "what the disk refused is acknowledged as deferred and written later from memory",
-        "intake.Intake._take_new",
+        "What the disk refused is acknowledged as deferred and written later from memory.",
+        "umi.pipelines.intake.Intake._take_new",
         _acknowledged_early,
     ),
     Mutation(
         "fault-swallowed",
-        "a store's error in the second transaction is taken for success",
-        "settle.Settler._write",
+        "A store's error in the second transaction is taken for success.",
+        "umi.pipelines.settle.Settler._write",
         _fault_swallowed,
     ),
     Mutation(
         "settled-twice",
-        "what another task settled meanwhile is settled again",
-        "remember.Settlement.run",
+        "What another task settled meanwhile is settled again.",
+        "umi.pipelines.remember.Settlement.run",
         partial(
             edited,
             Settlement,
@@ -344,14 +335,14 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "race-check-left-out",
-        "a model's relations are written though its memories have moved",
-        "remember.Settlement._settle",
+        "A model's relations are written though its memories have moved.",
+        "umi.pipelines.remember.Settlement._settle",
         partial(edited, Settlement, "_settle", "if reading is not None and offer(", "if False and offer("),
     ),
     Mutation(
         "namespace-left-out",
-        "statements of one slot are read from every namespace",
-        "sqlite_read.SqliteSnapshot.statements",
+        "Statements of one slot are read from every namespace.",
+        "umi.stores.sqlite_read.SqliteSnapshot.statements",
         partial(
             edited,
             SqliteSnapshot,
@@ -362,39 +353,32 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "namespace-left-out-of-keys",
-        "a message id known in one namespace counts as known in all",
-        "sqlite_read.SqliteSnapshot.replays",
+        "A message id known in one namespace counts as known in all.",
+        "umi.stores.sqlite_read.SqliteSnapshot.replays",
         partial(edited, SqliteSnapshot, "replays", "WHERE ns = ? AND key IN", "WHERE ? AND key IN"),
     ),
     Mutation(
         "supersession-without-reversal",
-        "an undo takes the relation back and leaves the end that it set",
-        "lineage.Lineage.undo",
+        "An undo takes the relation back and leaves the end that it set.",
+        "umi.pipelines.lineage.Lineage.undo",
         partial(edited, Lineage, "undo", "self._put(undone)", "self._tx.put_relation(undone)"),
     ),
     Mutation(
-        "relink-left-out",
-        "undoing the middle of a chain brings the old value back",
-        "lineage.Lineage.undo",
-        partial(edited, Lineage, "undo", "self._relink(row)", "pass"),
-    ),
-    Mutation(
         "staleness-not-transitive",
-        "only what was derived directly becomes stale",
-        "ledger.Ledger._direct_causes",
+        "Only what was derived directly becomes stale.",
+        "umi.pipelines.ledger.Ledger._direct_causes",
         partial(edited, Ledger, "_direct_causes", "            causes |= self._causes.get(source, frozenset())\n", ""),
     ),
-    Mutation("stale-shown", "recall shows what rests on something that no longer holds", "states.HIDDEN", _stale_shown),
     Mutation(
-        "late-statement-closes-newer",
-        "statements follow each other by arrival, not by when they were said",
-        "lineage.statement_order",
-        _late_closes_newer,
+        "stale-shown",
+        "Recall shows what rests on something that no longer holds.",
+        "umi.pipelines.states.HIDDEN",
+        _stale_shown,
     ),
     Mutation(
         "restatement-left-open",
-        "a new statement closes the newest older one only",
-        "evolve.evolve",
+        "A new statement closes the newest older one only.",
+        "umi.pipelines.evolve.evolve",
         partial(
             edited,
             remember,
@@ -405,14 +389,14 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "closed-when-learned",
-        "a statement ends when Umi learns of it, not when it ended in the world",
-        "ledger.Ledger._closing",
+        "A statement ends when Umi learns of it, not when it ended in the world.",
+        "umi.pipelines.ledger.Ledger._closing",
         partial(edited, Ledger, "_closing", "max(me.valid_from, newer.valid_from)", "max(me.valid_from, known_since)"),
     ),
     Mutation(
         "contradiction-supersedes",
-        "a contradiction closes the older side before anybody settled it",
-        "ledger.Ledger._closing",
+        "A contradiction closes the older side before anybody settled it.",
+        "umi.pipelines.ledger.Ledger._closing",
         partial(
             edited,
             Ledger,
@@ -423,14 +407,14 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     ),
     Mutation(
         "settled-dispute-closes-nothing",
-        "resolving a dispute leaves the side that lost open",
-        "lineage.Lineage.resolve",
+        "Resolving a dispute leaves the side that lost open.",
+        "umi.pipelines.lineage.Lineage.resolve",
         partial(edited, Lineage, "resolve", "self._put(settled)", "self._tx.put_relation(settled)"),
     ),
     Mutation(
         "as-of-ignored",
-        "a question as of a day is answered as of today",
-        "states.Standings.__init__",
+        "A question as of a day is answered as of today.",
+        "umi.pipelines.states.Standings.__init__",
         partial(edited, Standings, "__init__", "view or View()", "replace(view or View(), as_of=None)"),
     ),
 )
