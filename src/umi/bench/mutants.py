@@ -107,14 +107,13 @@ def hunt(name: str, seeds: int) -> Found:
     mutation = named([name])[0]
     clock = SystemClock()
     start = clock.monotonic_s()
-    first, smallest, tried = None, None, 0
-    for failure in _failures(mutation, seeds):
+    first, smallest = None, None
+    for tried, failure in enumerate(_failures(mutation, seeds)):
         first = first or failure
         small = _shrunk(mutation, failure.seed)
-        tried += 1
         if small is not None and (smallest is None or len(small.plan.steps) < len(smallest.plan.steps)):
             smallest = small
-        if (smallest and len(smallest.plan.steps) <= SMALL_STEPS_COUNT) or tried > _LARGER_TRIED_COUNT:
+        if (smallest and len(smallest.plan.steps) <= SMALL_STEPS_COUNT) or tried == _LARGER_TRIED_COUNT:
             break
     return Found(
         name=name,
@@ -157,11 +156,15 @@ def markdown(found: Sequence[Found], seeds: int) -> str:
     small = [one for one in caught if len(one.steps) <= SMALL_STEPS_COUNT]
     parts = [
         "# Planted bugs",
-        "A test suite that has never seen a bug proves little. So bugs are put into the product on purpose, one at a time, and the "
-        "simulated worlds must find each of them. `umi bench mutants` plants them and writes this page.",
-        f"Of {len(found) - 1} planted bugs, {len(caught)} were found within {seeds:,} worlds, {len(small)} of them shrunk to "
-        f"{SMALL_STEPS_COUNT} steps or fewer. Those marked * were chosen from the product's code alone, without a look at what the "
-        "worlds check. A world counts only when it does not fail without the bug.",
+        (
+            "A test suite that has never seen a bug proves little. So bugs are put into the product on purpose, one at a time, and the "
+            "simulated worlds must find each of them. `umi bench mutants` plants them and writes this page."
+        ),
+        (
+            f"Of {len(found) - 1} planted bugs, {len(caught)} were found within {seeds:,} worlds, {len(small)} of them shrunk to "
+            f"{SMALL_STEPS_COUNT} steps or fewer. Those marked * were chosen from the product's code alone, without a look at what the "
+            "worlds check. A world counts only when it does not fail without the bug."
+        ),
         _table(found),
         "## The smallest world that shows it",
     ]
@@ -224,7 +227,6 @@ def _first_failure(seeds: range) -> Failure | None:
 
 def _shrunk(mutation: Mutation, seed: int) -> Shrunk | None:
     """The smallest plan; None when the world does not fail again, as when only real time made it fail."""
-
     with mutation.apply():
         outcome: Outcome = run_plan(make_plan(seed))
         return shrink(outcome) if outcome.failure is not None else None
