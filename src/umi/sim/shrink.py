@@ -21,8 +21,8 @@ Part = TypeVar("Part")
 
 RUNS_COUNT: Final = 600
 SMALL_STEPS_COUNT: Final = 5  # what a person reads at a glance: no other draws are tried below this
-_SEEDS_TRIED: Final = range(1, 5)
-_CUTS_TRIED: Final = (1, 2, 3, 5, 8, 13, 21, 34)
+_SEEDS_TRIED: Final = range(1, 13)
+_CUTS_TRIED: Final = (*range(1, 21), 25, 30, 40)
 
 _QUOTED: Final = re.compile(r"(?<!\w)(?:'[^']*'|\"[^\"]*\")(?!\w)")
 _LIST: Final = re.compile(r"\[[^\[\]]*\]")
@@ -88,6 +88,7 @@ class _Shrinker:
             before = self._plan
             self._simplify_world()
             self._minimise(lambda: self._plan.steps, self._with_steps)
+            self._thin_references()
             self._minimise(lambda: self._plan.faults, lambda faults: replace(self._plan, faults=tuple(faults)))
             if before == self._plan:
                 self._try_other_draws()
@@ -126,13 +127,23 @@ class _Shrinker:
             else:
                 size //= 2
 
+    def _thin_references(self) -> None:
+        """Let a step that refers to several refer to one: the others may then go."""
+        for step in self._plan.steps:
+            if len(step.refers) > 1:
+                thinner = (replace(step, refers=(number,)) for number in step.refers)
+                any(self._fails(self._with_steps(_put(self._plan.steps, one))) for one in thinner)
+
     def _try_other_draws(self) -> None:
-        """Take out single steps, letting the blows fall elsewhere, where that makes the difference."""
+        """Take out steps, letting the blows fall elsewhere, where that makes the difference."""
         if len(self._plan.steps) <= SMALL_STEPS_COUNT or not _depends_on_draws(self._plan):
             return
-        for rest in _without_chunk(self._plan.steps, 1):
-            if any(self._fails(drawn) for drawn in _other_draws(self._with_steps(rest))):
-                return
+        size = len(self._plan.steps) // 2
+        while size:
+            for rest in _without_chunk(self._plan.steps, size):
+                if any(self._fails(drawn) for drawn in _other_draws(self._with_steps(rest))):
+                    return
+            size //= 2
 
 
 def with_sources(steps: Iterable[Step]) -> tuple[Step, ...]:
@@ -146,20 +157,26 @@ def with_sources(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(kept)
 
 
+def _put(steps: Iterable[Step], one: Step) -> tuple[Step, ...]:
+    """The steps, with this one in the place of the one of its number."""
+    return tuple(one if step.number == one.number else step for step in steps)
+
+
 def _without_chunk(parts: Sequence[Part], size: int) -> Iterator[list[Part]]:
     for end in range(len(parts), 0, -size):
         yield [*parts[: max(0, end - size)], *parts[end:]]
 
 
 def _depends_on_draws(plan: Plan) -> bool:
-    return bool(plan.faults) or plan.order == "seeded" or any(step.kind is Kind.CUT for step in plan.steps)
+    return (
+        bool(plan.faults) or plan.order == "seeded" or plan.model or any(step.kind is Kind.CUT for step in plan.steps)
+    )
 
 
 def _other_draws(plan: Plan) -> Iterator[Plan]:
     """The same plan under other seeds, and with its power cuts elsewhere."""
-    yield from (replace(plan, seed=plan.seed + more) for more in _SEEDS_TRIED)
-    for place, step in enumerate(plan.steps):
+    for step in plan.steps:
         if step.kind is Kind.CUT:
             for count in _CUTS_TRIED:
-                moved = replace(step, count=count)
-                yield replace(plan, steps=(*plan.steps[:place], moved, *plan.steps[place + 1 :]))
+                yield replace(plan, steps=_put(plan.steps, replace(step, count=count)))
+    yield from (replace(plan, seed=plan.seed + more) for more in _SEEDS_TRIED)

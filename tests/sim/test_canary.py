@@ -1,0 +1,51 @@
+"""One seed is one world: the same trace and the same bytes in any process, whatever its hash seed and its cores."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import os, sys
+cpus = sorted(os.sched_getaffinity(0))
+os.sched_setaffinity(0, cpus[: int(sys.argv[1])])
+import logging
+logging.getLogger("umi").addHandler(logging.NullHandler())
+from umi.sim.plan import make_plan
+from umi.sim.world import run_plan
+for seed in map(int, sys.argv[2:]):
+    outcome = run_plan(make_plan(seed))
+    print(seed, outcome.trace_hash, outcome.image_hash, outcome.virtual_s, outcome.failure)
+"""
+
+
+def kinds_of_world() -> list[int]:
+    """The first seed of each kind: on the disk in both orders, with a model and without, and on real files."""
+    from umi.sim.plan import make_plan
+
+    found: dict[object, int] = {}
+    for seed in range(200):
+        plan = make_plan(seed)
+        found.setdefault("real files" if plan.twins else (plan.order, plan.model), seed)
+    return sorted(found.values())
+
+
+def hashes(hash_seed: str, cores: int, seeds: list[int]) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(cores), *map(str, seeds)],
+        env={**os.environ, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
+def test_a_seed_is_one_trace_and_one_disk_everywhere() -> None:
+    seeds = kinds_of_world()
+    first = hashes("0", 1, seeds)
+    assert len({line.split()[1] for line in first}) == len(seeds) == 5, "worlds differ from each other"
+    for hash_seed, cores in (("1", 2), ("4711", 2)):
+        assert hashes(hash_seed, cores, seeds) == first

@@ -1,0 +1,206 @@
+"""`@umi.sim.simulate`: a user's own test in many worlds, under pytest and without it."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import umi
+import umi.sim
+from umi.clock import SystemClock
+from umi.errors import InvalidInput, StoreError, StoreUnavailable
+from umi.sim import FaultConfig, FaultType, World, simulate
+
+AGENT = Path(__file__).resolve().parents[1] / "docs_src" / "test_agent.py"
+
+SAMPLE = """
+import pytest
+import umi.sim
+
+ran = []
+
+@pytest.fixture
+def answer():
+    return 42
+
+@umi.sim.simulate(seeds=5)
+async def test_counts(world):
+    ran.append(world.seed)
+
+@umi.sim.simulate(seeds=50)
+async def test_unlucky(world):
+    await world.sleep(60)
+    await world.cut_power()
+    assert world.rng.next_int(0, 9) != 3
+
+class TestInAClass:
+    @umi.sim.simulate(seeds=2)
+    @pytest.mark.parametrize("more", [1, 2])
+    async def test_with_fixtures(self, answer, world, more):
+        assert answer + more > 42 and world.memory
+
+@umi.sim.simulate(seeds=2)
+def test_plain(world):
+    assert world.clock.monotonic_s() == world.rng.stream.count("nothing")
+
+def test_last():
+    print("RAN", ran)
+"""
+
+
+def pytest_on(folder: Path, source: str, *options: str) -> str:
+    (folder / "test_sample.py").write_text(source, "utf-8")
+    plugin = [] if "umi.sim.pytest_plugin" in _entry_points() else ["-p", "umi.sim.pytest_plugin"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:asyncio",
+        "-s",
+        "-q",
+        *plugin,
+        *options,
+    ]
+    done = subprocess.run([*command, "test_sample.py"], cwd=folder, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
+
+
+def _entry_points() -> list[str]:
+    from importlib.metadata import entry_points
+
+    return [entry.value for entry in entry_points(group="pytest11")]
+
+
+def test_a_failure_names_its_seed_and_the_command_that_replays_it(tmp_path: Path) -> None:
+    output = pytest_on(tmp_path, SAMPLE)
+    assert "1 failed, 5 passed" in output
+    assert "RAN [0, 1, 2, 3, 4]" in output
+    seed = re.search(r"umi: seed (\d+) after 60\.\d+ virtual seconds; faults: none", output)
+    assert seed
+    assert "power cut" in output
+    assert f"pytest test_sample.py::test_unlucky --umi-seed={seed[1]}" in output
+    again = pytest_on(tmp_path, SAMPLE, "--umi-seed", seed[1])
+    assert f"umi: seed {seed[1]} after" in again
+    assert f"RAN [{seed[1]}]" in again
+    other = pytest_on(tmp_path, SAMPLE, f"--umi-seed={int(seed[1]) + 1}")
+    assert "6 passed" in other
+
+
+def test_the_number_of_seeds_is_overridden(tmp_path: Path) -> None:
+    assert "RAN [0, 1]\n" in pytest_on(tmp_path, SAMPLE, "--umi-seeds=2")
+    assert "invalid" in pytest_on(tmp_path, SAMPLE, "--umi-seeds=0")
+
+
+def test_a_world_without_simulate_says_what_to_do(tmp_path: Path) -> None:
+    assert "decorate the test with @umi.sim.simulate" in pytest_on(tmp_path, "def test_it(world):\n    pass\n")
+
+
+def test_the_agent_of_the_tutorial_is_really_tested(tmp_path: Path) -> None:
+    """Without the id that makes a repeat harmless, its power cut test fails."""
+    source = AGENT.read_text("utf-8")
+    broken = source.replace("umi.Message(text, id=message_id)", "umi.Message(text)")
+    assert broken != source
+    output = pytest_on(tmp_path, broken)
+    assert "1 failed, 1 passed" in output
+    assert "AssertionError: assert 5 == 4" in output
+    assert (
+        "just this one: pytest test_sample.py::test_a_power_cut_loses_nothing_and_doubles_nothing --umi-seed=" in output
+    )
+
+
+@simulate(seeds=1, faults=[FaultConfig(FaultType.LlmTimeout, count_max=60)], model=False)
+async def two_hours(world: World) -> None:
+    for _ in range(60):
+        with pytest.raises(umi.LLMError):
+            await world.llm.complete("Where does Alice work?")
+    assert (await world.llm.complete("Where does Alice work?")).content
+    assert world.clock.monotonic_s() > 2 * 3600
+
+
+def test_two_hours_of_timeouts_take_less_than_a_second() -> None:
+    clock = SystemClock()
+    start = clock.monotonic_s()
+    two_hours()
+    assert clock.monotonic_s() - start < 1
+
+
+def test_seeds_run_once_each_and_past_failures_first() -> None:
+    seen: list[int] = []
+
+    @simulate(seeds=3, first=10, also=[99, 11])
+    async def sees(world: World) -> None:
+        seen.append(world.seed)
+
+    sees()
+    assert seen == [99, 11, 10, 12]
+
+
+def test_a_seed_decides_everything() -> None:
+    seen: list[tuple[object, ...]] = []
+
+    @simulate(seeds=4, temper=umi.sim.Temper(hostile=((umi.sim.Hostility.REFUSAL, 0.5),)))
+    async def lives(world: World) -> None:
+        receipt = await world.memory.remember("Alice works at Acme.")
+        answer = (await world.llm.complete("Extract entities: Alice")).content
+        await world.sleep(world.rng.uniform(0, 10))
+        seen.append((receipt.episode_ids, answer, world.clock.monotonic_s(), world.disk.image_hash()))
+
+    lives()
+    lives()
+    assert seen[:4] == seen[4:]
+    assert len(set(seen)) == 4
+
+
+def test_a_memory_survives_what_the_world_does_to_it() -> None:
+    @simulate(seeds=5, model=False)
+    async def survives(world: World) -> None:
+        before = world.memory
+        await before.remember("Alice works at Acme.")
+        for again in (world.restart, world.kill, world.cut_power):
+            memory = await again()
+            assert memory is world.memory is not before
+            assert (await memory.recall("Where does Alice work?", min_score=0)).hits
+        world.disk.arm_power_cut(1)
+        with pytest.raises(StoreError):
+            await world.memory.remember("Alice lives in Lisbon.")
+        await world.restart()
+        assert (await world.memory.stats()).episodes == 1
+
+    survives()
+
+
+def test_a_store_that_never_opens_is_an_error() -> None:
+    @simulate(seeds=1, faults=[FaultConfig(FaultType.StorageWriteFail)])
+    async def never(world: World) -> None:
+        raise AssertionError
+
+    with pytest.raises(StoreUnavailable, match="60 tries"):
+        never()
+
+
+def test_endless_waiting_is_an_error() -> None:
+    @simulate(seeds=1)
+    async def waits(world: World) -> None:
+        import asyncio
+
+        await asyncio.Event().wait()
+
+    with pytest.raises(umi.sim.Deadlock) as error:
+        waits()
+    assert any("--umi-seed=0" in note for note in error.value.__notes__)
+
+
+def test_wrong_use_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="seeds"):
+        simulate(seeds=0)
+    with pytest.raises(InvalidInput, match="simulate\\(seeds=200\\)"):
+        simulate(test_wrong_use_is_refused)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="no argument 'world'"):
+        simulate()(lambda: None)
