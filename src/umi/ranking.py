@@ -303,7 +303,7 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
     """Several rankings as one by reciprocal rank fusion; every ranking's first is among the first `limit`.
 
     A candidate's score is its best among the lists, raised where a lower place has more, so that scores never rise.
-    The merged ranking is calibrated when the first is.
+    The merged ranking is calibrated when the first is; an uncalibrated list then moves candidates and scores none.
 
     Args:
         rankings: That of the query as asked first.
@@ -318,7 +318,8 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
     for number, ranking in enumerate(rankings):
         for place, key in enumerate(lists[number]):
             score = float(ranking.scores[place])
-            if ranking.calibrator is rankings[0].calibrator and score > best.get(key, (-1.0, 0, 0))[0]:
+            means_the_same = ranking.calibrator is not None or rankings[0].calibrator is None
+            if means_the_same and score > best.get(key, (-1.0, 0, 0))[0]:
                 best[key] = (score, number, place)
     scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
     parts = [rankings[best[key][1]].parts(best[key][2]) if key in best else np.zeros(len(FEATURES)) for key in merged]

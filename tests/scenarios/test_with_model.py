@@ -223,3 +223,28 @@ def test_long_texts_are_cut_between_sentences() -> None:
     assert all(piece.strip().endswith(".") for piece in pieces)
     assert "".join(pieces).replace(" ", "") == text.replace(" ", "")
     assert all(len(piece.encode()) <= 24_000 for piece in windows("é" * 100_000))
+
+
+async def test_one_text_no_model_can_read_does_not_starve_the_others(tmp_path: Path, clock: HandClock) -> None:
+    class Picky(Reader):
+        async def complete(self, request: CompletionRequest) -> Completion:
+            if "poison" in request.prompt:
+                raise LLMError.ContextOverflow(1)
+            return await super().complete(request)
+
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=Picky(), clock=clock) as memory:
+        await memory.remember("This is poison for models.")
+        receipts = [await memory.remember(f"Zed flies zeppelin number {n}.") for n in range(8)]
+        assert [receipt.deferred for receipt in receipts] == [()] * 8
+
+
+async def test_an_outage_is_no_verdict_on_a_text(memory: umi.Memory, model: Reader, clock: HandClock) -> None:
+    model.trouble = LLMError.ServiceUnavailable()
+    await memory.remember("Zed flies the blue zeppelin.")
+    for _ in range(2 * limits.OUTBOX_ATTEMPTS_COUNT_MAX):
+        clock.seconds += limits.LLM_BREAKER_REST_S
+        assert len((await memory.maintain()).waiting) == 1
+    model.trouble = None
+    clock.seconds += limits.LLM_BREAKER_REST_S
+    assert (await memory.maintain()).completed == 1
+    assert [step.entity.name for step in (await memory.list()).items] == ["Zed"]

@@ -196,10 +196,10 @@ async def test_whatever_a_model_raises_is_typed(trouble: Exception, kind: type[U
 
 
 async def test_after_five_failures_the_model_rests_and_is_tried_again_later() -> None:
-    clock, model = HandClock(), Scripted(LLMError.ContextOverflow(9))
+    clock, model = HandClock(), Scripted(LLMError.RateLimit(retry_after_s=3600))
     asking = asker(model, clock)
     for _ in range(limits.LLM_BREAKER_FAILURES_COUNT):
-        with pytest.raises(LLMError.ContextOverflow):
+        with pytest.raises(LLMError.RateLimit):
             await ask(asking)
     with pytest.raises(LLMError.ServiceUnavailable, match="rests after 5"):
         await ask(asking)

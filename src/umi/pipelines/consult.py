@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from umi.limits import (
     EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
@@ -45,7 +46,7 @@ class Offer:
         return tuple((entity.id, tuple(old.id for old in self.existing[entity.id])) for entity in self.new)
 
 
-async def extract(model: Conversation, episode: Episode) -> tuple[ExtractedEntity, ...]:
+async def extract(model: Conversation, episode: Episode, asked_before: int = 0) -> tuple[ExtractedEntity, ...]:
     """What a model reads in an episode, one call per window.
 
     Raises:
@@ -54,7 +55,9 @@ async def extract(model: Conversation, episode: Episode) -> tuple[ExtractedEntit
     speaker, day = episode.speaker or episode.role, episode.at.date().isoformat()
     found: list[ExtractedEntity] = []
     for window in windows(episode.content):
-        entities, _ = await model.ask(EXTRACT, build_extraction_prompt(window, speaker, day), read_extraction)
+        entities, _ = await model.ask(
+            EXTRACT, build_extraction_prompt(window, speaker, day), read_extraction, asked_before
+        )
         found += entities
     return tuple(found)
 
@@ -119,7 +122,7 @@ def offer(snapshot: Snapshot, new: Sequence[Entity]) -> Offer:
     return Offer(tuple(entity for entity in new if existing[entity.id]), existing)
 
 
-async def relate(model: Conversation, offered: Offer) -> tuple[NamedRelation, ...]:
+async def relate(model: Conversation, offered: Offer, asked_before: int = 0) -> tuple[NamedRelation, ...]:
     """What a model says of an offer, in as few calls as its prompt allows: one for every message of ordinary length.
 
     Raises:
@@ -130,7 +133,8 @@ async def relate(model: Conversation, offered: Offer) -> tuple[NamedRelation, ..
         candidates = {old.id: old for entity in group for old in offered.existing[entity.id]}
         prompt = build_evolution_prompt(group, _fitting(list(candidates.values())))
         ids = [entity.id for entity in group]
-        rows = await model.ask(EVOLVE, prompt, lambda answer, ids=ids, old=candidates: read_relations(answer, ids, old))  # type: ignore[misc]
+        read = partial(read_relations, new_ids=ids, offered_ids=candidates)
+        rows = await model.ask(EVOLVE, prompt, read, asked_before)
         found += [row for row in rows if any(old.id == row.related_id for old in offered.existing[row.new_id])]
     return tuple(found)
 

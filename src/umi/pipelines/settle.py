@@ -14,7 +14,7 @@ from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.model import Conversation
 from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction
-from umi.types import Degradation, Entity, Episode, EvolutionRelation
+from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
 log = logging.getLogger("umi")
 
@@ -112,12 +112,14 @@ class Settler:
         episode, item = work
         if await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
             return await self._write([work], vectors, why)
-        named = await consult.extract(model, episode) if item.extract_entities else ()
+        named = await consult.extract(model, episode, item.attempts) if item.extract_entities else ()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
             offered = await self._storage.read(
                 lambda snapshot: consult.offer(snapshot, read_episode(snapshot, episode, item, named).result.entities)
             )
-            relations = await consult.relate(model, offered) if item.track_evolution and offered.new else ()
+            relations = (
+                await consult.relate(model, offered, item.attempts) if item.track_evolution and offered.new else ()
+            )
             reading = Reading(named, relations, offered.fingerprint())
             try:
                 return await self._write([work], vectors, why, {episode.id: reading})
@@ -145,7 +147,16 @@ def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, er
     if vectors:
         tx.add_vectors(vectors)
     if not tx.entities_of([episode.id]):
-        tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=str(error)))
+        tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
+
+
+def _attempts(item: OutboxItem, error: UmiError) -> int:
+    """Attempts that count: those in which the model refused, misread or never got done with this text.
+
+    A rate limit, an outage (the breaker turns repeated time-outs into one) and a spent budget say nothing about the text.
+    """
+    not_about_the_text = (LLMError.RateLimit, LLMError.ServiceUnavailable, LLMError.BudgetExceeded, Moved)
+    return item.attempts + (not isinstance(error, not_about_the_text))
 
 
 def _waiting(snapshot: Snapshot, limit: int) -> list[Work]:

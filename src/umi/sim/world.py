@@ -312,14 +312,16 @@ class World:
     async def _rest(self) -> str:
         """Liveness: once faults have stopped, nothing waits for ever."""
         for space in SPACES:
+            waiting = 1
             for _ in range(_MAINTAIN_MAX):
                 receipt = await self.memory(space).maintain()
                 self.outcome.features["deferral completed"] += receipt.completed
-                if not receipt.waiting:
+                waiting = len(receipt.waiting)
+                if not waiting:
                     break
                 await self.clock.sleep(60)
-            else:
-                raise Violation(f"{len(receipt.waiting)} items wait for ever in {space}: {receipt.waiting[0].reason}")
+            if waiting:
+                raise Violation(f"{waiting} items wait for ever in {space}")
         return "nothing waits"
 
     async def _restart(self) -> str:

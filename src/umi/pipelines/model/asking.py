@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from umi import limits
@@ -24,6 +24,7 @@ log = logging.getLogger("umi")
 
 T = TypeVar("T")
 
+# The model's trouble, not the text's: these are retried, and trip the breaker.
 _TRANSIENT: Final = (LLMError.Timeout, LLMError.RateLimit, LLMError.ServiceUnavailable)
 _BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
 
@@ -64,8 +65,8 @@ class Asker:
         """The model for one operation, which may take so many seconds from now."""
         return Conversation(self, Meter(self._clock.monotonic_s() + seconds))
 
-    async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter) -> T:
-        """The model's answer, as `read` understands it.
+    async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter, asked_before: int = 0) -> T:
+        """The model's answer, as `read` understands it; `asked_before` counts earlier attempts at the same work.
 
         Raises:
             LLMError: When no answer that `read` accepts came within the deadline, the retries, one re-ask and the budget.
@@ -74,13 +75,12 @@ class Asker:
             raise LLMError.InvalidResponse(f"unknown task {task!r}")
         question = prompt
         for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
-            completion = await self.complete(CompletionRequest(question, task, attempt=reask), meter)
+            completion = await self.complete(CompletionRequest(question, task, attempt=asked_before + reask), meter)
             try:
                 return read(completion.content)
             except _BAD_ANSWER as error:
                 log.warning("model answer to %s refused: %s", task, error)
                 if reask == limits.LLM_REASKS_COUNT_MAX:
-                    self._failed()
                     raise
                 question = (
                     f"{prompt}\nYour last answer was refused: {error}. Answer with the JSON described above only.\n"
@@ -96,15 +96,12 @@ class Asker:
         for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
             self._admit(request)
             try:
-                completion = await self._call(request, meter)
+                completion = await self._call(replace(request, attempt=request.attempt + attempt), meter)
             except _TRANSIENT as error:
                 self._failed()
-                if attempt == limits.LLM_RETRIES_COUNT_MAX:
+                if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
                     raise
                 await self._wait(attempt, error, meter)
-            except LLMError:
-                self._failed()
-                raise
             else:
                 self._failures = 0
                 self._spend(request, completion, meter)
@@ -136,8 +133,11 @@ class Asker:
             raise LLMError.BudgetExceeded(
                 f"the prompt needs about {_tokens(size)} tokens, {self._tokens_left} are left of Config.token_budget"
             )
-        if self._failures >= limits.LLM_BREAKER_FAILURES_COUNT and self._clock.monotonic_s() < self._rests_until_s:
+        if self._rests():
             raise LLMError.ServiceUnavailable(f"the model rests after {self._failures} failures in a row")
+
+    def _rests(self) -> bool:
+        return self._failures >= limits.LLM_BREAKER_FAILURES_COUNT and self._clock.monotonic_s() < self._rests_until_s
 
     def _failed(self) -> None:
         self._failures += 1
@@ -169,9 +169,9 @@ class Conversation:
         self._asker = asker
         self._meter = meter
 
-    async def ask(self, task: str, prompt: str, read: Callable[[str], T]) -> T:
+    async def ask(self, task: str, prompt: str, read: Callable[[str], T], asked_before: int = 0) -> T:
         """See `Asker.ask`."""
-        return await self._asker.ask(task, prompt, read, self._meter)
+        return await self._asker.ask(task, prompt, read, self._meter, asked_before)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """See `Asker.complete`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
 import numpy as np
@@ -274,7 +274,8 @@ class _Search:
         if not terms:
             return
         try:
-            yield rank(self._query.text, snapshot.text_candidates(terms), None, None)
+            ranking = rank(self._query.text, snapshot.text_candidates(terms), None, None)
+            yield replace(ranking, calibrator=None)  # its scores speak of the feedback's terms, not of the question
         except UmiError:
             return  # the rankings at hand stand without it
 
