@@ -38,21 +38,22 @@ class Ledger:
         self._relations: dict[str, tuple[EvolutionRelation, ...]] = {}
         self._causes: dict[str, frozenset[str]] = {}
 
+    def know(self, entities: Iterable[Entity]) -> None:
+        """Take entities that the caller has read already in this snapshot, so that they are not read again."""
+        self._entities.update((entity.id, entity) for entity in entities)
+
     def load(self, entity_ids: Iterable[str]) -> None:
-        """Fetch entities and their relations in two queries; later questions about them cost none."""
+        """Fetch the relations of entities in one query; later questions about them cost none."""
         missing = sorted({id_ for id_ in entity_ids if id_ not in self._relations})
         if not missing:
             return
-        for id_, entity in self._snapshot.entities(missing).items():
-            self._entities[id_] = entity
         found = self._snapshot.relations_of(missing)
         for id_ in missing:
             self._relations[id_] = tuple(row for row in found.get(id_, ()) if self._exists(row))
 
     def entity(self, entity_id: str) -> Entity | None:
         """The entity of that id, if it is there."""
-        if entity_id not in self._entities:
-            self._entities.update(self._snapshot.entities([entity_id]))
+        self._fetch([entity_id])
         return self._entities.get(entity_id)
 
     def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
@@ -61,18 +62,14 @@ class Ledger:
             self.load([entity_id])
         return self._relations[entity_id]
 
-    def forget_cached(self, entity_ids: Iterable[str]) -> None:
-        """Drop what was read of these entities, after their relations changed in this transaction."""
-        for id_ in sorted(set(entity_ids)):
-            self._relations.pop(id_, None)
-        self._causes.clear()
-
     def closings(self, entity_id: str) -> tuple[Closing, ...]:
         """Why the entity no longer holds; empty while it does. Earliest end first."""
         me = self.entity(entity_id)
         if me is None or me.valid_from is None:
             return ()
-        closings = [closing for row in self.relations(entity_id) if (closing := self._closing(me, row))]
+        rows = self.relations(entity_id)
+        self._fetch(row.target_id for row in rows if row.source_id == entity_id)
+        closings = [closing for row in rows if (closing := self._closing(me, row))]
         return tuple(sorted(closings, key=lambda closing: (closing.valid_to, closing.known_since, closing.relation.id)))
 
     def validity(self, entity_id: str) -> tuple[datetime | None, datetime | None]:
@@ -102,6 +99,11 @@ class Ledger:
             for id_ in self._sources_first(entity_id):
                 self._causes[id_] = self._direct_causes(id_)
         return self._causes[entity_id]
+
+    def _fetch(self, entity_ids: Iterable[str]) -> None:
+        missing = [id_ for id_ in dict.fromkeys(entity_ids) if id_ not in self._entities]
+        if missing:
+            self._entities.update(self._snapshot.entities(missing))
 
     def _exists(self, row: EvolutionRelation) -> bool:
         if self._known_at is None:

@@ -134,12 +134,14 @@ class Lineage:
 
     def _put(self, row: EvolutionRelation) -> None:
         self._tx.put_relation(row)
+        ends = self._tx.entities((row.source_id, row.target_id))
+        check(len(ends) == 2, f"relation {row.id} has a missing end")
         ledger = Ledger(self._tx)
-        for entity_id in (row.source_id, row.target_id):
-            entity = ledger.entity(entity_id)
-            check(entity is not None, f"relation {row.id} has a missing end {entity_id}")
+        ledger.know(ends.values())
+        ledger.load(ends)
+        for entity_id, entity in ends.items():
             valid_to, invalidated_at = ledger.validity(entity_id)
-            if entity is not None and (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
+            if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
                 self._tx.set_validity(entity_id, valid_to, invalidated_at)
 
     def _require(self, relation_id: str) -> EvolutionRelation:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Final
 
 from umi.pipelines.language import compare
@@ -161,10 +162,16 @@ def _slots_touched(claim: _Claim) -> list[str]:
     return list(dict.fromkeys(slots))
 
 
+@lru_cache(maxsize=2_048)
+def _read(content: str, name: str, at: datetime) -> tuple[Statement, ...]:
+    """An entity is judged against every later one of its slot; its words are read once."""
+    return tuple(read_statements(content, speaker=name, at=at, subject=name))
+
+
 def _claims(entity: Entity) -> list[_Claim]:
     if entity.entity_type is EntityType.NOTE and not entity.slot:
         return []  # its reader found no statement; reading it as if about its speaker would invent one
-    read = read_statements(entity.content, speaker=entity.name, at=entity.at or _EPOCH, subject=entity.name)
+    read = _read(entity.content, entity.name, entity.at or _EPOCH)
     subject = entity.subject or subject_key(entity.name)
     owner, noun = str(entity.metadata.get("owner", "")), str(entity.metadata.get("noun", ""))
     if not entity.slot:

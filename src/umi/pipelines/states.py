@@ -59,6 +59,7 @@ class Standings:
 
     def of(self, entities: Sequence[Entity]) -> list[Standing]:
         """The standing of each entity, in the order given; a constant number of queries unless something was derived."""
+        self._ledger.know(entities)
         self._ledger.load(entity.id for entity in entities)
         return [self._standing(entity) for entity in entities]
 
@@ -70,7 +71,9 @@ class Standings:
             query_terms: The analysed query.
         """
         entities = self._snapshot.entities_of([episode.id for episode in episodes])
-        self._ledger.load(entity.id for group in entities.values() for entity in group)
+        known = [entity for group in entities.values() for entity in group]
+        self._ledger.know(known)
+        self._ledger.load(entity.id for entity in known)
         terms = frozenset(query_terms)
         return [self._show(episode, entities.get(episode.id, ()), terms) for episode in episodes]
 
