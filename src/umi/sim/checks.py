@@ -10,6 +10,7 @@ from umi.sim.oracle import SINGLE_VALUED, Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import SLOTS, SPACES, Plan, Step
 from umi.types import (
+    Detector,
     Episode,
     EvolutionRelation,
     EvolutionType,
@@ -89,6 +90,7 @@ class Checks:
     async def at_rest(self) -> str:
         """Before the last restart: the store's own cross-checks, and everything is found through caches that have grown."""
         await self._sound()
+        await self._embedded()
         await self._found_again()
         return "sound"
 
@@ -146,6 +148,13 @@ class Checks:
         if findings:
             raise Violation(f"the store's own check: {findings[0]}")
 
+    async def _embedded(self) -> None:
+        """What has come to rest has its vectors, where there is an embedder."""
+        for space in SPACES if self._world.plan.embedder else ():
+            stats = await self._world.memory(space).stats()
+            if stats.vectors != stats.episodes:
+                raise Violation(f"{space} holds {stats.episodes} episodes, and vectors of {stats.vectors}")
+
     async def _acknowledged(self, latest: int | None) -> None:
         messages = list(self._world.messages.items())
         for number, (space, message) in messages[-latest:] if latest else messages:
@@ -182,6 +191,8 @@ class Checks:
                 raise Violation(f"{space} holds {held} episodes of {sent} messages")
             for step in steps:
                 _times(step)
+                if not self._world.plan.twins:  # there a writer that waited for the other is dated before it
+                    _was_open(step)
                 self._keeps_its_sources(by_episode[step.entity.episode_id], step)
                 if not self._world.plan.model:
                     await self._state(space, by_episode[step.entity.episode_id], step)
@@ -197,6 +208,11 @@ class Checks:
         expected = self._world.oracle.state(number)
         if step.state is not expected:
             raise Violation(f"#{number} {step.entity.content!r} is {step.state}, and must be {expected}")
+        closers = [self._world.oracle.said[closer].day for closer in self._world.oracle.closers(number)]
+        if closers and step.entity.valid_to != self._world.message_time(min(closers)):
+            raise Violation(
+                f"#{number} ended on {step.entity.valid_to}, and what closed it was said on day {min(closers)}"
+            )
         self._world.outcome.features["statements confirmed"] += 1
         if expected is HitState.SUPERSEDED or any(
             row.evolution_type is EvolutionType.DERIVE for row in step.evolutions
@@ -248,6 +264,15 @@ def _times(step: HistoryStep) -> None:
         raise Violation(f"{entity.id} ended before it began")
     if any(_closes(row, entity.id) for row in step.evolutions) != (entity.valid_to is not None):
         raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
+
+
+def _was_open(step: HistoryStep) -> None:
+    """A model's word on a statement was written while that statement held, as when the model was asked."""
+    ended = step.entity.invalidated_at
+    for row in step.evolutions:
+        mine = row.detector is Detector.MODEL and row.source_id == step.entity.id
+        if mine and ended is not None and ended < row.created_at:
+            raise Violation(f"a model's {row.evolution_type} of {step.entity.id} came after it had ended")
 
 
 def _number(space: str, hit: Hit) -> int:

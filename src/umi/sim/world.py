@@ -224,6 +224,8 @@ class World:
         self, number: int, step: Step, message: Message, receipt: RememberReceipt, value: str | None = None
     ) -> str:
         """Write down what came back."""
+        if not receipt.entities and not receipt.deferred:
+            raise Violation(f"#{number} is said to be done, and nothing was read in it")
         self.receipts[number] = receipt
         self.messages[number] = (step.space, message)
         if receipt.deferred:
@@ -254,8 +256,16 @@ class World:
         except IdempotencyConflict:
             receipt = await memory.remember(fresh)
             self.acknowledge(number, replace(step, slot="", value="", refers=()), fresh, receipt)
+            await self._elsewhere(memory, Message(step.text, id=known.id, at=known.at))
             return "refused"
         raise Violation(f"{step.line()} took the place of another message")
+
+    async def _elsewhere(self, memory: Memory, message: Message) -> None:
+        """An id that another namespace knows is free in this one."""
+        try:
+            await memory.switch("elsewhere").remember(message)
+        except IdempotencyConflict as error:
+            raise Violation(f"an id of one namespace is taken in another: {error}") from error
 
     async def _race(self, step: Step) -> str:
         """Two clients state two values at the same moment; each goes on until it is acknowledged."""
