@@ -13,6 +13,7 @@ import apsw
 from umi.clock import SystemClock, SystemEntropy
 from umi.ports import EpisodeRow, StorageBackend
 from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite_crc import register
 from umi.text import analyse
 from umi.types import Entity, EntityType, Episode
 
@@ -57,9 +58,10 @@ async def texts(space: StorageBackend) -> list[str]:
 
 
 def sql(path: Path, statement: str) -> list[tuple]:
-    """Run a statement on the file behind the store's back."""
+    """Run a statement on the file behind the store's back; `umi_crc(...)` makes the sum of a row."""
     connection = apsw.Connection(str(path))
     try:
+        register(connection)
         connection.set_busy_timeout(5000)
         return connection.execute(statement).fetchall()
     finally:

@@ -41,7 +41,7 @@ class Reads:
         store._db.row_trace = self._seen
 
     def _seen(self, cursor, row):
-        if [name for name, _ in cursor.get_description()][:2] == ["key", "terms"]:
+        if [name for name, _ in cursor.get_description()][:2] == ["key", "words"]:
             self.documents += 1
         return row
 
@@ -196,7 +196,7 @@ async def test_a_read_that_fails_half_way_leaves_no_half_index(tmp_path: Path) -
 
         def stumble(cursor, row):
             nonlocal seen
-            if [name for name, _ in cursor.get_description()][:2] == ["key", "terms"]:
+            if [name for name, _ in cursor.get_description()][:2] == ["key", "words"]:
                 seen += 1
                 if seen == 5:
                     raise MemoryError
@@ -215,25 +215,49 @@ async def test_a_read_that_fails_half_way_leaves_no_half_index(tmp_path: Path) -
 BREAKS: dict[str, tuple[str, str]] = {
     "an entity without episode": ("DELETE FROM episodes WHERE id = 'ep_1'", "an entity belongs to no episode: e1"),
     "a relation without end": (
-        "INSERT INTO relations VALUES (1, 'r', 'e0', 'no', 'update', '', 1.0, 0, 'rules', 0, NULL, NULL, NULL)",
+        (
+            "INSERT INTO relations VALUES (1, 'r', 'e0', 'no', 'update', '', 1.0, 0, 'rules', 0, NULL, NULL, NULL,"
+            " umi_crc(1, 'r', 'e0', 'no', 'update', '', 1.0, 0, 'rules', 0, NULL, NULL, NULL))"
+        ),
         "a relation has lost an end: r",
     ),
     "a vector cut short": (
-        "UPDATE vectors SET windows = substr(windows, 1, 7)",
+        "UPDATE vectors SET windows = substr(windows, 1, 7), crc = umi_crc(key, dimensions, substr(windows, 1, 7))",
         "a vector has the wrong length",
     ),
-    "a vector without episode": ("INSERT INTO vectors VALUES (77, 4, x'0000000000000000')", "a vector belongs to no"),
+    "a vector without episode": (
+        "INSERT INTO vectors VALUES (77, 4, x'0000000000000000', umi_crc(77, 4, x'0000000000000000'))",
+        "a vector belongs to no",
+    ),
     "an episode without terms": ("DELETE FROM terms WHERE key = (SELECT max(key) FROM terms)", "has no terms: ep_2"),
-    "work without episode": ("INSERT INTO outbox VALUES (78, 0, '', '[]', 1, 1)", "waiting work belongs to no episode"),
-    "an arrival to come again": ("UPDATE namespaces SET next_arrival = 1", "would be given out again: ep_1"),
-    "an entity of another time": ("UPDATE entities SET at = 5 WHERE id = 'e2'", "time is not its episode's: e2"),
-    "other terms than the index has": ("UPDATE terms SET terms = 'dog'", "finds other texts"),
+    "work without episode": (
+        "INSERT INTO outbox VALUES (78, 0, '', '[]', 1, 1, 0)",
+        "waiting work belongs to no episode",
+    ),
+    "an arrival to come again": (
+        "UPDATE namespaces SET next_arrival = 1, crc = umi_crc(ns, name, sequence, 1, changes_from)",
+        "would be given out again: ep_1",
+    ),
+    "an entity of another time": (
+        (
+            "UPDATE entities SET at = 5, crc = umi_crc(key, place, id, type, name, content, subject, slot, value, negated,"
+            " confidence, 'ep_2', span_start, span_end, 5, valid_from, recorded_at, metadata) WHERE id = 'e2'"
+        ),
+        "time is not its episode's: e2",
+    ),
+    "other terms than the index has": (
+        "UPDATE terms SET terms = 'dog', crc = umi_crc(key, words, 'dog', NULL, NULL)",
+        "finds other texts",
+    ),
     "other vectors than the index has": (
-        "UPDATE vectors SET windows = x'0000003c00000000'",
+        "UPDATE vectors SET windows = x'0000003c00000000', crc = umi_crc(key, dimensions, x'0000003c00000000')",
         "finds other vectors",
     ),
     "vectors of another embedder": (
-        'INSERT INTO meta VALUES (\'embedder\', \'{"name":"m","dimensions":5,"digest":"d"}\')',
+        (
+            "INSERT INTO meta SELECT name, value, umi_crc(name, value)"
+            """ FROM (SELECT 'embedder' AS name, '{"name":"m","dimensions":5,"digest":"d"}' AS value)"""
+        ),
         "has 4 dimensions, its embedder 5",
     ),
 }

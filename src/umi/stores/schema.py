@@ -122,7 +122,47 @@ CREATE TABLE changes (
 ALTER TABLE namespaces ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
 """
 
-STEPS: Final = (_BASE, _CHANGE_LOG)  # STEPS[n] leads from version n to version n + 1; never edit one, append
+# A sum over the values of each row, see `sqlite_crc`; an entity's validity, which changes, has its own.
+_CHECKSUMS: Final = """
+ALTER TABLE meta ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE namespaces ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE episodes ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE terms ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE vectors ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entities ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE entities ADD COLUMN validity_crc INTEGER;
+ALTER TABLE relations ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE aliases ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE replays ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE outbox ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE changes ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
+UPDATE meta SET crc = umi_crc(name, value);
+UPDATE namespaces SET crc = umi_crc(ns, name, sequence, next_arrival, changes_from);
+UPDATE episodes SET
+  crc = umi_crc(key, id, content, role, speaker, session, at, recorded_at, message_id, metadata);
+UPDATE terms SET crc = umi_crc(terms.key, words, terms, p.session, p.speaker) FROM episodes p WHERE p.key = terms.key;
+UPDATE vectors SET crc = umi_crc(key, dimensions, windows);
+UPDATE entities SET
+  crc = umi_crc(entities.key, place, entities.id, type, name, entities.content, subject, slot, value, negated, confidence,
+    p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, entities.metadata),
+  validity_crc = iif(valid_to IS NULL AND invalidated_at IS NULL, NULL, umi_crc(entities.id, valid_to, invalidated_at))
+  FROM episodes p WHERE p.key = entities.key;
+UPDATE relations SET
+  crc = umi_crc(ns, id, source_id, target_id, type, reason, confidence, created_at, detector, acted, resolved,
+    resolved_at, undone_at);
+UPDATE aliases SET crc = umi_crc(ns, alias, subject);
+UPDATE replays SET crc = umi_crc(ns, key, digest, episode_ids);
+UPDATE outbox SET
+  crc = umi_crc(p.id, outbox.key, attempts, reason, derived_from, extract_entities, track_evolution)
+  FROM episodes p WHERE p.key = outbox.key;
+UPDATE changes SET crc = umi_crc(ns, sequence, key);
+"""
+
+STEPS: Final = (
+    _BASE,
+    _CHANGE_LOG,
+    _CHECKSUMS,
+)  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 
 check(VERSION >= 1, "version 0 is an empty file")

@@ -18,7 +18,7 @@ from typing import Final, Self, TypeVar, cast
 
 import apsw
 
-from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreUnavailable
+from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreCorrupt, StoreUnavailable
 from umi.invariants import InvariantError, check
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
@@ -26,10 +26,11 @@ from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, anothe
 from umi.stores.schema import NAMESPACE_LAST
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
+from umi.stores.sqlite_crc import CURE, damaged_rows
 from umi.stores.sqlite_errors import busy, mapped
 from umi.stores.sqlite_open import MEMORY, connect
 from umi.stores.sqlite_read import SqliteSnapshot, read_head
-from umi.stores.sqlite_rows import to_json
+from umi.stores.sqlite_rows import summed, to_json, verified
 from umi.stores.sqlite_write import SqliteTransaction
 from umi.types import NamespaceInfo
 
@@ -38,7 +39,8 @@ T = TypeVar("T")
 _OPEN_PAUSE_S: Final = 0.02
 _LOCK_PAUSE_S: Final = 0.001
 _NAMESPACES: Final = (
-    "SELECT n.name, coalesce(p.count, 0), coalesce(e.count, 0) FROM namespaces n"
+    "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc, coalesce(p.count, 0), coalesce(e.count, 0)"
+    " FROM namespaces n"
     " LEFT JOIN (SELECT ns, count(*) AS count FROM episodes GROUP BY ns) p ON p.ns = n.ns"
     " LEFT JOIN (SELECT ns, count(*) AS count FROM entities GROUP BY ns) e ON e.ns = n.ns ORDER BY n.name"
 )
@@ -129,7 +131,14 @@ class SqliteStore:
         return await self._locked(partial(self._write, namespace, work))
 
     async def namespaces(self) -> list[NamespaceInfo]:
-        return await self._run(lambda: [NamespaceInfo(*row) for row in self._db.execute(_NAMESPACES)])
+        def work() -> list[NamespaceInfo]:
+            found = self._db.execute(_NAMESPACES)
+            return [
+                NamespaceInfo(verified("namespaces", tuple(row), 1)[1], episodes, entities)
+                for *row, episodes, entities in found
+            ]
+
+        return await self._run(work)
 
     async def embedder_identity(self) -> EmbedderIdentity | None:
         return await self._run(self._identity)
@@ -139,7 +148,7 @@ class SqliteStore:
             await self._locked(partial(self._set_identity, identity))
 
     async def check_integrity(self) -> list[str]:
-        return await self._run(lambda: findings(self._db, self._cache, self._identity()))
+        return await self._run(lambda: findings(self._db, self._cache, self._identity))
 
     async def close(self) -> None:
         """Let the worker finish what was asked before, and close the file. Closing twice is fine."""
@@ -199,7 +208,14 @@ class SqliteStore:
 
     def _mapped(self, job: Callable[[], T]) -> T:
         with mapped(self._path, self._connection):
-            return job()
+            try:
+                return job()
+            except UnicodeDecodeError as error:  # SQLite hands out text as it lies in the file
+                raise self._illegible() from error
+
+    def _illegible(self) -> StoreCorrupt:
+        rows = damaged_rows(self._connection) if self._connection is not None else iter(())
+        return StoreCorrupt(f"{self._path}: {next(rows, 'a text is not UTF-8')}. {CURE}")
 
     def _read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
         db = self._db
@@ -258,8 +274,9 @@ class SqliteStore:
         head = read_head(self._db, namespace)
         if head.ns:
             return head
-        self._db.execute("INSERT INTO namespaces (name, sequence, next_arrival) VALUES (?, 0, 0)", (namespace,))
-        check(self._db.last_insert_rowid() <= NAMESPACE_LAST, "no number is left for another namespace")
+        ns = self._db.execute("SELECT coalesce(max(ns), 0) + 1 FROM namespaces").get
+        check(ns <= NAMESPACE_LAST, "no number is left for another namespace")
+        self._db.execute("INSERT INTO namespaces VALUES (?, ?, ?, ?, ?, ?)", summed((ns, namespace, 0, 0, 0)))
         return read_head(self._db, namespace)
 
     def _roll_back(self) -> None:
@@ -268,8 +285,8 @@ class SqliteStore:
             self._db.execute("ROLLBACK")
 
     def _identity(self) -> EmbedderIdentity | None:
-        row = self._db.execute("SELECT value FROM meta WHERE name = 'embedder'").fetchone()
-        return None if row is None else EmbedderIdentity(**json.loads(row[0]))
+        row = self._db.execute("SELECT name, value, crc FROM meta WHERE name = 'embedder'").fetchone()
+        return None if row is None else EmbedderIdentity(**json.loads(verified("meta", row, 0)[1]))
 
     def _set_identity(self, identity: EmbedderIdentity) -> None:
         kept = self._identity()
@@ -278,7 +295,7 @@ class SqliteStore:
         if kept is not None:
             raise EmbedderMismatch(another_embedder(kept, identity))
         fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
-        self._db.execute("INSERT INTO meta VALUES ('embedder', ?)", (to_json(fields),))
+        self._db.execute("INSERT INTO meta VALUES (?, ?, ?)", summed(("embedder", to_json(fields))))
         self._db.execute("COMMIT")
 
     def _close(self) -> None:

@@ -10,16 +10,19 @@ from typing import Final
 
 from umi.stores.index import NamespaceIndex
 from umi.stores.schema import arrival_of, key_of
-from umi.stores.sqlite_rows import Row, to_terms, to_windows
+from umi.stores.sqlite_crc import Row
+from umi.stores.sqlite_rows import TERM_COLUMNS, VECTOR_COLUMNS, to_terms, to_windows, verified
 
-_CHANGED: Final = "SELECT DISTINCT key FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
+_CHANGED: Final = (
+    "SELECT ns, sequence, key, crc FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
+)
 _DOCUMENTS: Final = (
-    "SELECT p.key, t.terms, t.words, p.session, p.speaker, v.windows, v.dimensions"
+    f"SELECT {TERM_COLUMNS}, {VECTOR_COLUMNS}"
     " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
 )
 _VECTORS: Final = (
-    "SELECT p.key, v.windows, v.dimensions FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
+    f"SELECT p.key, {VECTOR_COLUMNS} FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
 )
 
@@ -101,25 +104,27 @@ class IndexCache:
     def _advance(self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int]) -> bool:
         """Bring an index from its own sequence to the head's; True if it read no touched row."""
         known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
-        changed = [key for (key,) in execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))]
+        log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
+        changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
-        for key, terms, words, session, speaker, windows, dimensions in execute(_DOCUMENTS, (known, end)):
+        for *row, dimensions, windows, crc in execute(_DOCUMENTS, (known, end)):
+            key, words, terms, session, speaker = verified("terms", tuple(row), 0)
             arrival = arrival_of(key)
             entry.index.add_document(arrival, to_terms(terms), words, session, speaker)
-            if windows is not None:
-                entry.index.add_vectors(arrival, to_windows(windows, dimensions))
+            if dimensions is not None:
+                entry.index.add_vectors(arrival, to_windows(key, dimensions, windows, crc))
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
         """Take over late vectors and deletions; False if an episode lost its vectors only, which an index cannot follow."""
         gone = dict.fromkeys(changed)
-        for key, windows, dimensions in execute(_VECTORS, (json.dumps(changed),)) if changed else ():
-            if windows is None:
+        for key, *vector in execute(_VECTORS, (json.dumps(changed),)) if changed else ():
+            if vector[0] is None:
                 return False
             del gone[key]
-            index.add_vectors(arrival_of(key), to_windows(windows, dimensions))
+            index.add_vectors(arrival_of(key), to_windows(key, *vector))
         for key in gone:
             index.remove(arrival_of(key))
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Final
 
@@ -13,9 +13,10 @@ import numpy.typing as npt
 from umi.candidates import Keys, TermCounts, TextCandidates
 from umi.ports import EmbedderIdentity, Vector
 from umi.stores.index import NamespaceIndex
-from umi.stores.schema import ARRIVAL_BITS, ARRIVAL_MASK
+from umi.stores.schema import ARRIVAL_BITS, ARRIVAL_MASK, STEPS
 from umi.stores.sqlite_cache import Head, IndexCache
-from umi.stores.sqlite_rows import Row, to_terms, to_windows
+from umi.stores.sqlite_crc import Row, damaged_rows, legible, register
+from umi.stores.sqlite_rows import VECTOR_COLUMNS, to_terms, to_windows
 
 _FINDINGS_COUNT_MAX: Final = 100
 _PROBES_COUNT: Final = 32  # documents per namespace whose own terms and vectors are looked up in both indexes
@@ -49,40 +50,75 @@ _CROSS_CHECKS: Final = {
 }
 
 
-def findings(db: apsw.Connection, cache: IndexCache, identity: EmbedderIdentity | None) -> list[str]:
-    """Run SQLite's own check, ours between the tables, and compare each index in memory with a rebuilt one.
+def findings(db: apsw.Connection, cache: IndexCache, identity: Callable[[], EmbedderIdentity | None]) -> list[str]:
+    """Run SQLite's own check, compare every row with its sum and the tables with each other, and each index with a rebuilt one.
 
     Args:
         db: An idle connection.
         cache: The indexes of this process.
-        identity: The embedder that the file's vectors should come from.
+        identity: Reads the embedder that the file's vectors should come from.
 
     Returns:
         At most 100 findings, in words; empty when all is well.
     """
     try:
         db.execute("BEGIN DEFERRED")
-        found = list(islice(_rows(db, identity), _FINDINGS_COUNT_MAX))
-        # An index of unsound rows proves nothing.
-        return found or list(islice(_indexes(db, cache), _FINDINGS_COUNT_MAX))
-    except (apsw.CorruptError, apsw.NotADBError) as error:
-        return [f"the file is damaged: {error}"]
+        # Each later check rests on what the one before found sound: cross-checks on rows, indexes on both.
+        for checks in (_structure(db), _rows(db, identity), _indexes(db, cache)):
+            found = list(islice(_until_unreadable(checks), _FINDINGS_COUNT_MAX))
+            if found:
+                return found
+        return []
     finally:
         if db.in_transaction:
             db.execute("ROLLBACK")
 
 
-def _rows(db: apsw.Connection, identity: EmbedderIdentity | None) -> Iterator[str]:
+def _until_unreadable(checks: Iterator[str]) -> Iterator[str]:
+    try:
+        yield from checks
+    except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.TooBigError) as error:
+        yield f"the file is damaged: {error}"
+
+
+def _structure(db: apsw.Connection) -> Iterator[str]:
+    yield from _tables(db)
     for (line,) in db.execute(f"PRAGMA integrity_check({_FINDINGS_COUNT_MAX})"):
         if line != "ok":
             yield f"the file is damaged: {line}"
+    yield from damaged_rows(db)
+
+
+def _tables(db: apsw.Connection) -> Iterator[str]:
+    """A damaged table definition changes what its rows mean."""
+    empty = apsw.Connection(":memory:")
+    try:
+        register(empty)
+        for step in STEPS:
+            empty.execute(step).fetchall()
+        meant, found = _definitions(empty), _definitions(db)
+    finally:
+        empty.close()
+    for name in sorted(meant):
+        if meant[name] != found.get(name):
+            yield f"the file is damaged: {name} is not defined as this version defines it"
+
+
+def _definitions(db: apsw.Connection) -> dict[str, tuple[str, ...]]:
+    columns = ", ".join(f"CAST({name} AS BLOB)" for name in ("name", "type", "tbl_name", "coalesce(sql, '')"))
+    rows = db.execute(f"SELECT {columns} FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")
+    return {legible(name): tuple("".join(legible(each).split()) for each in rest) for name, *rest in rows}
+
+
+def _rows(db: apsw.Connection, identity: Callable[[], EmbedderIdentity | None]) -> Iterator[str]:
     for what, sql in _CROSS_CHECKS.items():
         for (id_,) in db.execute(f"{sql} LIMIT {_FINDINGS_COUNT_MAX}"):
             yield f"{what}: {id_}"
-    if identity is not None:
+    embedder = identity()
+    if embedder is not None:
         strange = "SELECT key, dimensions FROM vectors WHERE dimensions <> ? LIMIT ?"
-        for key, dimensions in db.execute(strange, (identity.dimensions, _FINDINGS_COUNT_MAX)):
-            yield f"a vector has {dimensions} dimensions, its embedder {identity.dimensions}: {key}"
+        for key, dimensions in db.execute(strange, (embedder.dimensions, _FINDINGS_COUNT_MAX)):
+            yield f"a vector has {dimensions} dimensions, its embedder {embedder.dimensions}: {key}"
 
 
 def _indexes(db: apsw.Connection, cache: IndexCache) -> Iterator[str]:
@@ -100,14 +136,14 @@ def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Ite
     if len(kept) != len(fresh):
         yield f"the index of {name!r} holds {len(kept)} texts, the file {len(fresh)}"
     probes: list[Row] = db.execute(
-        "SELECT t.key, t.terms, v.windows, v.dimensions FROM terms t LEFT JOIN vectors v ON v.key = t.key"
+        f"SELECT t.key, t.terms, {VECTOR_COLUMNS} FROM terms t LEFT JOIN vectors v ON v.key = t.key"
         " WHERE t.key >> ? = ? ORDER BY t.key * 2654435761 % 4294967296 LIMIT ?",  # spread over the namespace, not random
         (ARRIVAL_BITS, head.ns, _PROBES_COUNT),
     ).fetchall()
-    for key, terms, windows, dimensions in probes:
+    for key, terms, dimensions, windows, crc in probes:
         if not _same_texts(kept, fresh, list(dict.fromkeys(to_terms(terms)))):
             yield f"the index of {name!r} finds other texts than the file holds, for the terms of {key}"
-        if windows is not None and not _same_vectors(kept, fresh, to_windows(windows, dimensions)[0]):
+        if dimensions is not None and not _same_vectors(kept, fresh, to_windows(key, dimensions, windows, crc)[0]):
             yield f"the index of {name!r} finds other vectors than the file holds, for the vector of {key}"
 
 

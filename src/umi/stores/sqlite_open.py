@@ -10,6 +10,7 @@ import apsw
 
 from umi.errors import StoreUnavailable, StoreVersion
 from umi.stores.schema import APPLICATION_ID, STEPS, VERSION
+from umi.stores.sqlite_crc import register
 from umi.stores.sqlite_errors import mapped, not_a_database, translate
 
 MEMORY: Final = ":memory:"
@@ -126,6 +127,7 @@ def _turn_wal_on(db: apsw.Connection, path: str) -> None:
 
 def _migrate(db: apsw.Connection, path: str) -> None:
     """Walk the steps from the file's version to ours, in one transaction."""
+    register(db)
     db.execute("BEGIN IMMEDIATE")
     try:
         for step in STEPS[_version(db, path) :]:  # read again: another process may just have done it

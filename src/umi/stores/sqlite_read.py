@@ -22,14 +22,21 @@ from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
-_HEAD: Final = "SELECT ns, sequence, next_arrival, changes_from FROM namespaces WHERE name = ?"
+_HEAD: Final = "SELECT ns, name, sequence, next_arrival, changes_from, crc FROM namespaces WHERE name = ?"
 _BY_TIME: Final = attrgetter("created_at", "id")
 
 
 def read_head(db: apsw.Connection, namespace: str) -> Head:
-    """Where a namespace stands; as a transaction's first statement it pins the snapshot."""
+    """Where a namespace stands; as a transaction's first statement it pins the snapshot.
+
+    Raises:
+        StoreCorrupt: When it is not what was written.
+    """
     row = db.execute(_HEAD, (namespace,)).fetchone()
-    return Head(*row) if row is not None else Head(0, 0, 0, 0)  # no namespace has number 0: all lookups come back empty
+    if row is None:
+        return Head(0, 0, 0, 0)  # no namespace has number 0: all lookups come back empty
+    ns, _, *rest = rows.verified("namespaces", row, 1)
+    return Head(ns, *rest)
 
 
 def _ended(*_: object) -> NoReturn:
@@ -137,15 +144,16 @@ class SqliteSnapshot:
         return {entity_id: tuple(found[entity_id]) for entity_id in wanted if entity_id in found}
 
     def subject_of(self, alias: str) -> str | None:
-        row = self._execute("SELECT subject FROM aliases WHERE ns = ? AND alias = ?", (self._ns, alias)).fetchone()
-        return None if row is None else row[0]
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? AND a.alias = ?"
+        row = self._execute(sql, (self._ns, alias)).fetchone()
+        return None if row is None else rows.verified("aliases", row, 1)[2]
 
     def aliases(self, subject: str) -> tuple[str, ...]:
-        sql = "SELECT alias FROM aliases WHERE ns = ? AND subject = ? ORDER BY alias"
-        return tuple(row[0] for row in self._execute(sql, (self._ns, subject)))
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? AND a.subject = ? ORDER BY a.alias"
+        return tuple(rows.verified("aliases", row, 1)[1] for row in self._execute(sql, (self._ns, subject)))
 
     def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]:
-        sql = f"SELECT key, digest, episode_ids FROM replays WHERE ns = ? AND key IN {_THESE}"
+        sql = f"SELECT {rows.REPLAY_COLUMNS} FROM replays r WHERE r.ns = ? AND r.key IN {_THESE}"
         found = map(rows.to_replay, self._execute(sql, (self._ns, _packed(keys))))
         return {replay.key: replay for replay in found}
 
@@ -182,11 +190,11 @@ class SqliteSnapshot:
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """Per episode its windows as kept; an episode without vectors has no key."""
         sql = (
-            "SELECT p.id, v.windows, v.dimensions FROM episodes p JOIN vectors v ON v.key = p.key"
+            f"SELECT p.id, v.key, {rows.VECTOR_COLUMNS} FROM episodes p JOIN vectors v ON v.key = p.key"
             f" WHERE p.ns = ? AND p.id IN {_THESE}"
         )
         found = self._execute(sql, (self._ns, _packed(episode_ids)))
-        return {id_: rows.to_windows(windows, dimensions) for id_, windows, dimensions in found}
+        return {id_: rows.to_windows(*vector) for id_, *vector in found}
 
     def _range(self) -> tuple[int, int]:
         return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)

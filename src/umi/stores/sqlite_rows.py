@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
-from umi.errors import StoreCorrupt
 from umi.ports import Matrix, ReplayRow
 from umi.stores.schema import ARRIVAL_MASK, arrival_of
+from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum
 from umi.types import (
     Detector,
     Entity,
@@ -22,7 +22,6 @@ from umi.types import (
 )
 from umi.vectors import unpack
 
-Row = tuple[Any, ...]  # a row of SQLite is untyped by nature; the functions below type it
 Value = None | int | float | str | bytes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -32,18 +31,27 @@ _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
 _DETECTORS: Final = {str(kind): kind for kind in Detector}
 
+# Each list ends in the row's sum, which covers all before it in this order (of an entity, all up to the metadata).
 EPISODE_COLUMNS: Final = (
-    "p.key, p.id, p.content, p.role, p.speaker, p.session, p.at, p.recorded_at, p.message_id, p.metadata"
+    "p.key, p.id, p.content, p.role, p.speaker, p.session, p.at, p.recorded_at, p.message_id, p.metadata, p.crc"
 )
 ENTITY_COLUMNS: Final = (
     "e.key, e.place, e.id, e.type, e.name, e.content, e.subject, e.slot, e.value, e.negated, e.confidence, p.id,"
-    " e.span_start, e.span_end, e.at, e.valid_from, e.valid_to, e.recorded_at, e.invalidated_at, e.metadata"
+    " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata,"
+    " e.valid_to, e.invalidated_at, e.validity_crc, e.crc"
 )
 RELATION_COLUMNS: Final = (
-    "r.id, r.source_id, r.target_id, r.type, r.reason, r.confidence, r.created_at, r.detector, r.acted,"
-    " r.resolved, r.resolved_at, r.undone_at"
+    "r.ns, r.id, r.source_id, r.target_id, r.type, r.reason, r.confidence, r.created_at, r.detector, r.acted,"
+    " r.resolved, r.resolved_at, r.undone_at, r.crc"
 )
-OUTBOX_COLUMNS: Final = "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution"
+REPLAY_COLUMNS: Final = "r.ns, r.key, r.digest, r.episode_ids, r.crc"
+ALIAS_COLUMNS: Final = "a.ns, a.alias, a.subject, a.crc"
+OUTBOX_COLUMNS: Final = (
+    "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution, o.crc"
+)
+TERM_COLUMNS: Final = "t.key, t.words, t.terms, p.session, p.speaker, t.crc"  # t and p joined
+VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
+_CLAIM_COUNT: Final = 18  # columns of an entity that never change
 
 
 def to_micros(moment: datetime) -> int:
@@ -90,20 +98,52 @@ def to_terms(text: str) -> list[str]:
     return text.split(" ") if text else []
 
 
-def to_windows(blob: bytes, dimensions: int) -> Matrix:
+def verified(table: str, row: Row, id_: int) -> Row:
+    """A row without its sum, which is its last value and covers all others; `id_` is where its id stands.
+
+    Raises:
+        StoreCorrupt: When the sum says that the row is not what was written.
+    """
+    values = row[:-1]
+    if checksum(values) != row[-1]:
+        raise damaged(table, row[id_])
+    return values
+
+
+def summed(values: tuple[Value, ...]) -> tuple[Value, ...]:
+    """A row with its sum behind it."""
+    return (*values, checksum(values))
+
+
+def to_windows(key: int, dimensions: int, blob: bytes, crc: int) -> Matrix:
     """An episode's vectors, shape (windows, dimensions).
 
     Raises:
-        StoreCorrupt: When the blob has another length.
+        StoreCorrupt: When the blob is not what was written.
     """
-    if dimensions < 1 or not blob or len(blob) % (2 * dimensions):
-        raise StoreCorrupt(f"a vector of {len(blob)} bytes is no multiple of {dimensions} dimensions: run `umi doctor`")
+    if vector_checksum(key, dimensions, blob) != crc or dimensions < 1 or not blob or len(blob) % (2 * dimensions):
+        raise damaged("vectors", key)
     return unpack(blob, dimensions)
 
 
+def vector_values(key: int, dimensions: int, blob: bytes) -> tuple[Value, ...]:
+    """The values of one row of `vectors`, in order of its columns."""
+    return key, dimensions, blob, vector_checksum(key, dimensions, blob)
+
+
+def term_values(episode: Episode, key: int, words: int, terms: tuple[str, ...]) -> tuple[Value, ...]:
+    """The values of one row of `terms`; the sum covers where the text was said too, which an index reads with it."""
+    text = terms_text(terms)
+    return key, words, text, checksum((key, words, text, episode.session, episode.speaker))
+
+
 def to_episode(row: Row) -> Episode:
-    """A row of `EPISODE_COLUMNS`."""
-    key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata = row
+    """A row of `EPISODE_COLUMNS`.
+
+    Raises:
+        StoreCorrupt: As every function that reads a row: when it is not what was written.
+    """
+    key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata = verified("episodes", row, 1)
     return Episode(
         id_,
         content,
@@ -120,25 +160,21 @@ def to_episode(row: Row) -> Episode:
 
 def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:
     """The values of one row of `episodes`, in order of its columns."""
-    return (
-        key,
-        ns,
-        episode.id,
-        episode.role,
-        episode.speaker,
-        episode.session,
-        to_micros(episode.at),
-        to_micros(episode.recorded_at),
-        episode.message_id,
-        metadata_text(episode.metadata),
-        episode.content,
-    )
+    id_, content, role, speaker, session = episode.id, episode.content, episode.role, episode.speaker, episode.session
+    at, recorded_at = to_micros(episode.at), to_micros(episode.recorded_at)
+    message_id, metadata = episode.message_id, metadata_text(episode.metadata)
+    crc = checksum((key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata))
+    return key, ns, id_, role, speaker, session, at, recorded_at, message_id, metadata, content, crc
 
 
 def to_entity(row: Row) -> Entity:
     """A row of `ENTITY_COLUMNS`."""
-    key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = row
-    at, valid_from, valid_to, recorded_at, invalidated_at, metadata = more
+    claim = row[:_CLAIM_COUNT]
+    valid_to, invalidated_at, validity_crc, crc = row[_CLAIM_COUNT:]
+    key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = claim
+    if checksum(claim) != crc or validity_checksum(id_, valid_to, invalidated_at) != validity_crc:
+        raise damaged("entities", id_)
+    at, valid_from, recorded_at, metadata = more
     return Entity(
         _ENTITY_TYPES[kind],
         name,
@@ -164,33 +200,33 @@ def to_entity(row: Row) -> Entity:
 def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tuple[Value, ...]:
     """The values of one row of `entities`, in order of its columns; `at` is the episode's."""
     start, end = entity.span if entity.span is not None else (None, None)
+    id_, kind, name, content = entity.id, str(entity.entity_type), entity.name, entity.content
+    subject, slot, value, negated, sure = entity.subject, entity.slot, entity.value, int(entity.negated), _real(entity)
+    valid_from, recorded_at = to_micros_or_none(entity.valid_from), to_micros_or_none(entity.recorded_at)
+    metadata = metadata_text(entity.metadata)
+    claim = (
+        key, place, id_, kind, name, content, subject, slot, value, negated, sure, entity.episode_id, start, end, at,
+        valid_from, recorded_at, metadata,
+    )  # fmt: skip
+    valid_to, invalidated_at, validity_crc = validity_values(id_, entity.valid_to, entity.invalidated_at)
     return (
-        key,
-        place,
-        ns,
-        entity.id,
-        at,
-        str(entity.entity_type),
-        entity.subject,
-        entity.slot,
-        int(entity.negated),
-        float(entity.confidence),
-        start,
-        end,
-        to_micros_or_none(entity.valid_from),
-        to_micros_or_none(entity.valid_to),
-        to_micros_or_none(entity.recorded_at),
-        to_micros_or_none(entity.invalidated_at),
-        entity.name,
-        entity.value,
-        metadata_text(entity.metadata),
-        entity.content,
-    )
+        key, place, ns, id_, at, kind, subject, slot, negated, sure, start, end, valid_from, valid_to, recorded_at,
+        invalidated_at, name, value, metadata, content, checksum(claim), validity_crc,
+    )  # fmt: skip
+
+
+def validity_values(
+    entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None
+) -> tuple[int | None, int | None, int | None]:
+    """What changes of an entity: valid_to, invalidated_at and the sum of both."""
+    until, at = to_micros_or_none(valid_to), to_micros_or_none(invalidated_at)
+    return until, at, validity_checksum(entity_id, until, at)
 
 
 def to_relation(row: Row) -> EvolutionRelation:
     """A row of `RELATION_COLUMNS`."""
-    id_, source, target, kind, reason, confidence, created_at, detector, acted, resolved, resolved_at, undone_at = row
+    _, id_, source, target, kind, reason, confidence, created_at, detector, acted, *more = verified("relations", row, 1)
+    resolved, resolved_at, undone_at = more
     return EvolutionRelation(
         id_,
         source,
@@ -209,32 +245,39 @@ def to_relation(row: Row) -> EvolutionRelation:
 
 def relation_values(relation: EvolutionRelation, ns: int) -> tuple[Value, ...]:
     """The values of one row of `relations`, in order of its columns."""
-    return (
-        ns,
-        relation.id,
-        relation.source_id,
-        relation.target_id,
-        str(relation.evolution_type),
-        relation.reason,
-        float(relation.confidence),
-        to_micros(relation.created_at),
-        str(relation.detector),
-        int(relation.acted),
-        relation.resolved,
-        to_micros_or_none(relation.resolved_at),
-        to_micros_or_none(relation.undone_at),
+    return summed(
+        (
+            ns,
+            relation.id,
+            relation.source_id,
+            relation.target_id,
+            str(relation.evolution_type),
+            relation.reason,
+            _real(relation),
+            to_micros(relation.created_at),
+            str(relation.detector),
+            int(relation.acted),
+            relation.resolved,
+            to_micros_or_none(relation.resolved_at),
+            to_micros_or_none(relation.undone_at),
+        )
     )
 
 
 def to_replay(row: Row) -> ReplayRow:
-    """A row of key, digest, episode_ids."""
-    key, digest, episode_ids = row
+    """A row of `REPLAY_COLUMNS`."""
+    _, key, digest, episode_ids = verified("replays", row, 1)
     return ReplayRow(key, digest, tuple(json.loads(episode_ids)))
+
+
+def replay_values(row: ReplayRow, ns: int) -> tuple[Value, ...]:
+    """The values of one row of `replays`, in order of its columns."""
+    return summed((ns, row.key, row.digest, to_json(row.episode_ids)))
 
 
 def to_outbox(row: Row) -> OutboxItem:
     """A row of `OUTBOX_COLUMNS`."""
-    episode_id, key, attempts, reason, derived_from, extract_entities, track_evolution = row
+    episode_id, key, attempts, reason, derived_from, extract_entities, track_evolution = verified("outbox", row, 0)
     return OutboxItem(
         episode_id,
         arrival_of(key),
@@ -248,7 +291,7 @@ def to_outbox(row: Row) -> OutboxItem:
 
 def outbox_values(item: OutboxItem, key: int) -> tuple[Value, ...]:
     """The values of one row of `outbox`, in order of its columns."""
-    return (
+    values = (
         key,
         item.attempts,
         item.reason,
@@ -256,3 +299,8 @@ def outbox_values(item: OutboxItem, key: int) -> tuple[Value, ...]:
         int(item.extract_entities),
         int(item.track_evolution),
     )
+    return (*values, checksum((item.episode_id, *values)))
+
+
+def _real(record: Entity | EvolutionRelation) -> float:
+    return float(record.confidence) + 0.0  # SQLite keeps no minus before a zero

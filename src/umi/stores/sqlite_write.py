@@ -17,6 +17,7 @@ from umi.stores import sqlite_rows as codec
 from umi.stores.bound import vector_fault
 from umi.stores.schema import ARRIVAL_MASK, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_crc import checksum
 from umi.stores.sqlite_read import Place, SqliteSnapshot
 from umi.types import Entity, EvolutionRelation, OutboxItem
 from umi.vectors import pack
@@ -29,13 +30,13 @@ def _marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-_ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(11)})"
-_ADD_TERMS: Final = "INSERT INTO terms VALUES (?, ?, ?)"
-_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(20)})"
-_PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)"
-_PUT_RELATION: Final = f"INSERT OR REPLACE INTO relations VALUES ({_marks(13)})"
-_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(6)})"
-_LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?)"
+_ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
+_ADD_TERMS: Final = "INSERT INTO terms VALUES (?, ?, ?, ?)"
+_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(22)})"
+_PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
+_PUT_RELATION: Final = f"INSERT OR REPLACE INTO relations VALUES ({_marks(14)})"
+_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(7)})"
+_LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
 
 
 class SqliteTransaction(SqliteSnapshot):
@@ -62,12 +63,12 @@ class SqliteTransaction(SqliteSnapshot):
         if self._db.total_changes() == self._changes_before:
             return False
         sequence = self._head.sequence + 1
+        changes_from = self._log(sequence) if self._touched else self._head.changes_from
+        head = sequence, self._next_arrival, changes_from
         self._execute(
-            "UPDATE namespaces SET sequence = ?, next_arrival = ? WHERE ns = ?",
-            (sequence, self._next_arrival, self._ns),
+            "UPDATE namespaces SET sequence = ?, next_arrival = ?, changes_from = ?, crc = ? WHERE ns = ?",
+            (*head, checksum((self._ns, self._namespace, *head)), self._ns),
         )
-        if self._touched:
-            self._log(sequence)
         return True
 
     def next_arrival(self) -> int:
@@ -85,7 +86,7 @@ class SqliteTransaction(SqliteSnapshot):
             key = key_of(self._ns, episode.arrival)
             values = codec.episode_values(episode, key, self._ns)
             episodes.append(values)
-            terms.append((key, row.words, codec.terms_text(row.terms)))
+            terms.append(codec.term_values(episode, key, row.words, row.terms))
             self._added[episode.id] = Place(key, codec.to_micros(episode.at))
         self._insert(_ADD_EPISODE, episodes, "an episode")
         self._insert(_ADD_TERMS, terms, "an episode")
@@ -113,7 +114,7 @@ class SqliteTransaction(SqliteSnapshot):
                 raise self._refuse(fault)
             dimensions = int(windows.shape[1])
             key = where[episode_id].key
-            self._execute(_PUT_VECTORS, (key, dimensions, pack(windows)))
+            self._execute(_PUT_VECTORS, codec.vector_values(key, dimensions, pack(windows)))
             self._touch(key)
 
     def remove_vectors(self, episode_id: str) -> bool:
@@ -134,19 +135,17 @@ class SqliteTransaction(SqliteSnapshot):
         self._execute(_PUT_RELATION, codec.relation_values(relation, self._ns))
 
     def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
-        values = codec.to_micros_or_none(valid_to), codec.to_micros_or_none(invalidated_at)
-        sql = "UPDATE entities SET valid_to = ?, invalidated_at = ? WHERE ns = ? AND id = ?"
+        values = codec.validity_values(entity_id, valid_to, invalidated_at)
+        sql = "UPDATE entities SET valid_to = ?, invalidated_at = ?, validity_crc = ? WHERE ns = ? AND id = ?"
         if not self._changed(sql, *values, self._ns, entity_id):
             raise self._refuse(NotFound(f"entity {entity_id} is not here"))
 
     def add_alias(self, alias: str, subject: str) -> None:
-        self._execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?)", (self._ns, alias, subject))
+        self._execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?, ?)", codec.summed((self._ns, alias, subject)))
 
     def add_replay(self, row: ReplayRow) -> None:
         self._insert(
-            "INSERT INTO replays VALUES (?, ?, ?, ?)",
-            [(self._ns, row.key, row.digest, codec.to_json(row.episode_ids))],
-            "an idempotency key",
+            "INSERT INTO replays VALUES (?, ?, ?, ?, ?)", [codec.replay_values(row, self._ns)], "an idempotency key"
         )
 
     def put_outbox(self, item: OutboxItem) -> None:
@@ -190,14 +189,16 @@ class SqliteTransaction(SqliteSnapshot):
     def _touch(self, key: int) -> None:
         self._touched.add(key)
 
-    def _log(self, sequence: int) -> None:
+    def _log(self, sequence: int) -> int:
+        """Log what an index of before must look at again; the first sequence whose entries are still kept."""
         known = key_of(self._ns, self._head.next_arrival)  # what came later no index holds yet
-        changes = [(self._ns, sequence, key) for key in sorted(self._touched) if key < known]
+        changes = [codec.summed((self._ns, sequence, key)) for key in sorted(self._touched) if key < known]
         self._db.executemany(_LOG_CHANGE, changes)
         oldest = sequence - CHANGE_LOG_SEQUENCES_COUNT_MAX + 1
-        if changes and oldest > self._head.changes_from:
-            self._execute("DELETE FROM changes WHERE ns = ? AND sequence < ?", (self._ns, oldest))
-            self._execute("UPDATE namespaces SET changes_from = ? WHERE ns = ?", (oldest, self._ns))
+        if not changes or oldest <= self._head.changes_from:
+            return self._head.changes_from
+        self._execute("DELETE FROM changes WHERE ns = ? AND sequence < ?", (self._ns, oldest))
+        return oldest
 
     def _where(self, episode_ids: Iterable[str]) -> dict[str, Place]:
         wanted = list(dict.fromkeys(episode_ids))
