@@ -280,10 +280,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "change-log-left-out",
         "Late vectors are not logged for indexes in memory.",
-        "umi.stores.sqlite_write.SqliteTransaction.conclude",
-        partial(
-            edited, SqliteTransaction, "conclude", "        if self._touched:\n            self._log(sequence)\n", ""
-        ),
+        "umi.stores.sqlite_write.SqliteTransaction._log",
+        partial(edited, SqliteTransaction, "_log", "if key < known]", "if key < 0]"),
     ),
     Mutation(
         "dropped-outbox-item",
@@ -293,8 +291,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             settle,
             "_defer",
-            "tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=str(error)))",
-            "tx.remove_outbox(episode.id)",
+            "    if not tx.entities_of([episode.id]):\n",
+            "    tx.remove_outbox(episode.id)\n    if False:\n",
         ),
     ),
     Mutation(
@@ -355,7 +353,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "namespace-left-out-of-keys",
         "A message id known in one namespace counts as known in all.",
         "umi.stores.sqlite_read.SqliteSnapshot.replays",
-        partial(edited, SqliteSnapshot, "replays", "WHERE ns = ? AND key IN", "WHERE ? AND key IN"),
+        partial(edited, SqliteSnapshot, "replays", "ns = ? AND", "ns >= 0 * ? AND"),
     ),
     Mutation(
         "supersession-without-reversal",

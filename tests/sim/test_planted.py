@@ -1,0 +1,105 @@
+"""Planted faults fit the product, leave it as it was, and are found."""
+
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+import umi.pipelines
+import umi.stores
+from umi.bench import mutants
+from umi.bench.planted import MUTATIONS, Mutation, edited, patched
+from umi.bench.planted_blind import BLIND
+from umi.errors import InvalidInput
+from umi.pipelines import evolve, lineage
+
+SEEDS = 60
+
+
+def product() -> dict[tuple[str, str], object]:
+    """Every function, constant and method of the rooms that mutations reach into."""
+    found: dict[tuple[str, str], object] = {}
+    for room in (umi.stores, umi.pipelines):
+        for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
+            module = import_module(info.name)
+            found |= {(info.name, name): value for name, value in vars(module).items()}
+            for kind in [value for value in vars(module).values() if isinstance(value, type)]:
+                found |= {(f"{info.name}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
+    return found
+
+
+def changed(before: dict[tuple[str, str], object]) -> list[tuple[str, str]]:
+    now = product()
+    return [place for place in {**before, **now} if before.get(place) is not now.get(place)]
+
+
+@pytest.mark.parametrize("mutation", mutants.ALL, ids=lambda mutation: mutation.name)
+def test_a_mutation_changes_the_product_and_puts_it_back(mutation: Mutation) -> None:
+    before = product()
+    for _ in range(2):
+        with mutation.apply():
+            assert changed(before)
+        assert changed(before) == []
+
+
+def test_a_mutation_puts_the_product_back_when_a_world_throws() -> None:
+    before = product()
+    for mutation in mutants.ALL:
+        with pytest.raises(ZeroDivisionError), mutation.apply():
+            raise ZeroDivisionError
+    assert changed(before) == []
+
+
+def test_there_are_enough_and_each_is_told_apart() -> None:
+    assert len(mutants.ALL) >= 15
+    assert len(BLIND) == 5
+    assert (*MUTATIONS, *BLIND) == mutants.ALL
+    for told in ("name", "summary"):
+        assert len({getattr(mutation, told) for mutation in mutants.ALL}) == len(mutants.ALL)
+
+
+@pytest.mark.parametrize("mutation", mutants.ALL, ids=lambda mutation: mutation.name)
+def test_where_a_mutation_sits_exists(mutation: Mutation) -> None:
+    parts = mutation.where.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for name in parts[length:]:
+            found = getattr(found, name)
+        return
+    pytest.fail(mutation.where)
+
+
+def test_a_mutation_that_no_longer_fits_says_so() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'gone'"), patched(lineage, "gone", None):
+        pass
+    with pytest.raises(InvalidInput, match="0 times"):
+        edited(evolve, "_open_at", "what it does not say", "")
+    with pytest.raises(InvalidInput, match="fits no more"):
+        edited(evolve, "_open_at", "valid_to", "valid_from")
+
+
+@pytest.mark.parametrize("name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys"])
+def test_worlds_find_it(name: str) -> None:
+    found = mutants.hunt(name, SEEDS)
+    assert found.seed is not None
+    assert found.worlds == found.seed + 1 <= SEEDS
+    assert found.as_expected
+    assert 1 <= len(found.steps) <= 5
+    assert mutants.control(range(found.seed, found.seed + 1)).as_expected
+
+
+def test_a_fault_that_does_no_harm_is_not_called_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    harmless = Mutation("harmless", "Nothing.", "umi", lambda: patched(lineage, "KEEP", lineage.KEEP))
+    monkeypatch.setattr(mutants, "ALL", (harmless,))
+    found = mutants.hunt("harmless", 4)
+    assert (found.seed, found.worlds, found.failure, found.steps) == (None, 4, "", ())
+    assert not found.as_expected
+    assert "not caught" in mutants.markdown([mutants.control(range(2)), found], 4)
+
+
+def test_an_unknown_name_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="no mutation is called 'nobody'"):
+        mutants.measure(["nobody"], seeds=1)
