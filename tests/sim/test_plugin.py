@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -176,6 +178,39 @@ def test_a_memory_survives_what_the_world_does_to_it() -> None:
     survives()
 
 
+def test_only_a_power_cut_cuts_the_power() -> None:
+    @simulate(seeds=1)
+    async def is_hit(world: World) -> None:
+        await world.restart()
+        await world.kill()
+        assert world.disk.power_cuts_count == 0
+        await world.cut_power()
+        assert world.disk.power_cuts_count == 1
+
+    is_hit()
+
+
+def test_tasks_go_on_in_an_order_of_the_seed() -> None:
+    def orders(order: Literal["fifo", "seeded"]) -> set[tuple[int, ...]]:
+        seen: set[tuple[int, ...]] = set()
+
+        @simulate(seeds=5, order=order)
+        async def mixes(world: World) -> None:
+            came: list[int] = []
+
+            async def come(number: int) -> None:
+                came.append(number)
+
+            await asyncio.gather(*map(come, range(6)))
+            seen.add(tuple(came))
+
+        mixes()
+        return seen
+
+    assert orders("fifo") == {tuple(range(6))}
+    assert len(orders("seeded")) > 1
+
+
 def test_a_store_that_never_opens_is_an_error() -> None:
     @simulate(seeds=1, faults=[FaultConfig(FaultType.StorageWriteFail)])
     async def never(world: World) -> None:
@@ -188,8 +223,6 @@ def test_a_store_that_never_opens_is_an_error() -> None:
 def test_endless_waiting_is_an_error() -> None:
     @simulate(seeds=1)
     async def waits(world: World) -> None:
-        import asyncio
-
         await asyncio.Event().wait()
 
     with pytest.raises(umi.sim.Deadlock) as error:

@@ -59,6 +59,7 @@ def test_a_sweep_counts_what_its_worlds_did() -> None:
     assert report.totals.features == sum((outcome.features for outcome in alone[1:]), alone[0].features)
     assert report.totals.faults.total() == sum(outcome.faults.total() for outcome in alone) > 0
     assert report.totals.with_restart == 6
+    assert report.totals.restarts == sum(outcome.restarts - 1 for outcome in alone), "the first opening is none"
 
 
 def test_processes_find_the_same_as_one() -> None:
