@@ -93,7 +93,7 @@ class Ledger:
 
     def causes(self, entity_id: str) -> frozenset[str]:
         """Ids of the relations that make the entity stale, through any number of derivations."""
-        if not self.relations(entity_id):  # nearly every entity: it was derived from nothing
+        if not self.sources(entity_id):  # nearly every entity: it was derived from nothing
             return frozenset()
         if entity_id not in self._causes:
             for id_ in self._sources_first(entity_id):
