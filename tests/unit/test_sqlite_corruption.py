@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
@@ -300,3 +301,42 @@ async def test_a_read_refuses_what_is_damaged_and_names_it(tmp_path: Path, what:
         if what != "a head":  # what is sound can still be read
             assert await store.namespace("bob").read(_look("bob")["head"])
         assert any(f"a row of {table} is damaged: " in finding for finding in await store.check_integrity())
+
+
+async def test_a_table_that_is_defined_otherwise_is_reported(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    await _make(path)
+    content = path.read_bytes()
+    definition = b"changes_from INTEGER NOT NULL DEFAULT "
+    assert content.count(definition + b"0") == 1
+    path.write_bytes(content.replace(definition + b"0", definition + b"1"))  # SQLite's own check finds nothing amiss
+    async with opened(path) as store:
+        findings = await store.check_integrity()
+    assert findings == ["the file is damaged: namespaces is not defined as this version defines it"]
+
+
+def _illegible(path: Path) -> bool:
+    try:
+        sql(path, "SELECT crc FROM entities NOT INDEXED")
+    except UnicodeDecodeError:
+        return True
+    except apsw.Error:
+        pass
+    return False
+
+
+async def test_a_number_that_has_become_an_illegible_text_is_reported(tmp_path: Path) -> None:
+    path, copy = tmp_path / "umi.db", tmp_path / "copy.db"
+    await _make(path)
+    content = path.read_bytes()
+    tried = 0
+    # The types of an entity's last columns: a sum of 6 bytes, and none of the validity. One more bit makes a text of 4 characters.
+    for found in re.finditer(rb"\x05\x00", content):
+        copy.write_bytes(_flipped(content, found.start(), 4))
+        if not _illegible(copy):
+            continue
+        tried += 1
+        async with opened(copy) as store:
+            findings = await store.check_integrity()
+        assert any(finding.startswith("a row of entities is damaged: e_ep_") for finding in findings), findings
+    assert tried

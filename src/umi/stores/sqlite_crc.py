@@ -88,20 +88,23 @@ def damaged_rows(db: apsw.Connection) -> Iterator[str]:
         apsw.Error: Where the file's structure itself is damaged.
     """
     for table, rows, name, columns, crc in _SUMMED:
-        raw = ", ".join(
-            f"CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END" for each in columns
-        )
-        for id_, kept, *values in db.execute(f"SELECT CAST({name} AS BLOB), {crc}, {raw} FROM {rows}"):
-            # Text travels as bytes here: a flipped bit may leave no text.
+        for id_, kept, *values in db.execute(f"SELECT CAST({name} AS BLOB), {_raw(crc, *columns)} FROM {rows}"):
             if checksum([_text(value) for value in values]) != kept:
                 yield _row_named(table, id_)
-    validity = "SELECT CAST(id AS BLOB), valid_to, invalidated_at, validity_crc FROM entities"
+    validity = f"SELECT CAST(id AS BLOB), {_raw('valid_to', 'invalidated_at', 'validity_crc')} FROM entities"
     for id_, valid_to, invalidated_at, kept in db.execute(validity):
         if validity_checksum(_text(id_), valid_to, invalidated_at) != kept:
             yield f"{_row_named('entities', id_)} (its validity)"
-    for key, dimensions, windows, kept in db.execute("SELECT key, dimensions, windows, crc FROM vectors"):
+    for key, dimensions, windows, kept in db.execute(
+        f"SELECT {_raw('key', 'dimensions', 'windows', 'crc')} FROM vectors"
+    ):
         if vector_checksum(key, dimensions, windows) != kept:
             yield _row_named("vectors", key)
+
+
+def _raw(*columns: str) -> str:
+    # Text travels as bytes: a flipped bit may leave no text, and may make a text of a number.
+    return ", ".join(f"CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END" for each in columns)
 
 
 def register(db: apsw.Connection) -> None:
