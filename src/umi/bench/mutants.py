@@ -11,7 +11,7 @@ import logging
 import multiprocessing
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any, Final
@@ -95,7 +95,7 @@ def measure(
         runs: list[Future[Found]] = [pool.submit(hunt, mutation.name, seeds) for mutation in wanted]
         starts = range(0, seeds, _CONTROL_CHUNK_COUNT)
         runs += [pool.submit(control, range(seeds)[start : start + _CONTROL_CHUNK_COUNT]) for start in starts]
-        for done, run in enumerate(as_completed(runs), 1):
+        for done, run in enumerate(runs, 1):
             one = run.result()
             found[one.name] = _together(found[one.name], one) if one.name in found else one
             step("mutations and worlds without one", done, len(runs))
@@ -166,6 +166,11 @@ def markdown(found: Sequence[Found], seeds: int) -> str:
             "worlds check. A world counts only when it does not fail without the bug."
         ),
         _table(found),
+        *(
+            f"The product as it is fails: {_plain(one.failure)}"
+            for one in found
+            if one.name == UNCHANGED and one.seed is not None
+        ),
         "## The smallest world that shows it",
     ]
     for one in caught:

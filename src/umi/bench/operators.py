@@ -105,6 +105,8 @@ def measure(count: int, *, checkout: Path, seed: int = 0, step: Step = lambda _w
     Raises:
         InvalidInput: When the tests are not there, or fail against the product as it is.
     """
+    if not count:
+        return []
     missing = [folder for folder in TESTS if not (checkout / folder).is_dir()]
     if missing:
         raise InvalidInput(f"{checkout} has no {', '.join(missing)}: run this in a checkout")

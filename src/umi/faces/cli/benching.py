@@ -119,6 +119,43 @@ def sim(
     answered(work, as_json=as_json)
 
 
+@app.command()
+def mutants(
+    only: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this planted bug; may be repeated.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(help="Worlds to run at most against each.", min=1)] = 2000,
+    operators: Annotated[
+        int, typer.Option(metavar="COUNT", help="Also so many random changes of one operator; needs a checkout.", min=0)
+    ] = 0,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page in Markdown.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Plant bugs in Umi, and see whether simulated worlds find them.
+
+    Umi as it is runs over the same worlds, and must be green.
+    """
+
+    async def work() -> Answer:
+        from umi.bench import mutants as mutants_bench  # noqa: PLC0415 - the simulation is loaded only when it is run
+        from umi.bench import operators as operators_bench  # noqa: PLC0415
+
+        with _bar(as_json) as bar:
+            tell = _teller(bar)
+            found = await asyncio.to_thread(mutants_bench.measure, only or None, seeds=seeds, step=tell)
+            tried = await asyncio.to_thread(operators_bench.measure, operators, checkout=Path.cwd(), step=tell)
+        data = {"planted": mutants_bench.as_json(found), "operators": operators_bench.as_json(tried)}
+        text = mutants_bench.markdown(found, seeds) + (f"\n{operators_bench.markdown(tried)}" if tried else "")
+        if report is not None:
+            await asyncio.to_thread(report.write_text, text, "utf-8")
+        missed = not all(one.as_expected for one in found)
+        return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
+
+    answered(work, as_json=as_json)
+
+
 def _teller(bar: Progress | None) -> speed_bench.Step:
     """What a benchmark tells, shown in the bar where there is one."""
     task = bar.add_task("", total=None) if bar else None
@@ -141,6 +178,21 @@ def _draw_retrieval(console: Console, rows: Sequence[Mapping[str, Any]]) -> None
     console.print(made)
     for name in names:
         console.print(Text(f"{name.replace('_', ' ')}: {rows[0]['sets'][name]['questions']:,} questions", style="dim"))
+
+
+def _draw_mutants(console: Console, data: Mapping[str, Any]) -> None:
+    made = render.table("planted bug", "", "caught at seed", "steps", "s", "failure")
+    for one in data["planted"]:
+        mark = Text("ok", style="green") if one["as_expected"] else Text("missed", style="bold red")
+        seed = f"none of {one['worlds']:,}" if one["seed"] is None else f"{one['seed']:,}"
+        steps = f"{len(one['steps'])}" if one["steps"] else ""
+        made.add_row(one["name"], mark, seed, steps, _number(one["seconds"]), Text(one["failure"], style="dim"))
+    console.print(made)
+    survivors = [one for one in data["operators"] if not one["killed_by"]]
+    if data["operators"]:
+        console.print(Text(f"{len(survivors)} of {len(data['operators'])} changed operators went unnoticed"))
+    for one in survivors:
+        console.print(Text(f"{one['file']}:{one['line']} {one['before']} -> {one['after']}", style="dim"))
 
 
 def _sizes(text: str) -> list[int]:
