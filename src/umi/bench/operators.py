@@ -26,6 +26,7 @@ from umi.sim.sweep import cores
 ROOMS: Final = ("stores", "pipelines")
 TESTS: Final = ("tests/unit", "tests/contract", "tests/scenarios")
 WORLDS_COUNT: Final = 60
+_BESIDE: Final = ("pyproject.toml", "README.md", "LICENSE")
 _RUN_S: Final = 600.0  # of one run, before the mutant is said to hang, which is noticed too
 
 _COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -160,8 +161,10 @@ def _sample(count: int, seed: int) -> list[Place]:
 
 def _killed_by(place: Place | None, checkout: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="umi-mutant-") as folder:
-        copy = Path(folder) / "umi"
+        copy = Path(folder) / "src" / "umi"
         shutil.copytree(_package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
+        for file in _BESIDE:  # so that the copy looks like a checkout, which tests of the installation want
+            shutil.copy(checkout / file, folder)
         if place is not None:
             file = copy / place.file
             file.write_text(mutated(file.read_text("utf-8"), place.number), "utf-8")
@@ -174,7 +177,7 @@ def _killed_by(place: Place | None, checkout: Path) -> str:
 
 
 def _passes(command: Sequence[str], folder: str, checkout: Path) -> bool:
-    environment = {**os.environ, "PYTHONPATH": folder, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
         ended = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, timeout=_RUN_S, check=False)
     except subprocess.TimeoutExpired:
