@@ -64,7 +64,9 @@ class Checks:
 
     async def ask_deeply(self, step: Step) -> str:
         """The deep path finds what was said in the very words of the question."""
-        found = await self._world.memory(step.space, step.number).recall(step.text, deep=True, min_score=0, limit=50)
+        found = await self._world.memory(step.space, step.number).recall(
+            step.text, deep=True, min_score=0, limit=50, include_superseded=self._world.plan.model
+        )
         self._all_of_this_space(step.space, found)
         said = [n for n, (space, m) in self._world.messages.items() if space == step.space and m.content == step.text]
         if said and not any(hit.episode.content == step.text for hit in found.hits):

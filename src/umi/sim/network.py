@@ -18,15 +18,20 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
 from umi.invariants import check
+from umi.ports import LLMProvider
 from umi.sim.clock import SimClock
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
+from umi.types import Completion, CompletionRequest
 
 Handler = Callable[[Any], Awaitable[Any]]
 
 LATENCY_S: Final = (0.001, 0.02)  # one way
 TIMEOUT_S: Final = 30.0  # of a request that names none
 _SLOW: Final = (10.0, 100.0)
+
+
+MODEL_TIMEOUT_S: Final = 300.0  # beyond any patience of the asker's
 
 
 class SimNetwork:
@@ -109,3 +114,17 @@ class SimNetwork:
             (source in one and target in other) or (source in other and target in one)
             for one, other in self._partitions
         )
+
+
+class RemoteModel:
+    """A model at the other end of a network: what `SimLLM` answers, when the network lets it through."""
+
+    def __init__(self, network: SimNetwork, model: LLMProvider, name: str = "model") -> None:
+        self._network = network
+        self._name = name
+        network.serve(name, model.complete)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Ask over the network; its errors are what a real client's socket would raise."""
+        answer: Completion = await self._network.request("umi", self._name, request, timeout_s=MODEL_TIMEOUT_S)
+        return answer

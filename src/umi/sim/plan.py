@@ -322,12 +322,12 @@ def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:
 # Chances are per call; a world draws about three kinds of fault.
 _DISK_FAULTS: Final = (
     (FaultType.StorageWriteFail, 0.01, "disk_write"),
-    (FaultType.StorageReadFail, 0.01, "disk_read"),
-    (FaultType.StorageSyncFail, 0.01, "disk_sync"),
+    (FaultType.StorageReadFail, 0.1, "disk_read"),
+    (FaultType.StorageSyncFail, 0.02, "disk_sync"),
     (FaultType.StorageFull, 0.02, "disk_write"),
     (FaultType.StorageSlow, 0.05, "disk_write"),
-    (FaultType.PowerCut, 0.002, "disk_sync"),
-    (FaultType.TornWrite, 0.001, "disk_write"),
+    (FaultType.PowerCut, 0.01, "disk_sync"),
+    (FaultType.TornWrite, 0.003, "disk_write"),
 )
 _EMBEDDING_FAULTS: Final = tuple(
     (kind, 0.15, operation)
@@ -335,7 +335,10 @@ _EMBEDDING_FAULTS: Final = tuple(
     if kind.startswith("Embedding")
     for operation in ("embed_many", "embed")
 )
-_MODEL_FAULTS: Final = tuple((kind, 0.1, "llm_complete") for kind in FaultType if kind.startswith("Llm"))
+_MODEL_FAULTS: Final = (
+    *((kind, 0.1, "llm_complete") for kind in FaultType if kind.startswith("Llm")),
+    *((kind, 0.1, "network_request") for kind in FaultType if kind.startswith("Network")),
+)
 
 
 def _faults(rng: DeterministicRng, *, twins: bool, model: bool) -> tuple[FaultConfig, ...]:

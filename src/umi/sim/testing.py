@@ -169,7 +169,9 @@ class World:
             else:
                 self.tell("memory open")
                 return self._memory
-        raise StoreUnavailable(f"the store could not be opened in {OPEN_TRIES_COUNT} tries; are its faults too frequent?")
+        raise StoreUnavailable(
+            f"the store could not be opened in {OPEN_TRIES_COUNT} tries; are its faults too frequent?"
+        )
 
     async def _close(self) -> None:
         memory, self._memory = self._memory, None

@@ -19,6 +19,7 @@ from typing import Final, TypeVar
 
 from umi.errors import EvolutionError, IdempotencyConflict, StoreError, UmiError
 from umi.memory import Memory
+from umi.sim.afterlife import retrieve_from_parts
 from umi.sim.checks import Checks, Violation
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
@@ -26,6 +27,7 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultInjector
 from umi.sim.llm import Hostility, SimLLM, Temper
 from umi.sim.loop import run as run_in_virtual_time
+from umi.sim.network import RemoteModel, SimNetwork
 from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import SPACES, Kind, Plan, Step
@@ -73,6 +75,9 @@ class World:
         self._llm = (
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )
+        network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
+        self._model = None if self._llm is None else RemoteModel(network, self._llm)
+        self._after = rng.fork("after")
         self.disk: SimDisk | None = None
         if plan.twins:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="umi-world-"))
@@ -102,7 +107,7 @@ class World:
         """Open every process's memory."""
         for _ in range(2 if self.plan.twins else 1):
             memory = Memory.open(
-                self._url, embedder=self._embedder, llm=self._llm, clock=self.clock, entropy=self._entropy
+                self._url, embedder=self._embedder, llm=self._model, clock=self.clock, entropy=self._entropy
             )
             self._open.append(await memory)
             self._views.append({space: memory.switch(space) for space in SPACES})
@@ -150,8 +155,34 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)
+            await self.close()
+            await self._afterlife()
         finally:
             await self.close()
+
+    async def _afterlife(self) -> None:
+        """What some worlds do when their stories are over."""
+        if self._after.chance(0.2):
+            self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
+        if self.disk is not None and self._after.chance(0.2):
+            await self._flip_a_bit(self.disk)
+
+    async def _flip_a_bit(self, disk: SimDisk) -> None:
+        """A bit of the closed file flips: it is reported, or it was in nobody's use and everything is as it was."""
+        name = "umi.db"
+        offset = self._after.next_int(0, len(disk.content(name)) - 1)
+        disk.corrupt(name, offset, self._after.next_int(0, 7))
+        self.outcome.faults["StorageCorrupt"] += 1
+        try:
+            await self.open()
+            if await self.anyone().check():
+                self.tell(f"bit {offset}: reported")
+                return
+            await self.checks.at_the_end()
+        except StoreError as error:
+            self.tell(f"bit {offset}: {type(error).__name__}")
+        else:
+            self.tell(f"bit {offset}: in nobody's use")
 
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
         """Do something until it is acknowledged, whatever the world does meanwhile."""
