@@ -163,8 +163,8 @@ def _killed_by(place: Place | None, checkout: Path) -> str:
     with tempfile.TemporaryDirectory(prefix="umi-mutant-") as folder:
         copy = Path(folder) / "src" / "umi"
         shutil.copytree(_package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
-        for file in _BESIDE:  # so that the copy looks like a checkout, which tests of the installation want
-            shutil.copy(checkout / file, folder)
+        for name in _BESIDE:  # so that the copy looks like a checkout, which tests of the installation want
+            shutil.copy(checkout / name, folder)
         if place is not None:
             file = copy / place.file
             file.write_text(mutated(file.read_text("utf-8"), place.number), "utf-8")
