@@ -46,7 +46,7 @@ _WORLDS: Final = (
     "logging.getLogger('umi').setLevel(logging.CRITICAL)\n"
     "from umi.sim.plan import make_plan\n"
     "from umi.sim.world import run_plan\n"
-    "sys.exit(any(run_plan(make_plan(seed)).failure for seed in range(int(sys.argv[1]))))\n"
+    "sys.exit(next((said for seed in range(int(sys.argv[1])) if (said := run_plan(make_plan(seed)).failure)), 0))\n"
 )
 
 Step = Callable[[str, int, int], None]
@@ -65,10 +65,11 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a mutant: `killed_by` is "tests", "worlds", or empty for a survivor."""
+    """What became of a mutant: `killed_by` is "tests", "worlds", or empty for a survivor; `how` is the last line it said."""
 
-    place: Place
+    place: Place | None
     killed_by: str
+    how: str = ""
 
 
 def places(source: str, file: str) -> list[Place]:
@@ -112,21 +113,23 @@ def measure(count: int, *, checkout: Path, seed: int = 0, step: Step = lambda _w
     if missing:
         raise InvalidInput(f"{checkout} has no {', '.join(missing)}: run this in a checkout")
     step("the product as it is", 0, count)
-    before = _killed_by(None, checkout)
-    if before:
-        raise InvalidInput(f"the {before} fail against the product as it is: mutants would all seem to be killed")
+    before = _tried(None, checkout)
+    if before.killed_by:
+        raise InvalidInput(
+            f"the {before.killed_by} fail against the product as it is, so nothing is learned: {before.how}"
+        )
     sample = _sample(count, seed)
     found: list[Verdict] = []
     with ThreadPoolExecutor(cores()) as threads:
-        for place, killed_by in zip(sample, threads.map(lambda one: _killed_by(one, checkout), sample), strict=True):
-            found.append(Verdict(place, killed_by))
+        for verdict in threads.map(lambda place: _tried(place, checkout), sample):
+            found.append(verdict)
             step("mutants", len(found), len(sample))
     return found
 
 
 def as_json(found: Sequence[Verdict]) -> list[dict[str, Any]]:
     """The verdicts as plain values."""
-    return [asdict(one.place) | {"killed_by": one.killed_by} for one in found]
+    return [asdict(one.place) | {"killed_by": one.killed_by, "how": one.how} for one in found if one.place]
 
 
 def markdown(found: Sequence[Verdict]) -> str:
@@ -146,7 +149,7 @@ def markdown(found: Sequence[Verdict]) -> str:
 
 
 def _survivors(found: Sequence[Verdict]) -> list[Place]:
-    return [one.place for one in found if not one.killed_by]
+    return [one.place for one in found if one.place and not one.killed_by]
 
 
 def _sample(count: int, seed: int) -> list[Place]:
@@ -159,7 +162,7 @@ def _sample(count: int, seed: int) -> list[Place]:
     return every[:count]
 
 
-def _killed_by(place: Place | None, checkout: Path) -> str:
+def _tried(place: Place | None, checkout: Path) -> Verdict:
     with tempfile.TemporaryDirectory(prefix="umi-mutant-") as folder:
         copy = Path(folder) / "src" / "umi"
         shutil.copytree(_package(), copy, ignore=shutil.ignore_patterns("__pycache__"))
@@ -169,20 +172,34 @@ def _killed_by(place: Place | None, checkout: Path) -> str:
             file = copy / place.file
             file.write_text(mutated(file.read_text("utf-8"), place.number), "utf-8")
         quick = ("-x", "-q", "-p", "no:cacheprovider", "-m", "not slow")
-        if not _passes([sys.executable, "-m", "pytest", *quick, *TESTS], folder, checkout):
-            return "tests"
-        if not _passes([sys.executable, "-c", _WORLDS, str(WORLDS_COUNT)], folder, checkout):
-            return "worlds"
-    return ""
+        commands = {
+            "tests": [sys.executable, "-m", "pytest", *quick, *TESTS],
+            "worlds": [sys.executable, "-c", _WORLDS, str(WORLDS_COUNT)],
+        }
+        for name, command in commands.items():
+            how = _trouble(command, folder, checkout)
+            if how is not None:
+                return Verdict(place, name, how)
+    return Verdict(place, "")
 
 
-def _passes(command: Sequence[str], folder: str, checkout: Path) -> bool:
+def _trouble(command: Sequence[str], folder: str, checkout: Path) -> str | None:
+    """The last line of what a command said when it failed; None when it did not."""
     environment = {**os.environ, "PYTHONPATH": f"{folder}/src", "PYTHONDONTWRITEBYTECODE": "1"}
     try:
-        ended = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, timeout=_RUN_S, check=False)
+        ended = subprocess.run(
+            command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=_RUN_S, check=False
+        )
     except subprocess.TimeoutExpired:
-        return False
-    return ended.returncode == 0
+        return f"no end after {_RUN_S:g} s"
+    if ended.returncode == 0:
+        return None
+    said = [
+        line
+        for line in (ended.stdout + ended.stderr).splitlines()
+        if line.strip(" !=") and "stopping after" not in line
+    ]
+    return said[-1][:200] if said else f"exit code {ended.returncode}"
 
 
 def _package() -> Path:
