@@ -139,11 +139,22 @@ def test_a_sweep_can_be_stopped() -> None:
     assert "stopped early" in sweep_text(report)
 
 
+def _heed_interrupts() -> None:
+    """A run in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
 def test_ctrl_c_ends_a_sweep_with_what_is_known() -> None:
     program = "from umi.faces.cli.main import main; main()"
     command = [sys.executable, "-c", program, "sim", "sweep", "--seeds", "5000", "--jobs", "2", "--json"]
-    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=_heed_interrupts,  # noqa: PLW1509 - one thread
+    )
     try:
         threading.Timer(3.0, running.send_signal, [signal.SIGINT]).start()
         out, err = running.communicate(timeout=60)

@@ -343,7 +343,13 @@ class TestImport:
             "".join(f'{{"content": "Remark {n} about the harbour and the ferries."}}\n' for n in range(4_000))
         )
         command = [*UMI, "import", str(chat), "--db", str(umi.db)]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - one thread
+        )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None and not self._stored(umi):
             time.sleep(0.05)
@@ -367,6 +373,11 @@ class TestImport:
         done = run("import", str(notes), "--json", cwd=umi.folder)
         assert (done.returncode, done.stderr) == (0, b"")
         json.loads(done.stdout)
+
+
+def _heed_interrupts() -> None:
+    """A run in the background hands down that SIGINT is ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class TestUpkeep:
