@@ -151,7 +151,11 @@ class SqliteStore:
         return await self._run(lambda: findings(self._db, self._cache, self._identity))
 
     async def close(self) -> None:
-        """Let the worker finish what was asked before, and close the file. Closing twice is fine."""
+        """Let the worker finish what was asked before, and close the file. Closing twice is fine.
+
+        Raises:
+            StoreError: When the disk failed meanwhile; what was acknowledged is safe, and the file is closed all the same.
+        """
         if self._closed:
             return
         self._closed = True
@@ -300,7 +304,8 @@ class SqliteStore:
 
     def _close(self) -> None:
         if self._connection is not None:
-            self._connection.close()
+            with mapped(self._path):  # the last close tidies the WAL away, and a dying disk may refuse that
+                self._connection.close()
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
