@@ -22,7 +22,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit ## Lint, types and every test
+test: lint types unit sim ## Lint, types, every test, and 2,500 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src tests scripts
