@@ -465,9 +465,8 @@ class Memory:
             outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
             self._count(outcome.degraded)
             self._something_waits = (await storage.read(_counts)).waiting > 0
-        except (
-            UmiError
-        ) as error:  # nobody waits for this task: the work stays in the outbox, for maintain or the next remember
+        except UmiError as error:
+            # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.
             log.warning("deferred work goes on waiting: %s", error)
 
     async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:

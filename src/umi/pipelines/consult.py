@@ -16,7 +16,7 @@ from umi.limits import (
     LLM_PROMPT_BYTES_MAX,
     LLM_WINDOW_BYTES_MAX,
 )
-from umi.pipelines.extract import Extracted
+from umi.pipelines.extract import Extracted, said_in
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import sentences
 from umi.pipelines.lineage import statement_order
@@ -96,19 +96,7 @@ def overlay(extracted: Extracted, named: Sequence[ExtractedEntity], episode: Epi
         subject = subject_key(one.name)
         if any(old.slot and old.subject == subject and _overlap(old.span, span) for old in entities):
             continue
-        entity = Entity(
-            one.entity_type,
-            one.name,
-            episode.content[span[0] : span[1]],
-            subject=subject,
-            confidence=one.confidence,
-            episode_id=episode.id,
-            span=span,
-            at=episode.at,
-            arrival=episode.arrival,
-            valid_from=episode.at,
-            recorded_at=episode.recorded_at,
-        )
+        entity = said_in(episode, span, one.entity_type, one.name, subject=subject, confidence=one.confidence)
         entities = [old for old in entities if not (_is_note(old) and old.span == span)]
         if all(old.id != entity.id for old in entities):
             entities.append(entity)

@@ -17,7 +17,7 @@ from umi.errors import IdempotencyConflict, NotFound, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
 from umi.pipelines.consult import Fingerprint, offer, overlay
 from umi.pipelines.evolve import evolve
-from umi.pipelines.extract import Extracted, extract_rules
+from umi.pipelines.extract import Extracted, extract_rules, said_in
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import ExtractedEntity, NamedRelation
 from umi.pipelines.states import Standings, View
@@ -212,7 +212,8 @@ def read_episode(
 ) -> Extracted:
     """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
     if not item.extract_entities:
-        return Extracted(ExtractionResult((_note(episode),)), ())
+        whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
+        return Extracted(ExtractionResult((whole,)), ())
     extracted = extract_rules(episode, snapshot.subject_of)
     return overlay(extracted, named, episode) if named else extracted
 
@@ -310,18 +311,4 @@ def outbox_item(episode: Episode, wishes: Wishes) -> OutboxItem:
         derived_from=wishes.derived_from,
         extract_entities=wishes.extract_entities,
         track_evolution=wishes.track_evolution,
-    )
-
-
-def _note(episode: Episode) -> Entity:
-    return Entity(
-        EntityType.NOTE,
-        episode.speaker or episode.role,
-        episode.content,
-        episode_id=episode.id,
-        span=(0, len(episode.content)),
-        at=episode.at,
-        arrival=episode.arrival,
-        valid_from=episode.at,
-        recorded_at=episode.recorded_at,
     )

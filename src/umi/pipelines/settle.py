@@ -98,9 +98,8 @@ class Settler:
         except (LLMError, Moved) as error:
             outcome.degraded[Degradation.MODEL_FAILED] = None
             log.warning("episode %s waits for its model: %s", work[0].id, error)
-            if (
-                work[1].attempts + 1 >= OUTBOX_ATTEMPTS_COUNT_MAX
-            ):  # a text no model can read is read by rules in the end
+            # A text that no model can read is read by rules in the end.
+            if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
                 outcome.add(await self._write([work], vectors, why))
                 return
             await self._storage.write(partial(_defer, work=work, vectors=vectors, error=error))

@@ -91,11 +91,6 @@ def markdown(report: SweepReport) -> str:
     return "\n".join(parts)
 
 
-def plan_text(plan: Plan) -> str:
-    """A plan, step by step."""
-    return "\n".join([f"seed {plan.seed}: {plan.describe()}", *_plan_lines(plan)])
-
-
 def _plan_lines(plan: Plan) -> list[str]:
     faults = plan_to_json(plan).get("faults", [])
     lines = [f"    fault {' '.join(f'{name} {value}' for name, value in fault.items())}" for fault in faults]

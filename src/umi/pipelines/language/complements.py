@@ -14,7 +14,6 @@ from umi.pipelines.language.lexicon import (
     DIETS,
     EVENT_NOUNS,
     POSSESSIONS,
-    POSSESSIVES,
     RELATIONSHIPS,
     STATUS_VERBS,
     STATUS_WORDS,
@@ -432,8 +431,3 @@ def preference_slot(value: str) -> str:
     if not kind:
         return ""
     return f"prefers:{kind}" if kind in _CONSUMED else f"uses:{kind}"
-
-
-def is_determined(word: str) -> bool:
-    """Whether the word opens a noun phrase."""
-    return word in ARTICLES or word in POSSESSIVES
