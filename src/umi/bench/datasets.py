@@ -1,6 +1,7 @@
 """The development sets of the retrieval benchmark, read from where the user keeps them; none comes with Umi.
 
-Every set becomes collections: messages that share a store, and questions with the messages or sessions that answer them.
+Every set becomes collections: messages that share a store, and questions with the messages or sessions that answer them. The
+files are taken as they are published, each message with the time the set gives to it or to its session.
 """
 
 from __future__ import annotations
@@ -16,8 +17,14 @@ from typing import Any, Final
 from umi.errors import InvalidInput
 from umi.types import Message
 
-_FIRST_MESSAGE_AT: Final = datetime(2023, 1, 1, tzinfo=UTC)
+_UNDATED_AT: Final = datetime(2023, 1, 1, tzinfo=UTC)  # where a set dates nothing, its first message is of then
+_BETWEEN_MESSAGES: Final = timedelta(minutes=1)  # a set dates sessions; their messages follow one another
 _DIALOGUE_ID: Final = re.compile(r"D:?(\d+):(\d+)")
+_LOCOMO_CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
+_LOCOMO_TIME: Final = "%I:%M %p on %d %B, %Y"
+_LONGMEMEVAL_TIME: Final = "%Y/%m/%d (%a) %H:%M"
+_LONGMEMEVAL_UNANSWERABLE: Final = "_abs"  # how the ids of its questions without an answer end
+_BEAM_TIME: Final = "%B-%d-%Y"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +48,21 @@ class Collection:
     unanswerable: list[str] = field(default_factory=list)
 
     def add(
-        self, id_: str, content: str, *, role: str = "user", speaker: str | None = None, session: str | None
+        self,
+        id_: str,
+        content: str,
+        *,
+        at: datetime,
+        role: str = "user",
+        speaker: str | None = None,
+        session: str | None,
     ) -> None:
-        """Add a message a minute after the last one."""
-        at = _FIRST_MESSAGE_AT + timedelta(minutes=len(self.messages))
+        """Add a message that arrives after those before it, whenever it was said."""
         self.messages.append(Message(content, role=role, speaker=speaker, at=at, session=session, id=id_))
+
+    def names(self) -> list[str]:
+        """What stands for each message in `Question.gold`: its id, or its session."""
+        return [str(message.session if self.by_session else message.id) for message in self.messages]
 
     def ask(self, text: str, gold: frozenset[str], category: str) -> None:
         """Add a question unless nothing in the store answers it."""
@@ -73,19 +90,26 @@ def _json(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
+def _said_at(text: str, form: str) -> datetime:
+    """A set's own way to write a time; the sets name no zone."""
+    return datetime.strptime(text, form).replace(tzinfo=UTC)
+
+
 def _locomo(folder: Path) -> Iterator[Collection]:
     for sample in _json(folder / "locomo/locomo.json"):
         collection = Collection("locomo", sample["sample_id"])
         conversation = sample["conversation"]
         numbers = sorted(int(key.split("_")[1]) for key in conversation if re.fullmatch(r"session_\d+", key))
         for number in numbers:
-            for turn in conversation[f"session_{number}"]:
-                collection.add(turn["dia_id"], turn["text"], speaker=turn["speaker"], session=str(number))
-        known = {message.id for message in collection.messages}
+            start = _said_at(conversation[f"session_{number}_date_time"], _LOCOMO_TIME)
+            for place, turn in enumerate(conversation[f"session_{number}"]):
+                at = start + place * _BETWEEN_MESSAGES
+                collection.add(turn["dia_id"], turn["text"], at=at, speaker=turn["speaker"], session=str(number))
+        known = frozenset(collection.names())
         for item in sample["qa"]:
             found = (_DIALOGUE_ID.findall(evidence) for evidence in item["evidence"])
             ids = {f"D{int(session)}:{int(turn)}" for pairs in found for session, turn in pairs}
-            collection.ask(item["question"], frozenset(ids & known), str(item["category"]))
+            collection.ask(item["question"], known & ids, _LOCOMO_CATEGORIES[item["category"]])
         yield collection
 
 
@@ -93,29 +117,39 @@ def _longmemeval(folder: Path) -> Iterator[Collection]:
     collection = Collection("longmemeval", "all", by_session=True)
     seen: set[str] = set()
     for item in _json(folder / "longmemeval/longmemeval_oracle.json"):
-        for session, turns in zip(item["haystack_session_ids"], item["haystack_sessions"], strict=True):
+        sessions = (item[f"haystack_{part}"] for part in ("session_ids", "dates", "sessions"))
+        for session, date, turns in zip(*sessions, strict=True):
             if session in seen:
                 continue
             seen.add(session)
+            start = _said_at(date, _LONGMEMEVAL_TIME)
             for place, turn in enumerate(turns):
-                collection.add(f"{session}#{place}", turn["content"], role=turn["role"], session=session)
-        collection.ask(item["question"], frozenset(item["answer_session_ids"]), item["question_type"])
+                at = start + place * _BETWEEN_MESSAGES
+                collection.add(f"{session}#{place}", turn["content"], at=at, role=turn["role"], session=session)
+        if item["question_id"].endswith(_LONGMEMEVAL_UNANSWERABLE):
+            collection.unanswerable.append(item["question"])
+        else:
+            collection.ask(item["question"], frozenset(item["answer_session_ids"]), item["question_type"])
     yield collection
 
 
 def _beam(folder: Path) -> Iterator[Collection]:
     for path in sorted((folder / "beam/100K").iterdir(), key=lambda path: (len(path.name), path.name)):
         collection = Collection("beam", path.name)
+        at = _UNDATED_AT
         for number, batch in enumerate(_json(path / "chat.json")):
             for message in (message for turn in batch["turns"] for message in turn if message["role"] == "user"):
-                collection.add(str(message["id"]), message["content"], session=str(number))
-        known = {message.id for message in collection.messages}
+                anchor = message.get("time_anchor")
+                at = _said_at(anchor, _BEAM_TIME) if anchor else at + _BETWEEN_MESSAGES
+                collection.add(str(message["id"]), message["content"], at=at, session=str(number))
+        known = frozenset(collection.names())
         for category, items in _json(path / "probing_questions.json").items():
             for item in items:
                 if category == "abstention":
                     collection.unanswerable.append(item["question"])
+                    continue
                 gold = frozenset(str(leaf) for leaf in _leaves(item.get("source_chat_ids")))
-                collection.ask(item["question"], gold & frozenset(id_ for id_ in known if id_), category)
+                collection.ask(item["question"], gold & known, category)
         yield collection
 
 
@@ -123,8 +157,9 @@ def _prefeval(folder: Path) -> Iterator[Collection]:
     collection = Collection("prefeval", "all")
     lines = (folder / "prefeval/explicit.jsonl").read_text(encoding="utf-8").splitlines()
     for number, pair in enumerate(map(json.loads, lines)):
-        collection.add(str(number), pair["preference"], session=None)
-        collection.ask(pair["question"], frozenset([str(number)]), pair["topic"])
+        at = _UNDATED_AT + number * _BETWEEN_MESSAGES
+        collection.add(str(number), pair["preference"], at=at, session=None)
+        collection.ask(pair["question"], frozenset([str(number)]), pair["topic"].partition("_")[0])
     yield collection
 
 

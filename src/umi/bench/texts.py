@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
@@ -68,6 +69,22 @@ _QUESTIONS = (
     "Did anyone from {firm} mention {thing}?",
     "When did {name} go to {place}?",
 )
+_SYLLABLES = "bla dre fli gno hux jup kwi lorb mip nazz ost plim quar riff skoo thren ulp vost wib xan yub zorg".split()
+_KEYS = "asdf qwer zxcv uiop hjkl bnm dfgh wert poiu lkjh mnbv ghjk tyui vbnm erty".split()
+_BEASTS = "crocodile,glass giraffe,tame volcano,brass octopus,invisible horse,second submarine,paper dragon".split(",")
+_REALMS = "the moon base,my underwater castle,the kingdom of spoons,the third volcano,my space elevator".split(",")
+_NONSENSE = (
+    "{keys} {keys} {keys}",
+    "{keys} {word} {keys} {word}",
+    "What is the {word} of a {word}?",
+    "How do I {word} the {word} before it can {word}?",
+    "Why did the {word} {word} its {word}?",
+    "Which {word} has the most {word}?",
+    "When did my {beast} conquer {realm}?",
+    "How much does my {beast} weigh in {word}s?",
+    "Who taught my {beast} to sing in {realm}?",
+    "What is the password of {realm}?",
+)
 _FACT_SHARE_PERCENT = 15
 _SESSION_TURNS_COUNT = 24
 _SPEAKERS_PER_SESSION = 2
@@ -121,6 +138,20 @@ def question(seed: int, index: int) -> str:
     """One question in natural language about that talk."""
     draws = _Draws("question", seed, index)
     return _filled(draws.pick(_QUESTIONS), draws)
+
+
+def nonsense(seed: str, index: int) -> str:
+    """One question that no store answers: keys struck at random, invented words, or what nobody has."""
+    draws = _Draws("nonsense", seed, index)
+    words = {"word": lambda: "".join(draws.pick(_SYLLABLES) for _ in range(2 + draws.below(2)))}
+    choices = {"keys": _KEYS, "beast": _BEASTS, "realm": _REALMS}
+    makers = words | {name: lambda given=given: draws.pick(given) for name, given in choices.items()}
+    return re.sub(r"\{(\w+)\}", lambda hole: makers[hole[1]](), draws.pick(_NONSENSE))
+
+
+def pick(seed: str, index: int, choices: Sequence[T]) -> T:
+    """One of the choices, which only the seed and the index decide."""
+    return _Draws("pick", seed, index).pick(choices)
 
 
 def turns(seed: int, count: int, words: int) -> Iterator[Message]:

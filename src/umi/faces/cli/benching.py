@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -15,12 +16,13 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from umi.bench import install as install_bench
+from umi.bench import losses, plots
 from umi.bench import retrieval as retrieval_bench
 from umi.bench import sim as sim_bench
 from umi.bench import speed as speed_bench
 from umi.bench.report import Figure, Report
 from umi.errors import InvalidInput, UmiError
-from umi.faces.cli import render
+from umi.faces.cli import render, retrieval_table
 from umi.faces.cli.envelope import Answer, Code, answered
 from umi.faces.cli.options import AsJson
 
@@ -85,18 +87,34 @@ def retrieval(
         ),
     ],
     sets: Annotated[str | None, typer.Option(help="Only these sets, such as locomo,beam.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            file_okay=False,
+            help="Write results.json, losses.jsonl and losses.md there; losses hold texts of the sets.",
+        ),
+    ] = None,
+    plot: Annotated[bool, typer.Option("--plot", help="Write recall.png and reliability.png there as well.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure how much of what answers a question is found.
 
-    For public sets of conversations and questions: by words, by meaning, by plain sums of both, and by Umi.
+    For public sets of conversations and questions: by words, by meaning, by plain sums of both, and by Umi; what is refused;
+    what a score is worth.
     """
 
     async def work() -> Answer:
+        if plot and out is None:
+            raise InvalidInput("--plot writes into the folder that --out names; give one")
+        if plot:
+            plots.require()
         wanted = [name.strip() for name in sets.split(",")] if sets else None
         with _bar(as_json) as bar:
             found = await retrieval_bench.run(data, sets=wanted, progress=_teller(bar))
-        return Answer(found, lambda console: _draw_retrieval(console, found["rows"]))
+        if out is not None:
+            await asyncio.to_thread(_write_retrieval, found, out, plot=plot)
+        return Answer(found.figures, lambda console: retrieval_table.draw(console, found.figures))
 
     answered(work, as_json=as_json)
 
@@ -167,17 +185,12 @@ def _teller(bar: Progress | None) -> speed_bench.Step:
     return step
 
 
-def _draw_retrieval(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
-    names = list(rows[0]["sets"]) if rows else []
-    made = render.table("R@5 / R@10 / all@10", *(name.replace("_", " ") for name in names))
-    for row in rows:
-        cells = [row["sets"][name] for name in names]
-        made.add_row(
-            row["name"], *(f"{one['recall_at_5']} / {one['recall_at_10']} / {one['all_at_10']}" for one in cells)
-        )
-    console.print(made)
-    for name in names:
-        console.print(Text(f"{name.replace('_', ' ')}: {rows[0]['sets'][name]['questions']:,} questions", style="dim"))
+def _write_retrieval(found: retrieval_bench.Run, folder: Path, *, plot: bool) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "results.json").write_text(json.dumps(found.figures, indent=1) + "\n", "utf-8")
+    losses.write(found.losses, folder)
+    if plot:
+        plots.draw(found.figures, folder)
 
 
 def _draw_mutants(console: Console, data: Mapping[str, Any]) -> None:
