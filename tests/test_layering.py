@@ -28,6 +28,7 @@ FILES = {
     "umi.clock": CLOCK,
     "umi.config": WIRING,
     "umi.build": WIRING,
+    "umi.models": WIRING,
     "umi.memory": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(
@@ -58,6 +59,10 @@ LIBRARIES = {
     "sqlite3": (),
     "onnxruntime": (ADAPTER,),
     "tokenizers": (ADAPTER,),
+    "openai": (ADAPTER,),
+    "anthropic": (ADAPTER,),
+    "fastembed": (ADAPTER,),
+    "httpx2": (ADAPTER, SIM),
     "typer": (FACES,),
     "click": (FACES,),
     "rich": (FACES,),

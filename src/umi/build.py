@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from umi.clock import SystemClock, SystemEntropy
 from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
+from umi.models import LLMChoice, open_embedding, open_llm
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.model import Asker
-from umi.ports import Clock, EmbeddingProvider, Entropy, LLMProvider, Store
+from umi.pipelines.model import Allowance, Asker
+from umi.ports import Clock, Closing, EmbeddingProvider, Entropy, Store
 from umi.stores.memory import MemoryStore
 from umi.stores.sqlite import SqliteStore
 from umi.validate import text
@@ -28,10 +30,11 @@ class Parts:
     config: Config
     clock: Clock
     entropy: Entropy
+    opened: tuple[Closing, ...] = ()
 
 
 def choose_parts(
-    llm: LLMProvider | None,
+    llm: LLMChoice | None,
     embedder: str | EmbeddingProvider | None,
     config: Config | None,
     clock: Clock | None,
@@ -40,11 +43,16 @@ def choose_parts(
     """The caller's own parts, and the usual ones where there is none.
 
     Raises:
-        InvalidInput: For an unknown embedder.
+        InvalidInput: For an unknown model or embedder.
+        LLMError.NotConfigured: When a model's extra or key is missing.
+        EmbedderUnavailable: When an embedder's extra or key is missing.
     """
     config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
-    asker = None if llm is None else Asker(llm, clock, entropy, config.token_budget)
-    return Parts(asker, open_embedder(embedder), config, clock, entropy)
+    model = None if llm is None else open_llm(llm, config.call_timeout_s)
+    asker = None if model is None else Asker(model, clock, entropy, _allowance(config))
+    guarded = open_embedder(embedder, config, clock, entropy)
+    mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
+    return Parts(asker, guarded, config, clock, entropy, tuple(part for part in mine if isinstance(part, Closing)))
 
 
 async def open_store(url: str, parts: Parts) -> Store:
@@ -72,37 +80,59 @@ async def open_store(url: str, parts: Parts) -> Store:
     )
 
 
-def open_embedder(embedder: str | EmbeddingProvider | None) -> GuardedEmbedder | None:
+def open_embedder(
+    embedder: str | EmbeddingProvider | None,
+    config: Config | None = None,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+) -> GuardedEmbedder | None:
     """The embedder of that name, the caller's own object behind a guard, or None.
 
-    "local" without its wheel gives None too: Umi then works on words alone and says so in `degraded`.
+    "local" without its wheel gives None too: Umi then works on words alone and says so in `degraded`. The other names are
+    asked for by somebody who means them, so what they miss is an error.
 
     Raises:
         InvalidInput: For an unknown name.
+        EmbedderUnavailable: When an extra or a key is missing.
     """
     if embedder is None:
         return None
-    if not isinstance(embedder, str):
-        return GuardedEmbedder(embedder)
-    if embedder != "local":
-        raise InvalidInput(f"embedder {embedder!r} is not known; give 'local', None or an object with embed()")
-    from umi.providers.local import LocalEmbedder  # noqa: PLC0415 - onnxruntime is imported only when it is used
+    config = config or Config()
+    if isinstance(embedder, str):
+        try:
+            embedder = open_embedding(embedder, config.call_timeout_s)
+        except EmbedderUnavailable:
+            if embedder == "local":
+                return None
+            raise
+    return GuardedEmbedder(embedder, clock, entropy, config.deadline_s)
 
-    try:
-        return GuardedEmbedder(LocalEmbedder())
-    except EmbedderUnavailable:
-        return None
 
-
-async def require_same_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:
-    """Vectors of two models never meet in one store.
+async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:
+    """Let the embedder get ready, and see that vectors of two models never meet in one store.
 
     Raises:
         EmbedderMismatch: When the store keeps vectors of another embedder.
+        EmbeddingError: When it cannot get ready.
     """
-    kept, mine = await store.embedder_identity(), embedder.identity if embedder else None
-    if kept is not None and mine is not None and kept != mine:
+    if embedder is None:
+        return
+    kept = await store.embedder_identity()
+    await embedder.prepare(kept)
+    mine = embedder.identity
+    if kept is not None and kept != mine:
         raise EmbedderMismatch(
             f"the store holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not of "
             f"{mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None"
         )
+
+
+async def close_parts(parts: Parts) -> None:
+    """Let go of the connections of models and embedders that were opened by name."""
+    for part in parts.opened:
+        await part.close()
+
+
+def _allowance(config: Config) -> Allowance:
+    price = config.price_per_million or (0.0, 0.0)
+    return Allowance(config.call_timeout_s, config.token_budget, config.money_budget, price)

@@ -17,16 +17,22 @@ class Config:
         cache_bytes_max: Memory that the caches of all namespaces may take together.
         busy_timeout_ms: How long a write waits for another process's.
         deadline_s: How long one operation may wait for models; what is not done by then is deferred.
+        call_timeout_s: How long one call of a model or of a served embedder may take; raise it for a slow local model.
         token_budget: Tokens that models may spend in the life of a `Memory`; None is no bound.
+        money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
+        price_per_million: What a million input and a million output tokens cost; a money budget needs it.
 
     Raises:
-        InvalidInput: When a value is not positive.
+        InvalidInput: When a value is not positive, or a money budget comes without a price.
     """
 
     cache_bytes_max: int = limits.STORE_CACHE_BYTES_DEFAULT
     busy_timeout_ms: int = limits.STORE_BUSY_TIMEOUT_MS
     deadline_s: float = limits.DEADLINE_S_DEFAULT
+    call_timeout_s: float = limits.LLM_CALL_TIMEOUT_S
     token_budget: int | None = None
+    money_budget: float | None = None
+    price_per_million: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):
@@ -35,6 +41,20 @@ class Config:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise InvalidInput(f"Config.{name} must be a positive whole number, got {value!r}")
-        deadline = self.deadline_s
-        if isinstance(deadline, bool) or not isinstance(deadline, int | float) or not 0 < deadline < math.inf:
-            raise InvalidInput(f"Config.deadline_s must be a positive number of seconds, got {deadline!r}")
+        for name, unit in (("deadline_s", "seconds"), ("call_timeout_s", "seconds"), ("money_budget", "money")):
+            value = getattr(self, name)
+            if not (name == "money_budget" and value is None) and not (_is_number(value) and 0 < value < math.inf):
+                raise InvalidInput(f"Config.{name} must be a positive number of {unit}, got {value!r}")
+        self._require_price()
+
+    def _require_price(self) -> None:
+        price = self.price_per_million
+        if price is None:
+            if self.money_budget is not None:
+                raise InvalidInput("Config.money_budget needs price_per_million=(of input, of output) to be enforced")
+        elif len(price) != 2 or not all(_is_number(one) and 0 <= one < math.inf for one in price):
+            raise InvalidInput(f"Config.price_per_million must be two numbers, 0 or more, got {price!r}")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -15,15 +15,18 @@
     |   |-- StoreVersion                 written by a newer Umi
     |   `-- EmbedderMismatch             vectors in the file come from another embedder
     |-- EmbeddingError                   an embedder failed or answered badly
+    |   |-- EmbedderBusy                 too many requests, or overloaded; may know `retry_after_s`
     |   `-- EmbedderUnavailable          its wheel, file, key or server is missing; says which
     |-- LLMError                         a model failed or answered badly; the work is deferred, never lost
     |   |-- LLMError.Timeout             no answer in time
+    |   |   `-- LLMError.DeadlinePassed  the operation's time was over before the model was asked
     |   |-- LLMError.RateLimit           too many requests; knows `retry_after_s` when the server said so
     |   |-- LLMError.ContextOverflow     the prompt is too long; knows `tokens`
     |   |-- LLMError.InvalidResponse     an answer that breaks the contract; knows `message`
-    |   |-- LLMError.ServiceUnavailable  not reachable, or resting after too many failures
+    |   |-- LLMError.ServiceUnavailable  not reachable, or resting after too many failures; may know `retry_after_s`
+    |   |-- LLMError.NotConfigured       an extra, a key, a model or the account's money is missing; says what to do
     |   |-- LLMError.JsonError           an answer that is no JSON; knows `message`
-    |   `-- LLMError.BudgetExceeded      the token budget is spent
+    |   `-- LLMError.BudgetExceeded      the token or money budget is spent
     `-- Closed                           the memory was used after it was closed
 
 `InvariantError` (an AssertionError, in `umi.invariants`) is not in this tree on purpose: it is a bug, not a condition.
@@ -103,6 +106,14 @@ class EmbedderUnavailable(EmbeddingError):  # noqa: N818
     """The embedder's wheel, file, key or server is missing."""
 
 
+class EmbedderBusy(EmbeddingError):  # noqa: N818
+    """Too many requests, or overloaded; `retry_after_s` is the server's wish, when it said one."""
+
+    def __init__(self, message: str, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
 class LLMError(UmiError):
     """A model failed or answered badly (seed 002). The kinds are attributes: `except umi.LLMError.RateLimit`."""
 
@@ -111,6 +122,8 @@ class LLMError(UmiError):
     ContextOverflow: ClassVar[type[LLMContextOverflow]]
     InvalidResponse: ClassVar[type[LLMInvalidResponse]]
     ServiceUnavailable: ClassVar[type[LLMServiceUnavailable]]
+    NotConfigured: ClassVar[type[LLMNotConfigured]]
+    DeadlinePassed: ClassVar[type[LLMDeadlinePassed]]
     JsonError: ClassVar[type[LLMJsonError]]
     BudgetExceeded: ClassVar[type[LLMBudgetExceeded]]
 
@@ -120,6 +133,10 @@ class LLMTimeout(LLMError):  # noqa: N818
 
     def __init__(self, message: str = "the model did not answer in time") -> None:
         super().__init__(message)
+
+
+class LLMDeadlinePassed(LLMTimeout):
+    """The operation's time was over before the model was asked: this says nothing about the model, nor about the text."""
 
 
 class LLMRateLimit(LLMError):  # noqa: N818
@@ -147,10 +164,18 @@ class LLMInvalidResponse(LLMError):  # noqa: N818
 
 
 class LLMServiceUnavailable(LLMError):  # noqa: N818
-    """The model cannot be reached, or is left to rest after too many failures."""
+    """The model cannot be reached, or is left to rest after too many failures.
 
-    def __init__(self, message: str = "the model's service is unavailable") -> None:
+    `retry_after_s` is the server's wish, when it said one.
+    """
+
+    def __init__(self, message: str = "the model's service is unavailable", retry_after_s: float | None = None) -> None:
         super().__init__(message)
+        self.retry_after_s = retry_after_s
+
+
+class LLMNotConfigured(LLMError):  # noqa: N818
+    """An extra is not installed, a key is missing or refused, a model is unknown, or the account has no money left."""
 
 
 class LLMJsonError(LLMError):
@@ -162,7 +187,7 @@ class LLMJsonError(LLMError):
 
 
 class LLMBudgetExceeded(LLMError):  # noqa: N818
-    """The token budget is spent; work that needs a model is deferred."""
+    """The token or money budget is spent; work that needs a model is deferred."""
 
 
 LLMError.Timeout = LLMTimeout
@@ -170,6 +195,8 @@ LLMError.RateLimit = LLMRateLimit
 LLMError.ContextOverflow = LLMContextOverflow
 LLMError.InvalidResponse = LLMInvalidResponse
 LLMError.ServiceUnavailable = LLMServiceUnavailable
+LLMError.NotConfigured = LLMNotConfigured
+LLMError.DeadlinePassed = LLMDeadlinePassed
 LLMError.JsonError = LLMJsonError
 LLMError.BudgetExceeded = LLMBudgetExceeded
 

@@ -27,6 +27,10 @@ IMPORT_RECORD_BYTES_MAX: Final = 64 * 1024 * 1024  # one line, or one conversati
 EMBED_BATCH_COUNT_MAX: Final = 32  # texts per run of the local model
 EMBED_BATCH_TOKENS_MAX: Final = 4_096  # padded tokens per run: bounds its memory to about 100 MB
 EMBED_DIMENSIONS_MAX: Final = 8_192
+EMBED_WINDOW_BYTES_MAX: Final = 1_500  # of a text per vector of a served model: the smallest of them read 512 tokens
+EMBED_REQUEST_TEXTS_COUNT_MAX: Final = 64  # windows in one request to a server
+EMBED_QUERY_TIMEOUT_S: Final = 5.0  # a recall goes on by words after that
+EMBED_RETRIES_COUNT_MAX: Final = 2  # of a batch, after a busy or unreachable server
 
 # Evolution (seeds 000 and 001).
 EVOLUTION_EXISTING_ENTITIES_COUNT_MAX: Final = 10
@@ -53,6 +57,8 @@ LLM_LATENCY_MS_MAX: Final = 2_000
 LLM_LATENCY_MS_DEFAULT: Final = 100
 LLM_WINDOW_BYTES_MAX: Final = 24_000  # text per extraction call
 LLM_CALL_TIMEOUT_S: Final = 20.0
+LLM_CONCURRENT_CALLS_COUNT_MAX: Final = 8  # to one model at once, from one Memory
+LLM_ANSWER_TOKENS_MAX: Final = 8_192  # asked of a server, thoughts included, so that a babbling model comes to an end
 LLM_RETRIES_COUNT_MAX: Final = 2  # after a timeout, a rate limit or an unreachable service
 LLM_REASKS_COUNT_MAX: Final = 1  # after an answer that breaks the contract
 LLM_BACKOFF_BASE_S: Final = 0.5
@@ -87,5 +93,7 @@ check(
 check(4 * LLM_WINDOW_BYTES_MAX < LLM_PROMPT_BYTES_MAX, "a window fits its prompt, escapes and instructions included")
 check(LLM_LATENCY_MS_MIN <= LLM_LATENCY_MS_DEFAULT <= LLM_LATENCY_MS_MAX, "the default latency is a possible one")
 check(LLM_CALL_TIMEOUT_S < DEADLINE_S_DEFAULT, "one call leaves time in the operation")
+check(EMBED_QUERY_TIMEOUT_S < DEADLINE_S_DEFAULT, "a recall without its embedder is in time")
+check(4 * LLM_ANSWER_TOKENS_MAX <= LLM_RESPONSE_BYTES_MAX, "an answer of the length that was asked for is read")
 check(LLM_BACKOFF_BASE_S <= LLM_BACKOFF_MAX_S, "backoff grows up to its bound")
 check(BULK_BATCH_COUNT <= REMEMBER_MESSAGES_COUNT_MAX, "a bulk batch is a legal remember")

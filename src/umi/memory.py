@@ -19,9 +19,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from umi import limits, validate
-from umi.build import Parts, choose_parts, open_store, require_same_embedder
+from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
 from umi.config import Config
 from umi.errors import Closed, InvalidInput, UmiError
+from umi.models import LLMChoice
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.intake import Intake, in_batches
@@ -36,7 +37,6 @@ from umi.ports import (
     Counts,
     EmbeddingProvider,
     Entropy,
-    LLMProvider,
     NamespaceStore,
     Snapshot,
     StorageBackend,
@@ -102,7 +102,7 @@ class Memory:
         url: str = "umi.db",
         *,
         namespace: str = "default",
-        llm: LLMProvider | None = None,
+        llm: LLMChoice | None = None,
         embedder: str | EmbeddingProvider | None = "local",
         config: Config | None = None,
         clock: Clock | None = None,
@@ -113,14 +113,18 @@ class Memory:
         Args:
             url: A file path, `sqlite:///PATH`, or `:memory:`.
             namespace: The unit of isolation: a user, a team, an agent. At most 256 bytes.
-            llm: A model that reads and relates what is remembered, beside the rules; None leaves it to the rules.
-            embedder: "local" (the built-in model), None (words only), or an object with `identity`, `embed`, `embed_many`.
+            llm: A model that reads and relates what is remembered, beside the rules; None leaves it to the rules. A name
+                ("openai:MODEL", "anthropic:MODEL", "ollama:MODEL", "http://HOST/v1#MODEL"), an object with `complete`, or
+                {"fast": ..., "balanced": ..., "strong": ...} of these. See docs/models.md.
+            embedder: "local" (the built-in model), None (words only), "openai:MODEL", "ollama:MODEL", "fastembed:MODEL",
+                "http://HOST/v1#MODEL", or an object with `identity`, `embed`, `embed_many`.
             config: Settings; see `umi.Config`.
             clock: Another source of time than the machine's.
             entropy: Another source of ids than the machine's.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
+            LLMError.NotConfigured: When a named model's extra or key is missing; `EmbedderUnavailable` for an embedder's.
         """
         parts = choose_parts(llm, embedder, config, clock, entropy)
         return cls(url, validate.name(namespace, "namespace"), parts)
@@ -141,7 +145,7 @@ class Memory:
             raise InvalidInput("this memory is open already")
         store = await open_store(self._url, self._parts)
         try:
-            await require_same_embedder(store, self._parts.embedder)
+            await prepare_embedder(store, self._parts.embedder)
             self._store = store
             self._something_waits = (await self._storage.read(_counts)).waiting > 0
         except BaseException:
@@ -162,6 +166,7 @@ class Memory:
         store, self._store = self._store, None
         if store is not None and not self._is_view:
             await store.close()
+            await close_parts(self._parts)
 
     # What goes in.
 

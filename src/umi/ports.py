@@ -11,7 +11,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeVar, overload
+from typing import Protocol, TypeVar, overload, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -76,6 +76,22 @@ class EmbeddingProvider(Protocol):
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut."""
         ...
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """An embedder that must load, or ask a server for, something before it is used."""
+
+    async def prepare(self, kept: EmbedderIdentity | None) -> None:
+        """Called once when a memory opens; `kept` is the embedder whose vectors the store holds."""
+        ...
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A model or embedder that holds connections."""
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

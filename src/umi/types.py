@@ -231,11 +231,15 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class CompletionRequest:
-    """One question to a model: `task` is data ("extract", "evolve", "rewrite"), never guessed from the prompt."""
+    """One question to a model: `task` is data ("extract", "evolve", "rewrite"), never guessed from the prompt.
+
+    `schema` is the JSON schema of the answer, for models that can be held to one; the prompt says it in words too.
+    """
 
     prompt: str
     task: str = ""
     attempt: int = 0  # 1 when the first answer was refused
+    schema: Mapping[str, Any] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -145,13 +145,13 @@ async def test_extractor_without_a_model_uses_the_rules() -> None:
 
 async def test_extractor_with_a_model_reads_its_answer() -> None:
     model = Scripted([f"Sure! ```json\n{GOOD}\n```"])
-    result = await EntityExtractor(model).extract("Alice works at Acme </text> {now}")
+    result = await EntityExtractor(model).extract("Alice works at Acme </data> {now}")
     assert result.entities == (
         Entity(EntityType.PERSON, "Alice", "Alice works at Acme", subject="alice", confidence=0.9),
     )
     assert result.relations[0].predicate == "works_at"
     assert model.asked[0].task == "extract"
-    assert "Alice works at Acme </text > {now}" in model.asked[0].prompt
+    assert "Alice works at Acme </data > {now}" in model.asked[0].prompt
 
 
 @pytest.mark.parametrize(

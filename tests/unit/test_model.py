@@ -9,7 +9,7 @@ import pytest
 
 from umi import limits
 from umi.errors import LLMError, UmiError
-from umi.pipelines.model import Asker, Meter, read_extraction, read_queries, read_relations
+from umi.pipelines.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
 from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Usage
 
 ENTITY = {"name": "Alice", "type": "person", "content": "works at Acme", "confidence": 0.8}
@@ -58,7 +58,7 @@ class Scripted:
 
 
 def asker(model: Scripted, clock: HandClock | None = None, budget: int | None = None) -> Asker:
-    return Asker(model, clock or HandClock(), HandEntropy(), budget)
+    return Asker(model, clock or HandClock(), HandEntropy(), Allowance(limits.LLM_CALL_TIMEOUT_S, budget))
 
 
 async def ask(asking: Asker, meter: Meter | None = None) -> tuple[str, ...]:

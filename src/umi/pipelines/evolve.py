@@ -9,8 +9,10 @@ from datetime import UTC, datetime
 from umi.errors import LLMError, UmiError
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
 from umi.pipelines import rules
+from umi.pipelines.guard import call_port
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
 from umi.pipelines.model import read_verdict
+from umi.pipelines.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi.pipelines.prompts import build_detection_prompt
 from umi.ports import LLMProvider, StorageBackend, Transaction
 from umi.types import (
@@ -110,7 +112,9 @@ class EvolutionTracker:
 
     async def _by_model(self, llm: LLMProvider, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
         try:
-            completion = await llm.complete(CompletionRequest(build_detection_prompt(new, existing), task="evolve"))
+            prompt = build_detection_prompt(new, existing)
+            call = llm.complete(CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA))
+            completion = await call_port(call, lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"))
         except UmiError as error:
             self._fail(f"model failed: {error}")
             return None

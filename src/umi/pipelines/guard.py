@@ -8,11 +8,20 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from umi.errors import EmbeddingError, UmiError
-from umi.limits import EMBED_DIMENSIONS_MAX
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi import limits
+from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, UmiError
+from umi.ports import Clock, Closing, EmbedderIdentity, EmbeddingProvider, Entropy, Matrix, Prepared, Vector
 
 T = TypeVar("T")
+
+_BYTES_PER_DEADLINE = 100_000  # of text, that an embedder on a slow machine reads in one deadline
+
+
+def _require_possible(identity: EmbedderIdentity) -> None:
+    if not 1 <= identity.dimensions <= limits.EMBED_DIMENSIONS_MAX:
+        raise EmbeddingError(
+            f"embedder {identity.name} says {identity.dimensions} dimensions; 1..{limits.EMBED_DIMENSIONS_MAX} are possible"
+        )
 
 
 async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError]) -> T:
@@ -26,20 +35,53 @@ async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError])
 
 
 class GuardedEmbedder:
-    """An embedder whose every failure is an `EmbeddingError` and whose every vector is finite, of the right length and unit norm."""
+    """An embedder whose every failure is an `EmbeddingError` and whose every vector is finite, of the right length and unit norm.
 
-    def __init__(self, inner: EmbeddingProvider) -> None:
+    A batch that a busy server refuses is sent again a few times, with full jitter and after the server's own `retry_after`; a
+    query is not, since a recall has words to go on with. Neither waits for ever.
+
+    Args:
+        inner: The embedder.
+        clock: For waits.
+        entropy: For jitter; without clock and entropy nothing is sent again.
+        deadline_s: How long a short batch may take, retries included; a long one may take longer.
+    """
+
+    def __init__(
+        self,
+        inner: EmbeddingProvider,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        deadline_s: float = limits.DEADLINE_S_DEFAULT,
+    ) -> None:
         self._inner = inner
-        self._identity = inner.identity
-        if not 1 <= self._identity.dimensions <= EMBED_DIMENSIONS_MAX:
-            raise EmbeddingError(
-                f"embedder {self._identity.name} says {self._identity.dimensions} dimensions; 1..{EMBED_DIMENSIONS_MAX} are possible"
-            )
+        self._clock = clock
+        self._entropy = entropy
+        self._deadline_s = deadline_s
+        if not isinstance(inner, Prepared):
+            _require_possible(inner.identity)
 
     @property
     def identity(self) -> EmbedderIdentity:
         """The inner embedder's."""
-        return self._identity
+        return self._inner.identity
+
+    async def prepare(self, kept: EmbedderIdentity | None) -> None:
+        """Let the inner embedder load, or ask its server for, what it needs.
+
+        Raises:
+            EmbeddingError: When it cannot.
+        """
+        if isinstance(self._inner, Prepared):
+            await call_port(
+                self._inner.prepare(kept), lambda error: EmbedderUnavailable(f"the embedder failed: {error!r}")
+            )
+            _require_possible(self._inner.identity)
+
+    async def close(self) -> None:
+        """Let go of its connections, when it has any."""
+        if isinstance(self._inner, Closing):
+            await self._inner.close()
 
     async def embed(self, text: str) -> Vector:
         """One query, shape (dimensions,).
@@ -47,7 +89,7 @@ class GuardedEmbedder:
         Raises:
             EmbeddingError: Whatever went wrong.
         """
-        answer = await call_port(self._inner.embed(text), self._failed)
+        answer = await self._within(limits.EMBED_QUERY_TIMEOUT_S, self._inner.embed(text))
         first: Vector = self._checked(np.atleast_2d(answer), rows=1)[0]
         return first
 
@@ -57,29 +99,54 @@ class GuardedEmbedder:
         Raises:
             EmbeddingError: Whatever went wrong; then no text of the batch has a vector.
         """
-        answers = await call_port(self._inner.embed_many(texts), self._failed)
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        patience_s = self._deadline_s * (1 + size / _BYTES_PER_DEADLINE)
+        answers = await self._within(patience_s, self._with_retries(texts, patience_s))
         if len(answers) != len(texts):
             raise EmbeddingError(f"embedder answered {len(answers)} texts of {len(texts)}")
         return [self._checked(np.atleast_2d(answer)) for answer in answers]
 
+    async def _with_retries(self, texts: Sequence[str], patience_s: float) -> list[Matrix]:
+        start_s = self._clock.monotonic_s() if self._clock else 0.0
+        for attempt in range(limits.EMBED_RETRIES_COUNT_MAX + 1):
+            try:
+                return await call_port(self._inner.embed_many(texts), self._failed)
+            except EmbedderBusy as error:
+                if self._clock is None or self._entropy is None or attempt == limits.EMBED_RETRIES_COUNT_MAX:
+                    raise
+                wait_s = max(
+                    error.retry_after_s or 0.0, self._entropy.uniform() * limits.LLM_BACKOFF_BASE_S * 2**attempt
+                )
+                if self._clock.monotonic_s() + wait_s - start_s >= patience_s:
+                    raise
+                await self._clock.sleep(wait_s)
+        raise EmbeddingError("no answer")  # pragma: no cover - the loop returns or raises
+
+    async def _within(self, seconds: float, call: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return await call_port(call, self._failed)
+        except TimeoutError:
+            raise EmbedderBusy(f"embedder {self.identity.name} did not answer within {seconds:.0f} s") from None
+
     def _failed(self, error: Exception) -> EmbeddingError:
-        return EmbeddingError(f"embedder {self._identity.name} failed: {error!r}")
+        return EmbeddingError(f"embedder {self.identity.name} failed: {error!r}")
 
     def _checked(self, answer: Any, rows: int | None = None) -> Matrix:
         try:
             matrix = np.asarray(answer, dtype=np.float32)
         except (TypeError, ValueError) as error:
-            raise EmbeddingError(f"embedder {self._identity.name} answered no numbers: {error}") from error
+            raise EmbeddingError(f"embedder {self.identity.name} answered no numbers: {error}") from error
         if (
             matrix.ndim != 2
-            or matrix.shape[1] != self._identity.dimensions
+            or matrix.shape[1] != self.identity.dimensions
             or (rows or matrix.shape[0]) != matrix.shape[0]
         ):
             raise EmbeddingError(
-                f"embedder {self._identity.name} answered shape {matrix.shape}, not (n, {self._identity.dimensions})"
+                f"embedder {self.identity.name} answered shape {matrix.shape}, not (n, {self.identity.dimensions})"
             )
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or (norms == 0).any() or not len(matrix):
-            raise EmbeddingError(f"embedder {self._identity.name} answered a vector without direction")
+            raise EmbeddingError(f"embedder {self.identity.name} answered a vector without direction")
         unit: Matrix = matrix / norms
         return unit

@@ -18,6 +18,15 @@ from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxIte
 
 log = logging.getLogger("umi")
 
+_NOT_ABOUT_THE_TEXT = (
+    LLMError.RateLimit,
+    LLMError.ServiceUnavailable,
+    LLMError.BudgetExceeded,
+    LLMError.NotConfigured,
+    LLMError.DeadlinePassed,
+    Moved,
+)
+
 
 @dataclass(slots=True)
 class Outcome:
@@ -152,10 +161,10 @@ def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, er
 def _attempts(item: OutboxItem, error: UmiError) -> int:
     """Attempts that count: those in which the model refused, misread or never got done with this text.
 
-    A rate limit, an outage (the breaker turns repeated time-outs into one) and a spent budget say nothing about the text.
+    A rate limit, an outage (the breaker turns repeated time-outs into one), a spent budget, a refused key and a deadline that
+    had passed before its turn came say nothing about the text.
     """
-    not_about_the_text = (LLMError.RateLimit, LLMError.ServiceUnavailable, LLMError.BudgetExceeded, Moved)
-    return item.attempts + (not isinstance(error, not_about_the_text))
+    return item.attempts + (not isinstance(error, _NOT_ABOUT_THE_TEXT))
 
 
 def _waiting(snapshot: Snapshot, limit: int) -> list[Work]:

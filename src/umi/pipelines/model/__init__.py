@@ -1,6 +1,7 @@
 """Asking a model: what may be asked, how answers are read, and how long Umi is patient."""
 
 from umi.pipelines.model.asking import Asker, Conversation, Meter
+from umi.pipelines.model.budget import Allowance
 from umi.pipelines.model.contracts import (
     ExtractedEntity,
     NamedRelation,
@@ -11,6 +12,7 @@ from umi.pipelines.model.contracts import (
 )
 
 __all__ = [
+    "Allowance",
     "Asker",
     "Conversation",
     "ExtractedEntity",

@@ -1,4 +1,4 @@
-"""Patience with a model, and its end: timeouts, retries with full jitter, one re-ask, a breaker, a budget.
+"""Patience with a model, and its end: timeouts, retries with full jitter, one re-ask, a breaker, a budget, a bound on calls at once.
 
 Full jitter: the wait before retry n is uniform in [0, min(cap, base * 2**n)] (M. Brooker, "Exponential Backoff and Jitter",
 AWS Architecture Blog, 2015); a server's own `retry_after` is honoured when it is longer, and ends the patience when it
@@ -16,7 +16,8 @@ from typing import Final, TypeVar
 from umi import limits
 from umi.errors import LLMError
 from umi.pipelines.guard import call_port
-from umi.pipelines.model.contracts import TASKS
+from umi.pipelines.model.budget import Allowance, Budget
+from umi.pipelines.model.contracts import SCHEMAS
 from umi.ports import Clock, Entropy, LLMProvider
 from umi.types import Completion, CompletionRequest, Usage
 
@@ -50,15 +51,19 @@ class Asker:
         llm: The user's model; whatever it raises becomes an `LLMError`.
         clock: For deadlines and waits.
         entropy: For jitter.
-        token_budget: Tokens that all operations together may spend; None is no bound.
+        allowance: The bounds of one call and of all together.
     """
 
-    def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, token_budget: int | None = None) -> None:
+    def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, allowance: Allowance | None = None) -> None:
         self._llm = llm
         self._clock = clock
         self._entropy = entropy
-        self._tokens_left = token_budget
+        allowance = allowance or Allowance(limits.LLM_CALL_TIMEOUT_S)
+        self._call_timeout_s = allowance.call_timeout_s
+        self._budget = Budget(allowance)
+        self._places = asyncio.Semaphore(limits.LLM_CONCURRENT_CALLS_COUNT_MAX)
         self._failures = 0
+        self._last_failure = ""
         self._rests_until_s = 0.0
 
     def begin(self, seconds: float) -> Conversation:
@@ -71,13 +76,13 @@ class Asker:
         Raises:
             LLMError: When no answer that `read` accepts came within the deadline, the retries, one re-ask and the budget.
         """
-        if task not in TASKS:
+        if task not in SCHEMAS:
             raise LLMError.InvalidResponse(f"unknown task {task!r}")
         question = prompt
         for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
-            completion = await self.complete(CompletionRequest(question, task, attempt=asked_before + reask), meter)
+            request = CompletionRequest(question, task, asked_before + reask, SCHEMAS[task])
             try:
-                return read(completion.content)
+                return read((await self.complete(request, meter)).content)
             except _BAD_ANSWER as error:
                 log.warning("model answer to %s refused: %s", task, error)
                 if reask == limits.LLM_REASKS_COUNT_MAX:
@@ -88,74 +93,99 @@ class Asker:
         raise LLMError.InvalidResponse("no answer")  # pragma: no cover - the loop returns or raises
 
     async def complete(self, request: CompletionRequest, meter: Meter) -> Completion:
-        """One answer, whatever it says, after retries.
+        """One answer of a length that can be read, after retries.
 
         Raises:
             LLMError: As `ask`, but for an answer's content.
         """
         for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
-            self._admit(request)
+            self._require_patience(meter)
             try:
-                completion = await self._call(replace(request, attempt=request.attempt + attempt), meter)
+                completion = await self._pay_and_call(replace(request, attempt=request.attempt + attempt), meter)
+            except LLMError.DeadlinePassed:
+                raise
             except _TRANSIENT as error:
-                self._failed()
+                self._failed(error)
                 if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
                     raise
                 await self._wait(attempt, error, meter)
             else:
                 self._failures = 0
-                self._spend(request, completion, meter)
+                size = len(completion.content.encode("utf-8", "surrogatepass"))
+                if not 0 < size <= limits.LLM_RESPONSE_BYTES_MAX:
+                    raise LLMError.InvalidResponse(f"{size} bytes, 1..{limits.LLM_RESPONSE_BYTES_MAX} are read")
                 return completion
         raise LLMError.ServiceUnavailable  # pragma: no cover - the loop returns or raises
 
+    async def _pay_and_call(self, request: CompletionRequest, meter: Meter) -> Completion:
+        size = len(request.prompt.encode())
+        if size > limits.LLM_PROMPT_BYTES_MAX:
+            raise LLMError.ContextOverflow(_tokens(size))
+        about = _tokens(size)
+        self._budget.reserve(about)
+        try:
+            completion = await self._call_in_turn(request, meter)
+        except LLMError.Timeout:
+            raise  # the server may have done the work, and will bill it
+        except LLMError:
+            self._budget.give_back(about)
+            raise
+        sent = completion.usage.input_tokens or about
+        got = completion.usage.output_tokens or _tokens(len(completion.content.encode("utf-8", "surrogatepass")))
+        meter.input_tokens += sent
+        meter.output_tokens += got
+        self._budget.settle(about, sent, got)
+        return completion
+
+    async def _call_in_turn(self, request: CompletionRequest, meter: Meter) -> Completion:
+        try:
+            async with asyncio.timeout(self._left_s(meter)):
+                await self._places.acquire()
+        except TimeoutError:
+            raise LLMError.DeadlinePassed("too many other calls were under way until the deadline") from None
+        try:
+            return await self._call(request, meter)
+        finally:
+            self._places.release()
+
     async def _call(self, request: CompletionRequest, meter: Meter) -> Completion:
-        left_s = meter.deadline_s - self._clock.monotonic_s()
-        if left_s <= 0:
-            raise LLMError.Timeout("the operation's deadline has passed")
+        left_s = self._left_s(meter)
         meter.calls += 1
         try:
-            async with asyncio.timeout(min(limits.LLM_CALL_TIMEOUT_S, left_s)):
+            async with asyncio.timeout(min(self._call_timeout_s, left_s)):
                 completion = await call_port(self._llm.complete(request), _failure)
         except TimeoutError:
             raise LLMError.Timeout from None
         if not isinstance(completion, Completion) or not isinstance(completion.content, str):
             raise LLMError.InvalidResponse(f"{type(completion).__name__} is no umi.Completion")
-        size = len(completion.content.encode("utf-8", "surrogatepass"))
-        if not 0 < size <= limits.LLM_RESPONSE_BYTES_MAX:
-            raise LLMError.InvalidResponse(f"{size} bytes, 1..{limits.LLM_RESPONSE_BYTES_MAX} are read")
         return completion
 
-    def _admit(self, request: CompletionRequest) -> None:
-        size = len(request.prompt.encode())
-        if size > limits.LLM_PROMPT_BYTES_MAX:
-            raise LLMError.ContextOverflow(_tokens(size))
-        if self._tokens_left is not None and _tokens(size) > self._tokens_left:
-            raise LLMError.BudgetExceeded(
-                f"the prompt needs about {_tokens(size)} tokens, {self._tokens_left} are left of Config.token_budget"
-            )
+    def _left_s(self, meter: Meter) -> float:
+        left_s = meter.deadline_s - self._clock.monotonic_s()
+        if left_s <= 0:
+            raise LLMError.DeadlinePassed("the operation's deadline has passed")
+        return left_s
+
+    def _require_patience(self, meter: Meter) -> None:
+        self._left_s(meter)
         if self._rests():
-            raise LLMError.ServiceUnavailable(f"the model rests after {self._failures} failures in a row")
+            raise LLMError.ServiceUnavailable(
+                f"the model rests after {self._failures} failures in a row, the last: {self._last_failure}"
+            )
 
     def _rests(self) -> bool:
         return self._failures >= limits.LLM_BREAKER_FAILURES_COUNT and self._clock.monotonic_s() < self._rests_until_s
 
-    def _failed(self) -> None:
+    def _failed(self, error: LLMError) -> None:
         self._failures += 1
+        self._last_failure = str(error)
         if self._failures >= limits.LLM_BREAKER_FAILURES_COUNT:
             self._rests_until_s = self._clock.monotonic_s() + limits.LLM_BREAKER_REST_S
-
-    def _spend(self, request: CompletionRequest, completion: Completion, meter: Meter) -> None:
-        sent = completion.usage.input_tokens or _tokens(len(request.prompt.encode()))
-        got = completion.usage.output_tokens or _tokens(len(completion.content.encode("utf-8", "surrogatepass")))
-        meter.input_tokens += sent
-        meter.output_tokens += got
-        if self._tokens_left is not None:
-            self._tokens_left = max(0, self._tokens_left - sent - got)
 
     async def _wait(self, attempt: int, error: LLMError, meter: Meter) -> None:
         bound_s = min(limits.LLM_BACKOFF_MAX_S, limits.LLM_BACKOFF_BASE_S * 2**attempt)
         wait_s = self._entropy.uniform() * bound_s
-        if isinstance(error, LLMError.RateLimit) and error.retry_after_s is not None:
+        if isinstance(error, LLMError.RateLimit | LLMError.ServiceUnavailable) and error.retry_after_s is not None:
             wait_s = max(wait_s, error.retry_after_s)
         if self._clock.monotonic_s() + wait_s >= meter.deadline_s:
             raise error

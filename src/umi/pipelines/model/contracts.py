@@ -30,62 +30,49 @@ EVOLVE: Final = "evolve"
 REWRITE: Final = "rewrite"
 TASKS: Final = (EXTRACT, EVOLVE, REWRITE)
 
+
+def _closed(properties: dict[str, Any]) -> dict[str, Any]:
+    """An object with exactly these properties: the form that every server's strict mode takes."""
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _rows(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": _closed(properties)}
+
+
+def _one_of(*values: str) -> dict[str, Any]:
+    return {"type": "string", "enum": list(values)}
+
+
 _TEXT: Final = {"type": "string"}
-_CONFIDENCE: Final = {"type": "number", "minimum": 0, "maximum": 1}
-SCHEMAS: Final[dict[str, dict[str, Any]]] = {
-    EXTRACT: {
-        "type": "object",
-        "properties": {
-            "entities": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "name": _TEXT,
-                        "type": {"enum": [str(kind) for kind in EntityType]},
-                        "content": _TEXT,
-                        "confidence": _CONFIDENCE,
-                    },
-                    "required": ["name", "type", "content", "confidence"],
-                },
-            },
-            "relations": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {"subject": _TEXT, "predicate": _TEXT, "object": _TEXT, "confidence": _CONFIDENCE},
-                    "required": ["subject", "predicate", "object"],
-                },
-            },
-        },
-        "required": ["entities", "relations"],
-    },
-    EVOLVE: {
-        "type": "object",
-        "properties": {
-            "relations": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "new_id": _TEXT,
-                        "type": {"enum": [*(str(kind) for kind in EvolutionType), "none"]},
-                        "reason": _TEXT,
-                        "related_id": {"type": ["string", "null"]},
-                        "confidence": _CONFIDENCE,
-                    },
-                    "required": ["new_id", "type", "reason", "related_id", "confidence"],
-                },
-            }
-        },
-        "required": ["relations"],
-    },
-    REWRITE: {
-        "type": "object",
-        "properties": {"queries": {"type": "array", "items": _TEXT}},
-        "required": ["queries"],
-    },
+# In tenths: every server holds a model to an enumeration, few to a minimum and a maximum, and small models then write 78 or 3.5.
+_CONFIDENCE: Final = {"type": "number", "enum": [tenths / 10 for tenths in range(1, 11)]}
+_VERDICT: Final[dict[str, Any]] = {
+    "type": _one_of(*EvolutionType, "none"),
+    "reason": _TEXT,
+    "related_id": {"type": ["string", "null"]},
+    "confidence": _CONFIDENCE,
 }
+# The shape of each task's answer. Servers that can hold a model to a JSON schema are given it; the parser below checks every
+# answer all the same, for not all that take a schema keep to it.
+SCHEMAS: Final[dict[str, dict[str, Any]]] = {
+    EXTRACT: _closed(
+        {
+            "entities": _rows(
+                {"name": _TEXT, "type": _one_of(*EntityType), "content": _TEXT, "confidence": _CONFIDENCE}
+            ),
+            "relations": _rows({"subject": _TEXT, "predicate": _TEXT, "object": _TEXT}),
+        }
+    ),
+    EVOLVE: _closed({"relations": _rows({"new_id": _TEXT, **_VERDICT})}),
+    REWRITE: _closed({"queries": {"type": "array", "items": _TEXT}}),
+}
+VERDICT_SCHEMA: Final = _closed(_VERDICT)  # the seeds' single form of "evolve"
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,6 +203,7 @@ def _offered(row: NamedRelation, new_ids: Collection[str], offered_ids: Collecti
 
 def _json(answer: str) -> Any:
     """The JSON in an answer: as it stands, else the first object or list within fences and chatter."""
+    answer = answer.rpartition(_THOUGHT_ENDS)[2]  # reasoning models think aloud first
     try:
         return json.loads(answer)
     except ValueError as error:
@@ -270,4 +258,5 @@ def _confidence(value: object) -> float:
     return float(value)
 
 
+_THOUGHT_ENDS: Final = "</think>"
 LLM_REASON_READ_BYTES: Final = 8 * REASON_BYTES_MAX

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from umi.limits import QUERY_VARIATIONS_COUNT_MAX
 from umi.pipelines.model import read_queries
-from umi.pipelines.model.contracts import REWRITE
+from umi.pipelines.model.contracts import REWRITE, SCHEMAS
 from umi.pipelines.prompts import build_rewrite_prompt
 from umi.ports import LLMProvider
 from umi.types import CompletionRequest
@@ -21,5 +21,5 @@ async def rewrite(llm: LLMProvider, query: str) -> list[str]:
         UmiError: When the model failed or answered no list of texts.
     """
     count = QUERY_VARIATIONS_COUNT_MAX - 1
-    answer = await llm.complete(CompletionRequest(build_rewrite_prompt(query, count), REWRITE))
+    answer = await llm.complete(CompletionRequest(build_rewrite_prompt(query, count), REWRITE, schema=SCHEMAS[REWRITE]))
     return [text for text in read_queries(answer.content) if text != query.strip()][:count]

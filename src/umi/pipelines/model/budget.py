@@ -1,0 +1,69 @@
+"""What models may cost: tokens and money, reserved before a call and settled after it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from umi.errors import LLMError
+
+Price = tuple[float, float]  # of a million input tokens, of a million output tokens; any currency
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How patient and how free with money an `Asker` is.
+
+    Args:
+        call_timeout_s: Of one call.
+        token_budget: Tokens that all calls together may spend; None is no bound.
+        money_budget: What all calls together may cost, in the currency of the price; None is no bound.
+        price_per_million: What a million input and a million output tokens cost.
+    """
+
+    call_timeout_s: float
+    token_budget: int | None = None
+    money_budget: float | None = None
+    price_per_million: Price = (0.0, 0.0)
+
+
+class Budget:
+    """What is left of an allowance. A prompt is paid for before it is sent, so that concurrent calls share one purse."""
+
+    def __init__(self, allowance: Allowance) -> None:
+        self._tokens_left = allowance.token_budget
+        self._money_left = allowance.money_budget
+        self._price = allowance.price_per_million
+
+    def reserve(self, tokens: int) -> None:
+        """Pay for a prompt of about so many tokens.
+
+        Raises:
+            LLMError.BudgetExceeded: When not enough is left.
+        """
+        if self._tokens_left is not None and tokens > self._tokens_left:
+            raise LLMError.BudgetExceeded(
+                f"the prompt needs about {tokens} tokens, {self._tokens_left} are left of Config.token_budget"
+            )
+        cost = self._cost(tokens, 0)
+        if self._money_left is not None and (cost > self._money_left or self._money_left <= 0):
+            raise LLMError.BudgetExceeded(
+                f"the prompt costs about {cost:.6f}, {max(0.0, self._money_left):.6f} are left of Config.money_budget"
+            )
+        self._take(tokens, 0)
+
+    def give_back(self, tokens: int) -> None:
+        """A prompt that was paid for was not answered and will not be billed."""
+        self._take(-tokens, 0)
+
+    def settle(self, reserved: int, sent: int, got: int) -> None:
+        """The call is over: what it spent takes the place of what was reserved for it."""
+        self._take(sent - reserved, got)
+
+    def _take(self, sent: int, got: int) -> None:
+        if self._tokens_left is not None:
+            self._tokens_left = max(0, self._tokens_left - sent - got)
+        if self._money_left is not None:
+            self._money_left -= self._cost(sent, got)
+
+    def _cost(self, sent: int, got: int) -> float:
+        return (sent * self._price[0] + got * self._price[1]) / 1e6

@@ -1,0 +1,98 @@
+"""Servers that speak OpenAI's protocol: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and many more.
+
+The SDK makes requests and nothing else: its own retries are off, since retries, jitter, deadlines and budgets are the ports'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import openai
+
+from umi.errors import LLMError
+from umi.providers.http import Refusal
+
+if TYPE_CHECKING:
+    import httpx2
+
+OPENAI_KEY: Final = "OPENAI_API_KEY"
+OTHERS_KEY: Final = "UMI_LLM_API_KEY"
+NO_KEY: Final = "none"  # the SDK wants one; servers at home do not read it
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a model is served.
+
+    Args:
+        name: What the model is called in messages, such as "openai:gpt-5-mini".
+        model: What the server calls it; empty is the first one that it lists.
+        base_url: Its address; None is OpenAI's, or what OPENAI_BASE_URL says.
+        api_key: Its key.
+        call_timeout_s: How long it may take to answer.
+    """
+
+    name: str
+    model: str
+    base_url: str | None
+    api_key: str
+    call_timeout_s: float
+
+    def client(self, transport: httpx2.AsyncBaseTransport | None = None) -> openai.AsyncOpenAI:
+        """The SDK's client of it; `transport` replaces the network."""
+        http_client = None if transport is None else openai.DefaultAsyncHttpxClient(transport=transport)
+        return openai.AsyncOpenAI(
+            api_key=self.api_key,
+            base_url=self.base_url,
+            timeout=self.call_timeout_s,
+            max_retries=0,
+            http_client=http_client,
+        )
+
+
+def refusal(error: openai.APIStatusError) -> Refusal:
+    """What the server answered instead."""
+    return Refusal(error.status_code, f"{error.message} {error.code or ''}".strip(), error.response.headers)
+
+
+def unreachable(server: Server, client: openai.AsyncOpenAI, error: openai.APIConnectionError) -> str:
+    """In words, that there was no connection, and to where."""
+    cause = error.__cause__ or error
+    return f"{server.name} cannot be reached at {client.base_url} ({cause or type(cause).__name__}); is it running?"
+
+
+async def first_model(server: Server, client: openai.AsyncOpenAI) -> str:
+    """The model to ask for: the one that was named, else the first that the server lists.
+
+    Raises:
+        LLMError.NotConfigured: When none was named and it lists none.
+    """
+    if server.model:
+        return server.model
+    listed = [model.id for model in (await client.models.list()).data or ()]
+    if not listed:
+        raise LLMError.NotConfigured(f"{server.name} lists no model; name one, as in {server.name}#MODEL")
+    return listed[0]
+
+
+async def visit(server: Server, client: openai.AsyncOpenAI) -> str:
+    """Ask for the list of models, which costs nothing: in words, that the server is there and knows the model.
+
+    Raises:
+        LLMError: When it cannot be reached, refuses the key, or does not know the model.
+    """
+    try:
+        listed = [model.id for model in (await client.models.list()).data or ()]
+    except openai.APITimeoutError as error:
+        raise LLMError.Timeout(f"{server.name} did not answer within {server.call_timeout_s:g} s") from error
+    except openai.APIConnectionError as error:
+        raise LLMError.ServiceUnavailable(unreachable(server, client, error)) from error
+    except openai.APIStatusError as error:
+        raise refusal(error).as_llm_error(server.name, 0) from error
+    except (openai.OpenAIError, ValueError, AttributeError) as error:
+        raise LLMError.ServiceUnavailable(f"{server.name} answered no list of models: {error}") from error
+    wanted = {server.model, f"{server.model}:latest"}
+    if server.model and listed and not wanted & set(listed):
+        raise LLMError.NotConfigured(f"{server.name} is not among the {len(listed)} models at {client.base_url}")
+    return f"{server.name} at {client.base_url}, {len(listed)} models"

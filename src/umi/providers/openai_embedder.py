@@ -1,0 +1,121 @@
+"""An embedder behind OpenAI's protocol: OpenAI itself, Ollama, vLLM, llama.cpp and others."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import openai
+
+from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, LLMError
+from umi.limits import EMBED_QUERY_TIMEOUT_S, EMBED_REQUEST_TEXTS_COUNT_MAX
+from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.providers import openai_client
+from umi.providers.openai_client import Server
+from umi.providers.windows import windows
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class OpenAIEmbedder:
+    """A served embedder. Satisfies `umi.ports.EmbeddingProvider` once it is prepared.
+
+    How many dimensions it has is learned from its first answer, or from a store that holds its vectors already; so a memory opens
+    without the server.
+
+    Args:
+        server: Where it is, and what it is called there.
+        transport: Replaces the network.
+    """
+
+    def __init__(self, server: Server, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._server = server
+        self._client = server.client(transport)
+        self._model = server.model
+        self._dimensions = 0
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """Its name stands for its weights, which only the server knows.
+
+        Raises:
+            EmbedderUnavailable: Before it is prepared.
+        """
+        if not self._dimensions:
+            raise EmbedderUnavailable(f"{self._server.name} was never asked for its dimensions")
+        name = self._server.name
+        return EmbedderIdentity(name, self._dimensions, hashlib.sha256(name.encode()).hexdigest())
+
+    async def prepare(self, kept: EmbedderIdentity | None) -> None:
+        """Learn the number of dimensions: from vectors of the same name that are kept, else from the server.
+
+        Raises:
+            EmbeddingError: When the server cannot say.
+        """
+        if kept is not None and kept.name == self._server.name:
+            self._dimensions = kept.dimensions
+        elif not self._dimensions:
+            self._dimensions = len((await self._request(["dimensions"], self._server.call_timeout_s))[0])
+
+    async def embed(self, text: str) -> Vector:
+        """One query, shape (dimensions,); what is beyond the first window is left out.
+
+        Raises:
+            EmbeddingError: Whatever went wrong.
+        """
+        vector: Vector = (await self._request(windows(text)[:1], EMBED_QUERY_TIMEOUT_S))[0]
+        return vector
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text its windows, shape (windows, dimensions).
+
+        Raises:
+            EmbeddingError: Whatever went wrong; then no text of the batch has a vector.
+        """
+        cut = [windows(text) for text in texts]
+        flat = [window for pieces in cut for window in pieces]
+        rows: list[Vector] = []
+        for start in range(0, len(flat), EMBED_REQUEST_TEXTS_COUNT_MAX):
+            part = flat[start : start + EMBED_REQUEST_TEXTS_COUNT_MAX]
+            rows += await self._request(part, self._server.call_timeout_s)
+        answers: list[Matrix] = []
+        for pieces in cut:
+            answers.append(np.stack(rows[: len(pieces)]))
+            del rows[: len(pieces)]
+        return answers
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
+    async def _request(self, texts: Sequence[str], timeout_s: float) -> list[Vector]:
+        name = self._server.name
+        try:
+            async with asyncio.timeout(timeout_s):
+                self._model = self._model or await openai_client.first_model(self._server, self._client)
+                answer: Any = await self._client.embeddings.create(
+                    model=self._model, input=list(texts), encoding_format="float"
+                )
+        except (TimeoutError, openai.APITimeoutError) as error:
+            raise EmbedderBusy(f"{name} did not answer within {timeout_s:g} s") from error
+        except openai.APIConnectionError as error:
+            raise EmbedderUnavailable(openai_client.unreachable(self._server, self._client, error)) from error
+        except openai.APIStatusError as error:
+            raise openai_client.refusal(error).as_embedding_error(name) from error
+        except (openai.OpenAIError, LLMError, ValueError) as error:
+            raise EmbedderUnavailable(f"{name} answered no embeddings: {error}") from error
+        return self._read(answer, len(texts))
+
+    def _read(self, answer: Any, count: int) -> list[Vector]:
+        try:
+            rows = sorted(answer.data, key=lambda row: row.index)
+            vectors: list[Vector] = [np.asarray(row.embedding, dtype=np.float32) for row in rows]
+        except (AttributeError, TypeError, ValueError) as error:
+            raise EmbeddingError(f"{self._server.name} answered no embeddings: {answer!r:.200}") from error
+        if len(vectors) != count or not all(vector.ndim == 1 and vector.size for vector in vectors):
+            raise EmbeddingError(f"{self._server.name} answered {len(vectors)} vectors for {count} texts")
+        return vectors

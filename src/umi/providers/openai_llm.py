@@ -1,0 +1,124 @@
+"""A language model behind OpenAI's protocol.
+
+Answers are held to the task's JSON schema where the server can do that, else to a tool's arguments, else only asked for in
+words. Which one a server can is learned from its refusals and remembered for the life of the client; the prompt says the shape in
+words in every case, and Umi's parser reads every answer, so a server that takes a schema and ignores it does no harm.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import openai
+from openai.types.chat import ChatCompletion, ChatCompletionMessage, ChatCompletionMessageFunctionToolCall
+
+from umi.errors import LLMError
+from umi.limits import LLM_ANSWER_TOKENS_MAX
+from umi.providers import openai_client
+from umi.providers.dialect import DIALECTS_COUNT, Dialect, Shape
+from umi.providers.openai_client import Server
+from umi.types import Completion, CompletionRequest, Usage
+
+if TYPE_CHECKING:
+    import httpx2
+
+
+class OpenAILLM:
+    """A model at a server. Satisfies `umi.ports.LLMProvider`.
+
+    Args:
+        server: Where it is, and what it is called there.
+        transport: Replaces the network.
+    """
+
+    def __init__(self, server: Server, transport: httpx2.AsyncBaseTransport | None = None) -> None:
+        self._server = server
+        self._client = server.client(transport)
+        self._model = ""
+        self.dialect = Dialect(bound="max_tokens")
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """One request, or a few of them while the server's dialect is learned.
+
+        Raises:
+            LLMError: Whatever went wrong; `NotConfigured` says what to set.
+        """
+        try:
+            self._model = self._model or await openai_client.first_model(self._server, self._client)
+            answer = await self._converse(request)
+        except openai.APITimeoutError as error:
+            raise LLMError.Timeout(f"{self._server.name} did not answer in time") from error
+        except openai.APIConnectionError as error:
+            message = openai_client.unreachable(self._server, self._client, error)
+            raise LLMError.ServiceUnavailable(message) from error
+        except openai.APIStatusError as error:
+            tokens = -(-len(request.prompt.encode()) // 4)
+            raise openai_client.refusal(error).as_llm_error(self._server.name, tokens) from error
+        except (openai.OpenAIError, ValueError) as error:  # a body that is not what its status promises
+            raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {error}") from error
+        return self._read(answer)
+
+    async def visit(self) -> str:
+        """In words, that the server is there and knows the model. Costs no tokens.
+
+        Raises:
+            LLMError: When it is not, or does not.
+        """
+        return await openai_client.visit(self._server, self._client)
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._client.close()
+
+    async def _converse(self, request: CompletionRequest) -> object:
+        for _ in range(DIALECTS_COUNT):
+            used = self.dialect
+            try:
+                return await self._client.chat.completions.create(**self._arguments(request, used))
+            except openai.APIStatusError as error:
+                refused = openai_client.refusal(error)
+                simpler = used.after(refused.status, refused.said)
+                if simpler is None:
+                    raise
+                if self.dialect == used:  # else a call beside this one has learned it already
+                    self.dialect = simpler
+        raise LLMError.NotConfigured(f"{self._server.name} refuses every form of question that Umi knows")
+
+    def _arguments(self, request: CompletionRequest, dialect: Dialect) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [{"role": "user", "content": request.prompt}],
+        }
+        if dialect.temperature:
+            # The same question again shall have another answer when the first was refused.
+            arguments["temperature"] = 0.0 if request.attempt == 0 else 0.5
+        if dialect.bound:
+            arguments[dialect.bound] = LLM_ANSWER_TOKENS_MAX
+        if request.schema is None:
+            return arguments
+        name = request.task or "answer"
+        if dialect.shape is Shape.SCHEMA:
+            described = {"name": name, "schema": dict(request.schema), "strict": True}
+            arguments["response_format"] = {"type": "json_schema", "json_schema": described}
+        elif dialect.shape is Shape.TOOL:
+            tool = {"name": name, "description": "Give the answer.", "parameters": dict(request.schema)}
+            arguments["tools"] = [{"type": "function", "function": tool}]
+            arguments["tool_choice"] = {"type": "function", "function": {"name": name}}
+        return arguments
+
+    def _read(self, answer: object) -> Completion:
+        if not isinstance(answer, ChatCompletion) or not answer.choices:
+            raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {answer!r:.200}")
+        spent = answer.usage
+        usage = Usage(1, spent.prompt_tokens or 0, spent.completion_tokens or 0) if spent else Usage(1)
+        return Completion(_said(answer.choices[0].message), usage)
+
+
+def _said(message: ChatCompletionMessage | None) -> str:
+    """The answer's text: what a tool was given, or what was said, be it a refusal. Empty when there is none."""
+    if message is None:
+        return ""
+    for call in message.tool_calls or ():
+        if isinstance(call, ChatCompletionMessageFunctionToolCall):
+            return call.function.arguments or ""
+    return message.content or message.refusal or ""
