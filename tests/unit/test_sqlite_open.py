@@ -130,6 +130,11 @@ async def test_the_settings_that_durability_rests_on(tmp_path: Path) -> None:
         assert await store._run(settings) == ["wal", 2, 1, 1, 1, 0]
 
 
+async def test_a_statement_is_planned_once_and_not_with_every_bound_value(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        assert await store._run(lambda: store._db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1)) == 1
+
+
 async def test_deleted_text_is_not_in_the_file(tmp_path: Path) -> None:
     path = tmp_path / "umi.db"
     async with opened(path) as store:

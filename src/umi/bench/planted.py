@@ -335,7 +335,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "race-check-left-out",
         "A model's relations are written though its memories have moved.",
         "umi.pipelines.remember.Settlement._settle",
-        partial(edited, Settlement, "_settle", "if reading is not None and offer(", "if False and offer("),
+        partial(edited, Settlement, "_settle", "if reading is not None and", "if False and"),
     ),
     Mutation(
         "namespace-left-out",

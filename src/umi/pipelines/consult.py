@@ -31,7 +31,16 @@ from umi.types import Entity, EntityType, Episode
 _NEIGHBOURS_COUNT = 5  # episodes found by words, beside the statements about the same subject
 
 
-Fingerprint = tuple[tuple[str, tuple[str, ...]], ...]
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    """What was offered, and when: as of the namespace's change number `sequence`."""
+
+    sequence: int
+    offered: tuple[tuple[str, tuple[str, ...]], ...]
+
+    def moved(self, snapshot: Snapshot, new: Sequence[Entity]) -> bool:
+        """Whether another write has changed what would be offered for these entities."""
+        return snapshot.sequence != self.sequence and offer(snapshot, new).fingerprint().offered != self.offered
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +49,12 @@ class Offer:
 
     new: tuple[Entity, ...]
     existing: Mapping[str, tuple[Entity, ...]]
+    sequence: int
 
     def fingerprint(self) -> Fingerprint:
-        """Equal while no other write has come between reading and committing."""
-        return tuple((entity.id, tuple(old.id for old in self.existing[entity.id])) for entity in self.new)
+        """What a later snapshot is held against."""
+        offered = tuple((entity.id, tuple(old.id for old in self.existing[entity.id])) for entity in self.new)
+        return Fingerprint(self.sequence, offered)
 
 
 async def extract(model: Conversation, episode: Episode, asked_before: int = 0) -> tuple[ExtractedEntity, ...]:
@@ -107,7 +118,7 @@ def overlay(extracted: Extracted, named: Sequence[ExtractedEntity], episode: Epi
 def offer(snapshot: Snapshot, new: Sequence[Entity]) -> Offer:
     """The existing entities that each new one may concern: older, about its subject or near in words, at most ten."""
     existing = {entity.id: _candidates(snapshot, entity) for entity in new}
-    return Offer(tuple(entity for entity in new if existing[entity.id]), existing)
+    return Offer(tuple(entity for entity in new if existing[entity.id]), existing, snapshot.sequence)
 
 
 async def relate(model: Conversation, offered: Offer, asked_before: int = 0) -> tuple[NamedRelation, ...]:

@@ -14,9 +14,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
+from typing import Final
 
 from umi.ports import Snapshot
 from umi.types import Entity, EvolutionRelation, EvolutionType
+
+_BY_TIME: Final = attrgetter("created_at", "id")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Ledger:
         self._snapshot = snapshot
         self._known_at = known_at
         self._entities: dict[str, Entity] = {}
+        self._rows: dict[str, tuple[EvolutionRelation, ...]] = {}  # undone ones too
         self._relations: dict[str, tuple[EvolutionRelation, ...]] = {}
         self._causes: dict[str, frozenset[str]] = {}
 
@@ -42,25 +47,43 @@ class Ledger:
         """Take entities that the caller has read already in this snapshot, so that they are not read again."""
         self._entities.update((entity.id, entity) for entity in entities)
 
+    def take(self, row: EvolutionRelation) -> None:
+        """Take over a relation that was just written in this very transaction."""
+        self._causes.clear()
+        for end in (row.source_id, row.target_id):
+            if end in self._rows:
+                others = [other for other in self._rows[end] if other.id != row.id]
+                self._keep(end, tuple(sorted([*others, row], key=_BY_TIME)))
+
     def load(self, entity_ids: Iterable[str]) -> None:
         """Fetch the relations of entities in one query; later questions about them cost none."""
-        missing = sorted({id_ for id_ in entity_ids if id_ not in self._relations})
+        missing = sorted({id_ for id_ in entity_ids if id_ not in self._rows})
         if not missing:
             return
         found = self._snapshot.relations_of(missing)
         for id_ in missing:
-            self._relations[id_] = tuple(row for row in found.get(id_, ()) if self._exists(row))
+            self._keep(id_, found.get(id_, ()))
 
     def entity(self, entity_id: str) -> Entity | None:
         """The entity of that id, if it is there."""
-        self._fetch([entity_id])
-        return self._entities.get(entity_id)
+        return self.entities((entity_id,)).get(entity_id)
+
+    def entities(self, entity_ids: Iterable[str]) -> dict[str, Entity]:
+        """Those entities of these ids that are there, in the order asked for."""
+        wanted = dict.fromkeys(entity_ids)
+        self._fetch(wanted)
+        return {id_: self._entities[id_] for id_ in wanted if id_ in self._entities}
 
     def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
         """Every relation at either end of the entity that stands (is not undone), by (created_at, id)."""
         if entity_id not in self._relations:
             self.load([entity_id])
         return self._relations[entity_id]
+
+    def rows(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
+        """As `relations`, undone ones too."""
+        self.relations(entity_id)
+        return self._rows[entity_id]
 
     def closings(self, entity_id: str) -> tuple[Closing, ...]:
         """Why the entity no longer holds; empty while it does. Earliest end first."""
@@ -104,6 +127,10 @@ class Ledger:
         missing = [id_ for id_ in dict.fromkeys(entity_ids) if id_ not in self._entities]
         if missing:
             self._entities.update(self._snapshot.entities(missing))
+
+    def _keep(self, entity_id: str, rows: tuple[EvolutionRelation, ...]) -> None:
+        self._rows[entity_id] = rows
+        self._relations[entity_id] = tuple(row for row in rows if self._exists(row))
 
     def _exists(self, row: EvolutionRelation) -> bool:
         if self._known_at is None:

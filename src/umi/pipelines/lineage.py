@@ -37,10 +37,11 @@ def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
 
 
 class Lineage:
-    """Changes the evolution rows of one transaction."""
+    """Changes the evolution rows of one transaction. Nobody else may change them meanwhile: `ledger` keeps what was read."""
 
     def __init__(self, tx: Transaction, entropy: Entropy, now: datetime) -> None:
         self._tx = tx
+        self.ledger = Ledger(tx)
         self._entropy = entropy
         self._now = now
 
@@ -53,7 +54,8 @@ class Lineage:
             RelationCycle: When a derive relation would close a circle.
         """
         older, newer = self._require_ends(proposal)
-        for row in Ledger(self._tx).relations(proposal.source_id):
+        self.ledger.load((older.id, newer.id))
+        for row in self.ledger.relations(older.id):
             same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
             if same_ends and row.evolution_type is proposal.evolution_type:
                 return row
@@ -112,7 +114,7 @@ class Lineage:
         return undone
 
     def _relink(self, row: EvolutionRelation) -> None:
-        ledger = Ledger(self._tx)
+        ledger = self.ledger
         successors = [
             closing.relation
             for closing in ledger.closings(row.target_id)
@@ -134,15 +136,15 @@ class Lineage:
 
     def _put(self, row: EvolutionRelation) -> None:
         self._tx.put_relation(row)
-        ends = self._tx.entities((row.source_id, row.target_id))
+        self.ledger.take(row)
+        ends = self.ledger.entities((row.source_id, row.target_id))
         check(len(ends) == 2, f"relation {row.id} has a missing end")
-        ledger = Ledger(self._tx)
-        ledger.know(ends.values())
-        ledger.load(ends)
+        self.ledger.load(ends)
         for entity_id, entity in ends.items():
-            valid_to, invalidated_at = ledger.validity(entity_id)
+            valid_to, invalidated_at = self.ledger.validity(entity_id)
             if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
                 self._tx.set_validity(entity_id, valid_to, invalidated_at)
+                self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
 
     def _require(self, relation_id: str) -> EvolutionRelation:
         row = self._tx.relations([relation_id]).get(relation_id)
@@ -154,7 +156,7 @@ class Lineage:
 
     def _require_ends(self, proposal: Proposal) -> tuple[Entity, Entity]:
         ends = (proposal.source_id, proposal.target_id)
-        found = self._tx.entities(ends)
+        found = self.ledger.entities(ends)
         for entity_id in ends:
             if entity_id not in found:
                 raise NotFound(f"no entity {entity_id} in namespace {self._tx.namespace!r}")
@@ -163,7 +165,7 @@ class Lineage:
         return found[ends[0]], found[ends[1]]
 
     def _rests_on(self, entity_id: str, ancestor_id: str) -> bool:
-        ledger, seen, frontier = Ledger(self._tx), {entity_id}, [entity_id]
+        ledger, seen, frontier = self.ledger, {entity_id}, [entity_id]
         while frontier:
             ledger.load(frontier)
             frontier = [source for id_ in frontier for source in ledger.sources(id_) if source not in seen]

@@ -15,9 +15,10 @@ from datetime import datetime
 
 from umi.errors import IdempotencyConflict, NotFound, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
-from umi.pipelines.consult import Fingerprint, offer, overlay
+from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
+from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import ExtractedEntity, NamedRelation
 from umi.pipelines.states import Standings, View
@@ -168,16 +169,18 @@ class Settlement:
                 self._tx.remove_outbox(episode.id)
         if vectors:
             self._tx.add_vectors(vectors)
-        return Settled(_as_they_stand(self._tx, self._entities), tuple(self._evolutions), tuple(self._waiting))
+        stand = _as_they_stand(self._tx, self._entities, self._lineage.ledger)
+        return Settled(stand, tuple(self._evolutions), tuple(self._waiting))
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         extracted = read_episode(self._tx, episode, item, reading.entities if reading else ())
         entities = extracted.result.entities
-        if reading is not None and offer(self._tx, entities).fingerprint() != reading.fingerprint:
+        if reading is not None and reading.fingerprint.moved(self._tx, entities):
             raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")
         for alias, subject in extracted.aliases:
             self._tx.add_alias(alias, subject)
         self._tx.add_entities(entities)
+        self._lineage.ledger.know(entities)
         self._entities += entities
         if item.track_evolution:
             self._relate(entities, reading)
@@ -226,14 +229,15 @@ def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:
     rows = snapshot.relations_of(sorted(mine))
     found = {row.id: row for group in rows.values() for row in group if row.target_id in mine}
     waiting = [id_ for id_ in episode_ids if id_ not in groups]
-    return Settled(_as_they_stand(snapshot, entities), tuple(found[id_] for id_ in sorted(found)), tuple(waiting))
+    stand = _as_they_stand(snapshot, entities, Ledger(snapshot))
+    return Settled(stand, tuple(found[id_] for id_ in sorted(found)), tuple(waiting))
 
 
-def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: Ledger) -> tuple[Entity, ...]:
     """The entities with what the relations made of them."""
     written = snapshot.entities(entity.id for entity in entities)
-    standings = Standings(snapshot, View(include_superseded=True)).of([written[entity.id] for entity in entities])
-    return tuple(standing.entity for standing in standings)
+    standings = Standings(snapshot, View(include_superseded=True), ledger)
+    return tuple(standing.entity for standing in standings.of([written[entity.id] for entity in entities]))
 
 
 def _admit_under_key(

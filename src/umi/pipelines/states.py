@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from umi.invariants import check
 from umi.pipelines.ledger import Ledger
 from umi.ports import Snapshot
 from umi.text import analyse
@@ -50,12 +51,21 @@ HIDDEN = frozenset({HitState.SUPERSEDED, HitState.STALE, HitState.FORGOTTEN})
 
 
 class Standings:
-    """Judges the entities and episodes of one snapshot from one view."""
+    """Judges the entities and episodes of one snapshot from one view.
 
-    def __init__(self, snapshot: Snapshot, view: View | None = None) -> None:
+    Args:
+        snapshot: Where they are.
+        view: From where one looks; None is from today.
+        ledger: Of the same snapshot, with what it has read already.
+    """
+
+    def __init__(self, snapshot: Snapshot, view: View | None = None, ledger: Ledger | None = None) -> None:
         self._snapshot = snapshot
         self._view = view or View()
-        self._ledger = Ledger(snapshot, self._view.known_at)
+        check(
+            ledger is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
+        )
+        self._ledger = ledger or Ledger(snapshot, self._view.known_at)
 
     def of(self, entities: Sequence[Entity]) -> list[Standing]:
         """The standing of each entity, in the order given; a constant number of queries unless something was derived."""

@@ -46,9 +46,12 @@ def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
 
 def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
     """Each entity with its state today and the relations that touch it, undone ones too."""
-    standings = Standings(snapshot, View(include_superseded=True)).of(entities)
-    relations = snapshot.relations_of([entity.id for entity in entities])
-    return tuple(HistoryStep(s.entity, s.state, relations.get(s.entity.id, ())) for s in standings)
+    return _steps(Ledger(snapshot), snapshot, entities)
+
+
+def _steps(ledger: Ledger, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+    standings = Standings(snapshot, View(include_superseded=True), ledger).of(entities)
+    return tuple(HistoryStep(s.entity, s.state, ledger.rows(s.entity.id)) for s in standings)
 
 
 def why(snapshot: Snapshot, entity_id: str) -> Explanation:
@@ -63,8 +66,8 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     ledger = Ledger(snapshot)
     sources, supports = ledger.sources(entity_id), ledger.conclusions(entity_id)
     causes = snapshot.relations(ledger.causes(entity_id))
-    related = snapshot.entities((*sources, *supports))
-    step = steps(snapshot, [entity])[0]
+    related = ledger.entities((*sources, *supports))
+    step = _steps(ledger, snapshot, [entity])[0]
     return Explanation(
         entity=step.entity,
         state=step.state,

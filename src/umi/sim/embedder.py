@@ -32,6 +32,7 @@ WINDOW_WORDS: Final = 128
 OVERLAP_WORDS: Final = 16
 _SLOW: Final = (10.0, 100.0)
 _WORDS_CACHED_COUNT: Final = 16_384
+_TEXTS_CACHED_COUNT: Final = 1_024
 
 IDENTITY: Final = EmbedderIdentity("umi-sim", DIMENSIONS, hashlib.sha256(b"umi-sim signs of stems, 1").hexdigest()[:32])
 
@@ -102,8 +103,9 @@ class SimEmbedder:
         return fault
 
 
+@lru_cache(maxsize=_TEXTS_CACHED_COUNT)
 def text_vector(text: str) -> Vector:
-    """The vector of one window.
+    """The vector of one window; read-only, as it is remembered.
 
     Args:
         text: Any text; without a word that carries meaning, the text itself counts as one.
@@ -115,6 +117,7 @@ def text_vector(text: str) -> Vector:
     summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64)
     ties = _drawn(" ".join(sorted(stems)))  # of this text alone: a common rule would make strangers of two words alike
     vector: Vector = np.where(2 * summed + ties > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
+    vector.flags.writeable = False
     return vector
 
 

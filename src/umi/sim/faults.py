@@ -185,7 +185,7 @@ class FaultInjector:
         Raises:
             InvalidFault: When no fault of any kind can happen in an operation of this name: it is misspelt.
         """
-        self.calls[operation] += 1
+        self.calls[operation] = calls = self.calls[operation] + 1
         armed = self._armed.get(operation)
         if armed is None:
             if operation not in _KNOWN_OPERATIONS:
@@ -193,7 +193,7 @@ class FaultInjector:
             return None
         if self._stopped:
             return None
-        firing = [one for one in armed if one.fires(operation, self.calls[operation])]
+        firing = [one for one in armed if one.fires(operation, calls)]
         if not firing:
             return None
         chosen = firing[0]

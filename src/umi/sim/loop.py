@@ -224,9 +224,21 @@ class SimLoop(asyncio.BaseEventLoop):
             heapq.heapify(self._timers)
             self._timers_cancelled = 0
 
+    def call_soon(
+        self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.Handle:
+        """As asyncio's own, without its way through debug mode when that is off."""
+        if self.get_debug():
+            return super().call_soon(callback, *args, context=context)
+        self._check_open()
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready.append(handle)
+        return handle
+
     def _run_once(self) -> None:
         """One callback; before it, when nothing is ready, the jump to the next timer."""
-        self._wake(self.time())
+        if self._timers:
+            self._wake(self.time())
         while not self._ready:
             if not self._timers:
                 raise Deadlock(self._waiting())
@@ -239,7 +251,9 @@ class SimLoop(asyncio.BaseEventLoop):
         handle = self._next()
         if handle.cancelled():
             return
-        self._count()
+        self.steps_count += 1
+        if self.steps_count > self._steps_count_max or self.steps_count % _COLLECT_STEPS == 0:
+            self._pause()
         if self._on_step is not None:
             self._on_step(self.time(), _label(handle))
         handle._run()
@@ -259,15 +273,14 @@ class SimLoop(asyncio.BaseEventLoop):
             self._ready.rotate(-self._rng.next_int(0, len(self._ready) - 1))
         return self._ready.popleft()
 
-    def _count(self) -> None:
-        self.steps_count += 1
+    def _pause(self) -> None:
+        """Now and then: is this too long, and what is garbage."""
         if self.steps_count > self._steps_count_max:
             raise BoundExceeded(
                 f"{self._steps_count_max:,} steps are over at virtual second {self.time():g}: a task may be spinning"
                 f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {self._waiting()}"
             )
-        if self.steps_count % _COLLECT_STEPS == 0:
-            gc.collect()
+        gc.collect()
 
     def _waiting(self) -> str:
         tasks = sorted(asyncio.all_tasks(self), key=hash)

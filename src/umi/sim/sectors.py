@@ -78,8 +78,12 @@ class SectorFile:
 
 
 def _put(image: bytearray, offset: int, data: bytes) -> None:
-    if len(image) < offset:
-        image.extend(bytes(offset - len(image)))
+    size = len(image)
+    if size == offset:
+        image += data
+        return
+    if size < offset:
+        image.extend(bytes(offset - size))
     image[offset : offset + len(data)] = data
 
 

@@ -40,21 +40,21 @@ class SimDiskFile:
 
     def xRead(self, amount: int, offset: int) -> bytes:
         """Read up to `amount` bytes."""
-        if not self._alive(apsw.SQLITE_IOERR_READ):
+        if self.dead and not self._alive(apsw.SQLITE_IOERR_READ):
             return b""  # a short read is an error to the closing checkpoint, but none that `close` would raise
         disk = self._disk
         fault = self._fault("disk_read")
         if fault is FaultType.StorageReadFail:
             raise _failure(apsw.SQLITE_IOERR_READ, "a read failed")
-        found = self.file.volatile[offset : offset + amount]
-        if fault is FaultType.StorageCorrupt and found:
-            disk.flip_bit(self.name, offset + disk.damage.next_int(0, len(found) - 1), disk.damage.next_int(0, 7))
-            found = self.file.volatile[offset : offset + amount]
-        return bytes(found)
+        file = self.file.volatile
+        if fault is FaultType.StorageCorrupt and offset < len(file):
+            last = min(amount, len(file) - offset) - 1
+            disk.flip_bit(self.name, offset + disk.damage.next_int(0, last), disk.damage.next_int(0, 7))
+        return bytes(memoryview(file)[offset : offset + amount])
 
     def xWrite(self, data: bytes, offset: int) -> None:
         """Write into the cache."""
-        if not self._alive(apsw.SQLITE_IOERR_WRITE):
+        if self.dead and not self._alive(apsw.SQLITE_IOERR_WRITE):
             return
         disk = self._disk
         fault = self._fault("disk_write")
@@ -66,9 +66,10 @@ class SimDiskFile:
             return
         self.file.write(offset, data)
         disk.change()
-        if fault in {FaultType.PowerCut, FaultType.TornWrite}:
+        if fault is FaultType.PowerCut or fault is FaultType.TornWrite:
             disk.cut(SCATTERED if fault is FaultType.TornWrite else None)
-        self._alive(apsw.SQLITE_IOERR_WRITE)
+        if self.dead:
+            self._alive(apsw.SQLITE_IOERR_WRITE)
 
     def xTruncate(self, size: int) -> None:
         """Change the file's length."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -73,7 +72,10 @@ class IndexCache:
         """
         # Out of the cache while it changes: should a read fail half-way, the half-advanced index is gone with it.
         entry = self._take(head)
-        if entry.sequence == head.sequence or self._advance(entry, execute, head, touched):
+        if entry.sequence == head.sequence:
+            self._keep(head.ns, entry)
+        elif self._advance(entry, execute, head, touched):
+            entry.bytes = entry.index.bytes
             self._keep(head.ns, entry)
         return entry.index
 
@@ -95,7 +97,6 @@ class IndexCache:
         return _Entry(NamespaceIndex(), 0, 0)  # none yet, or older than the log reaches back
 
     def _keep(self, ns: int, entry: _Entry) -> None:
-        entry.bytes = entry.index.bytes
         self._entries[ns] = entry
         self._bytes += entry.bytes
         while self._bytes > self._bytes_max and len(self._entries) > 1:
@@ -120,7 +121,7 @@ class IndexCache:
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
         """Take over late vectors and deletions; False if an episode lost its vectors only, which an index cannot follow."""
         gone = dict.fromkeys(changed)
-        for key, *vector in execute(_VECTORS, (json.dumps(changed),)) if changed else ():
+        for key, *vector in execute(_VECTORS, (f"[{','.join(map(str, changed))}]",)) if changed else ():
             if vector[0] is None:
                 return False
             del gone[key]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -91,17 +92,23 @@ def _structure(db: apsw.Connection) -> Iterator[str]:
 
 def _tables(db: apsw.Connection) -> Iterator[str]:
     """A damaged table definition changes what its rows mean."""
+    meant, found = _meant(), _definitions(db)
+    for name in sorted(meant):
+        if meant[name] != found.get(name):
+            yield f"the file is damaged: {name} is not defined as this version defines it"
+
+
+@lru_cache(1)
+def _meant() -> dict[str, tuple[str, ...]]:
+    """The definitions of this version, which do not change while the program runs."""
     empty = apsw.Connection(":memory:")
     try:
         register(empty)
         for step in STEPS:
             empty.execute(step).fetchall()
-        meant, found = _definitions(empty), _definitions(db)
+        return _definitions(empty)
     finally:
         empty.close()
-    for name in sorted(meant):
-        if meant[name] != found.get(name):
-            yield f"the file is damaged: {name} is not defined as this version defines it"
 
 
 def _definitions(db: apsw.Connection) -> dict[str, tuple[str, ...]]:

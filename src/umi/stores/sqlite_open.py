@@ -80,6 +80,9 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
     ready = False
     try:
         db.set_busy_timeout(min(busy_timeout_ms, _PATIENCE_MS))
+        # One plan per statement. Otherwise SQLite, built with STAT4, plans every join anew whenever a value is bound to it, in case
+        # statistics say that another value wants another plan; there are none here, and the planning took ten times the looking up.
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         version = _version(db, path)
         db.execute(_SETTINGS).fetchall()  # a statement that returns a row would hold up those behind it
         writable = not db.readonly("main")

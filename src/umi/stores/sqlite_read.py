@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -44,7 +43,7 @@ def _ended(*_: object) -> NoReturn:
 
 
 def _packed(ids: Iterable[str]) -> str:
-    return json.dumps(list(dict.fromkeys(ids)))
+    return rows.json_array(dict.fromkeys(ids))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +84,7 @@ class SqliteSnapshot:
         return {episode.id: episode for episode in found}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
-        packed = json.dumps([key_of(self._ns, int(key)) for key in keys if 0 <= key <= ARRIVAL_MASK])
+        packed = f"[{','.join(str(key_of(self._ns, int(key))) for key in keys if 0 <= key <= ARRIVAL_MASK)}]"
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
         found = map(rows.to_episode, self._execute(sql, (packed,)))
         return {episode.arrival: episode for episode in found}
@@ -132,7 +131,7 @@ class SqliteSnapshot:
 
     def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
         wanted = list(dict.fromkeys(entity_ids))
-        packed = json.dumps(wanted)
+        packed = rows.json_array(wanted)
         select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
         sql = f"{select} AND r.source_id IN {_THESE} UNION ALL {select} AND r.target_id IN {_THESE}"
         touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import Final
 
 from umi.ports import Matrix, ReplayRow
@@ -26,6 +28,7 @@ Value = None | int | float | str | bytes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENTS_COUNT: Final = 8_192
+_RELATIONS_COUNT: Final = 4_096
 _MICROSECOND: Final = timedelta(microseconds=1)
 _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
@@ -77,6 +80,11 @@ def _moment(micros: int | None) -> datetime | None:
 def to_json(value: object) -> str:
     """Compact JSON text."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def json_array(texts: Iterable[str]) -> str:
+    """A JSON array of texts: what ids travel to SQLite in. `json.dumps` makes an encoder for every call."""
+    return f"[{','.join(map(encode_basestring_ascii, texts))}]"
 
 
 def metadata_text(metadata: JSONObject) -> str | None:
@@ -223,8 +231,9 @@ def validity_values(
     return until, at, validity_checksum(entity_id, until, at)
 
 
+@lru_cache(_RELATIONS_COUNT)
 def to_relation(row: Row) -> EvolutionRelation:
-    """A row of `RELATION_COLUMNS`."""
+    """A row of `RELATION_COLUMNS`. Remembered by all its values, its sum included: the same few rows are read again and again."""
     _, id_, source, target, kind, reason, confidence, created_at, detector, acted, *more = verified("relations", row, 1)
     resolved, resolved_at, undone_at = more
     return EvolutionRelation(

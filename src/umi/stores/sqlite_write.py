@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
@@ -34,7 +33,11 @@ _ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
 _ADD_TERMS: Final = "INSERT INTO terms VALUES (?, ?, ?, ?)"
 _ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(22)})"
 _PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
-_PUT_RELATION: Final = f"INSERT OR REPLACE INTO relations VALUES ({_marks(14)})"
+_PUT_RELATION: Final = (
+    f"INSERT OR REPLACE INTO relations SELECT {_marks(14)}"
+    " WHERE EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
+    " AND EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
+)
 _PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(7)})"
 _LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
 
@@ -48,7 +51,7 @@ class SqliteTransaction(SqliteSnapshot):
     def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
         super().__init__(db, namespace, head, cache)
         self._next_arrival = head.next_arrival
-        self._added: dict[str, Place] = {}
+        self._known: dict[str, Place] = {}  # places of episodes, added here or looked up
         self._refused: UmiError | None = None
         self._changes_before = db.total_changes()
 
@@ -87,7 +90,7 @@ class SqliteTransaction(SqliteSnapshot):
             values = codec.episode_values(episode, key, self._ns)
             episodes.append(values)
             terms.append(codec.term_values(episode, key, row.words, row.terms))
-            self._added[episode.id] = Place(key, codec.to_micros(episode.at))
+            self._known[episode.id] = Place(key, codec.to_micros(episode.at))
         self._insert(_ADD_EPISODE, episodes, "an episode")
         self._insert(_ADD_TERMS, terms, "an episode")
 
@@ -126,13 +129,12 @@ class SqliteTransaction(SqliteSnapshot):
         return True
 
     def put_relation(self, relation: EvolutionRelation) -> None:
-        ends = {relation.source_id, relation.target_id}
-        found = self._one(
-            f"SELECT count(*) FROM entities WHERE ns = ? AND id IN {_THESE}", self._ns, json.dumps(sorted(ends))
-        )
-        if found != len(ends):
-            raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
-        self._execute(_PUT_RELATION, codec.relation_values(relation, self._ns))
+        source, target = relation.source_id, relation.target_id
+        values = codec.relation_values(relation, self._ns)
+        if not self._changed(_PUT_RELATION, *values, self._ns, source, self._ns, target):
+            raise self._refuse(
+                NotFound(f"relation {relation.id} joins {sorted({source, target})}, and not all of them are here")
+            )
 
     def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
         values = codec.validity_values(entity_id, valid_to, invalidated_at)
@@ -162,12 +164,12 @@ class SqliteTransaction(SqliteSnapshot):
         if place is None:
             return False
         key, ns = place.key, self._ns
-        entities = json.dumps([id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,))])
+        entities = codec.json_array(id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,)))
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
         for table in ("entities", "outbox", "vectors", "terms", "episodes"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
-        self._added.pop(episode_id, None)
+        self._known.pop(episode_id, None)
         self._touch(key)
         return True
 
@@ -202,17 +204,16 @@ class SqliteTransaction(SqliteSnapshot):
 
     def _where(self, episode_ids: Iterable[str]) -> dict[str, Place]:
         wanted = list(dict.fromkeys(episode_ids))
-        found = {id_: self._added[id_] for id_ in wanted if id_ in self._added}
-        others = [id_ for id_ in wanted if id_ not in found]
+        others = [id_ for id_ in wanted if id_ not in self._known]
         if others:
-            found |= self._places(others)
-        missing = [id_ for id_ in wanted if id_ not in found]
+            self._known |= self._places(others)
+        missing = [id_ for id_ in others if id_ not in self._known]
         if missing:
             raise self._refuse(NotFound(f"no such episode in namespace {self._namespace!r}: {', '.join(missing[:5])}"))
-        return found
+        return {id_: self._known[id_] for id_ in wanted}
 
     def _next_places(self, where: Mapping[str, Place]) -> dict[int, int]:
-        keys = json.dumps(sorted(place.key for place in where.values()))
+        keys = f"[{','.join(str(place.key) for place in where.values())}]"
         sql = f"SELECT key, max(place) + 1 FROM entities WHERE key IN {_THESE} GROUP BY key"
         return dict(self._execute(sql, (keys,)))
 
