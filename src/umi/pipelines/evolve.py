@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 from umi.errors import LLMError, UmiError
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
 from umi.pipelines import rules
+from umi.pipelines.combine import Agreed, together
 from umi.pipelines.guard import call_port
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
 from umi.pipelines.model import read_verdict
@@ -129,8 +131,10 @@ class EvolutionTracker:
         log.warning("evolution detection gave nothing: %s", why)
 
 
-def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRelation]:
-    """Relate one stored entity to what was said before and after it, and act on it.
+def evolve(
+    tx: Transaction, lineage: Lineage, new: Entity, agreed: Agreed = MappingProxyType({})
+) -> list[EvolutionRelation]:
+    """Relate one stored entity to what was said before and after it, and act on it; `agreed` is what a model sees as well.
 
     A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
     closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
@@ -141,7 +145,7 @@ def evolve(tx: Transaction, lineage: Lineage, new: Entity) -> list[EvolutionRela
     older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
     newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
     proposals = [
-        Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
+        Proposal(v.related_id, new.id, v.evolution_type, v.reason, together(v, new.id, agreed), Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
     for successor in newer:

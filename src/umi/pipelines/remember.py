@@ -15,6 +15,7 @@ from datetime import datetime
 
 from umi.errors import IdempotencyConflict, NotFound, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.pipelines.combine import agreed_updates, proposal_of
 from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
@@ -187,13 +188,14 @@ class Settlement:
         self._derive(entities, item.derived_from)
 
     def _relate(self, entities: Sequence[Entity], reading: Reading | None) -> None:
+        named = reading.relations if reading else ()
+        agreed = agreed_updates(named)
         for entity in entities:
-            self._evolutions += evolve(self._tx, self._lineage, entity)
+            self._evolutions += evolve(self._tx, self._lineage, entity, agreed)
         by_rules = {(row.source_id, row.target_id) for row in self._evolutions}
-        for named in reading.relations if reading else ():
-            proposal = Proposal(
-                named.related_id, named.new_id, named.evolution_type, named.reason, named.confidence, Detector.MODEL
-            )
+        ends = self._tx.entities([id_ for row in named for id_ in (row.related_id, row.new_id)]) if named else {}
+        for row in named:
+            proposal = proposal_of(row, ends[row.related_id], ends[row.new_id])
             said = (proposal.source_id, proposal.target_id) in by_rules
             if not said and proposal.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 self._evolutions.append(self._lineage.record(proposal))

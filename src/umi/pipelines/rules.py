@@ -129,6 +129,11 @@ def judge(new: Entity, existing: Sequence[Entity]) -> list[Verdict]:
     return sorted(verdicts, key=lambda one: -one.confidence)
 
 
+def turns(new: Entity) -> bool:
+    """Whether a statement has a word of change: now, no longer, instead."""
+    return any(claim.turns or claim.ended for claim in _claims(new))
+
+
 def candidate_slots(new: Entity) -> Wanted:
     """Which statements to fetch for `judge(new, ...)`."""
     pairs: dict[tuple[str, str], None] = {}

@@ -49,7 +49,7 @@ class AnthropicLLM:
             max_retries=0,
             http_client=None if transport is None else anthropic.DefaultAsyncHttpxClient(transport=transport),
         )
-        self.dialect = Dialect()
+        self.dialect = Dialect(temperature=False)  # the API sets none
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """One request, or a few of them while it is learned what the model takes.
@@ -100,8 +100,6 @@ class AnthropicLLM:
             "max_tokens": LLM_ANSWER_TOKENS_MAX,
             "messages": [{"role": "user", "content": request.prompt}],
         }
-        if dialect.temperature:
-            arguments["temperature"] = 0.0 if request.attempt == 0 else 0.5
         if request.schema is None:
             return arguments
         if dialect.shape is Shape.SCHEMA:
