@@ -51,6 +51,13 @@ def test_a_handicapped_umi_is_seen_as_worse() -> None:
     assert lead.high < -15
 
 
+def test_umi_is_held_against_the_best_baseline() -> None:
+    one = outcome(["a"], ["x", "a"], ["x"])
+    found = compare([replace(one, ranked={**one.ranked, baselines.COSINE: ("a",)})])
+    for measure in found["against_best"][UMI].values():
+        assert measure == {"baseline": baselines.COSINE, "difference": (0, 0, 0)}
+
+
 def test_equals_lead_by_nothing_and_nobody_loses(collection: Collection) -> None:
     questions = [outcome(["a", "b"], ["c", "a", "b"], ["c", "a", "b"])]
     found = compare(questions)
