@@ -7,7 +7,7 @@ import pytest
 
 import umi.pipelines
 import umi.stores
-from umi.bench import mutants, operators
+from umi.bench import mutants
 from umi.bench.planted import MUTATIONS, Mutation, edited, patched
 from umi.bench.planted_blind import BLIND
 from umi.errors import InvalidInput
@@ -103,37 +103,3 @@ def test_a_fault_that_does_no_harm_is_not_called_found(monkeypatch: pytest.Monke
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(InvalidInput, match="no mutation is called 'nobody'"):
         mutants.measure(["nobody"], seeds=1)
-
-
-SOURCE = """
-def first(items, most=3):
-    \"\"\"Text.\"\"\"
-    if len(items) < most and items:
-        items.sort()
-    return items[0] if items else None
-"""
-
-
-def test_every_operator_can_be_changed_alone() -> None:
-    places = operators.places(SOURCE, "first.py")
-    assert sorted((place.line, place.before, place.after) for place in places) == [
-        (2, "3", "4"),
-        (4, "if len(items) < most and items:", "if not (len(items) < most and items):"),
-        (4, "len(items) < most", "len(items) <= most"),
-        (4, "len(items) < most and items", "len(items) < most or items"),
-        (5, "items.sort()", "(left out)"),
-        (6, "0", "1"),
-        (6, "items[0] if items else None", "items[0] if not items else None"),
-    ]
-    made = {operators.mutated(SOURCE, place.number) for place in places}
-    assert len(made) == len(places)
-    assert all(one.count("Text.") == 1 for one in made)
-    with pytest.raises(InvalidInput, match="fewer than 8"):
-        operators.mutated(SOURCE, 7)
-
-
-def test_a_survivor_is_listed() -> None:
-    place = operators.places("def first(most=3): ...", "first.py")[0]
-    page = operators.markdown([operators.Verdict(place, ""), operators.Verdict(place, "worlds")])
-    assert "1 were noticed (50 %)" in page
-    assert "| first.py:1 | `3` | `4` |" in page

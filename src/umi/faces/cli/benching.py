@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -144,10 +145,23 @@ def mutants(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Worlds to run at most against each.", min=1)] = 2000,
     operators: Annotated[
-        int, typer.Option(metavar="COUNT", help="Also so many random changes of one operator; needs a checkout.", min=0)
-    ] = 0,
+        int | None,
+        typer.Option(
+            metavar="COUNT",
+            help="Instead, so many small faults of one kind each, noticed or not by tests and worlds; needs a checkout.",
+            min=1,
+        ),
+    ] = None,
+    verdicts: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            dir_okay=False,
+            help="Where --operators notes each verdict, and finds those that still hold.",
+        ),
+    ] = Path("build/operators.jsonl"),
     report: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page in Markdown.")
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page, or its section, in Markdown.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -157,21 +171,51 @@ def mutants(
     """
 
     async def work() -> Answer:
-        from umi.bench import mutants as mutants_bench  # noqa: PLC0415 - the simulation is loaded only when it is run
-        from umi.bench import operators as operators_bench  # noqa: PLC0415
-
         with _bar(as_json) as bar:
-            tell = _teller(bar)
-            found = await asyncio.to_thread(mutants_bench.measure, only or None, seeds=seeds, step=tell)
-            tried = await asyncio.to_thread(operators_bench.measure, operators, checkout=Path.cwd(), step=tell)
-        data = {"planted": mutants_bench.as_json(found), "operators": operators_bench.as_json(tried)}
-        text = mutants_bench.markdown(found, seeds) + (f"\n{operators_bench.markdown(tried)}" if tried else "")
-        if report is not None:
-            await asyncio.to_thread(report.write_text, text, "utf-8")
-        missed = not all(one.as_expected for one in found)
-        return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
+            if operators is not None:
+                return await _small_faults(operators, verdicts, report, _teller(bar))
+            return await _planted(only or None, seeds, report, _teller(bar))
 
     answered(work, as_json=as_json)
+
+
+async def _planted(only: Sequence[str] | None, seeds: int, report: Path | None, tell: speed_bench.Step) -> Answer:
+    from umi.bench import killed  # noqa: PLC0415 - the simulation is loaded only when it is run
+    from umi.bench import mutants as mutants_bench  # noqa: PLC0415
+
+    found = await asyncio.to_thread(mutants_bench.measure, only, seeds=seeds, step=tell)
+    if report is not None:
+        _write(report, lambda page: killed.with_section(mutants_bench.markdown(found, seeds), killed.section_of(page)))
+    data = mutants_bench.as_json(found)
+    missed = not all(one.as_expected for one in found)
+    return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
+
+
+async def _small_faults(count: int, verdicts: Path, report: Path | None, tell: speed_bench.Step) -> Answer:
+    from umi.bench import killed, killing  # noqa: PLC0415 - see above
+
+    stop = threading.Event()
+    running = asyncio.create_task(
+        asyncio.to_thread(killing.measure, count, checkout=Path.cwd(), verdicts=verdicts, step=tell, stop=stop)
+    )
+    try:
+        found = await asyncio.shield(running)
+    except asyncio.CancelledError:
+        stop.set()
+        await running
+        raise
+    text = killed.markdown(found)
+    if report is not None:
+        _write(report, lambda page: killed.with_section(page, text))
+    missed = bool(killed.open_survivors(found))
+    data = killed.as_json(found)
+    return Answer(
+        data, lambda console: console.print(Text(text), soft_wrap=True), Code.INCOMPLETE if missed else Code.OK
+    )
+
+
+def _write(page: Path, change: Callable[[str], str]) -> None:
+    page.write_text(change(page.read_text("utf-8") if page.exists() else ""), "utf-8")
 
 
 def _teller(bar: Progress | None) -> speed_bench.Step:
@@ -193,19 +237,14 @@ def _write_retrieval(found: retrieval_bench.Run, folder: Path, *, plot: bool) ->
         plots.draw(found.figures, folder)
 
 
-def _draw_mutants(console: Console, data: Mapping[str, Any]) -> None:
+def _draw_mutants(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
     made = render.table("planted bug", "", "caught at seed", "steps", "s", "failure")
-    for one in data["planted"]:
+    for one in found:
         mark = Text("ok", style="green") if one["as_expected"] else Text("missed", style="bold red")
         seed = f"none of {one['worlds']:,}" if one["seed"] is None else f"{one['seed']:,}"
         steps = f"{len(one['steps'])}" if one["steps"] else ""
         made.add_row(one["name"], mark, seed, steps, _number(one["seconds"]), Text(one["failure"], style="dim"))
     console.print(made)
-    survivors = [one for one in data["operators"] if not one["killed_by"]]
-    if data["operators"]:
-        console.print(Text(f"{len(survivors)} of {len(data['operators'])} changed operators went unnoticed"))
-    for one in survivors:
-        console.print(Text(f"{one['file']}:{one['line']} {one['before']} -> {one['after']}", style="dim"))
 
 
 def _sizes(text: str) -> list[int]:
