@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 import umi
-from umi.faces.cli import benching, changing, demo, importing, remembering, simulating, upkeep
+from umi.faces.cli import benching, changing, demo, importing, judging, remembering, simulating, upkeep
 from umi.faces.cli.envelope import EXIT_CODES, Code
 from umi.faces.cli.render import error_line, terminal
 
@@ -28,6 +28,7 @@ app = typer.Typer(
 )
 for group in (remembering, changing, importing, upkeep, demo):
     group.add_to(app)
+judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")
 app.add_typer(simulating.app, name="sim")
 
