@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import multiprocessing
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +15,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from umi.bench import retrieval
+from umi.bench.asking import Job, lines_of
 from umi.bench.datasets import load_all
 from umi.errors import InvalidInput
 from umi.faces.cli import retrieval_table
@@ -160,6 +163,18 @@ async def test_processes_find_what_one_finds(folder: Path) -> None:
     for measured in ("sets", "abstention", "reliability", "losses"):
         assert alone[measured] == together[measured]
     assert set(alone["sets"]) == {"locomo", "beam"}
+
+
+def test_a_process_that_nobody_waits_for_stops_at_its_next_question(folder: Path) -> None:
+    (store,) = load_all(folder)["locomo"]
+    lines = lines_of(store)
+    vectors = asyncio.run(HashEmbedder().embed_many(lines))
+    retrieval._count_in(done := multiprocessing.Value("q", 0))
+    job = Job(store, {}, dict(zip(lines, vectors, strict=True)), HashEmbedder)
+    assert len(retrieval._work(job).outcomes) == done.value == 2
+    done.value = -1
+    with pytest.raises(retrieval.Stopped):
+        retrieval._work(job)
 
 
 async def test_a_set_that_is_not_there_is_refused(folder: Path) -> None:

@@ -133,10 +133,19 @@ async def _asked(jobs: Sequence[Job], processes: int, progress: Progress) -> lis
         ended = True
         return [future.result() for future in futures]
     finally:
+        if not ended:
+            done.value = _STOP
         pool.shutdown(wait=ended, cancel_futures=True)
 
 
-# What runs in the other processes. The counter is shared with the one that shows progress.
+# What runs in the other processes. The counter is shared with the one that shows progress; below 0 it tells them to stop.
+
+
+class Stopped(Exception):  # noqa: N818 - reads as what it is
+    """Nobody waits for this collection any more."""
+
+
+_STOP: Final = -1
 _counters: list[Any] = []
 
 
@@ -154,6 +163,8 @@ def _work(job: Job) -> Asked:
 
     def step() -> None:
         with done.get_lock():
+            if done.value < 0:
+                raise Stopped
             done.value += 1
 
     return ask_all(job, step)
