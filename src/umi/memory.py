@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from operator import methodcaller
 from types import TracebackType
 from typing import Any, Self
 
@@ -34,11 +33,9 @@ from umi.pipelines.settle import Outcome, Settler
 from umi.pipelines.states import View
 from umi.ports import (
     Clock,
-    Counts,
     EmbeddingProvider,
     Entropy,
     NamespaceStore,
-    Snapshot,
     StorageBackend,
     Store,
 )
@@ -64,7 +61,6 @@ from umi.types import (
 
 log = logging.getLogger("umi")
 
-_counts: Callable[[Snapshot], Counts] = methodcaller("counts")
 
 MessageLike = str | Message | Mapping[str, Any]
 
@@ -147,7 +143,7 @@ class Memory:
         try:
             await prepare_embedder(store, self._parts.embedder)
             self._store = store
-            self._something_waits = (await self._storage.read(_counts)).waiting > 0
+            self._something_waits = await self._storage.read(timeline.waiting_count) > 0
         except BaseException:
             self._store = None
             await store.close()
@@ -396,11 +392,11 @@ class Memory:
         """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
         storage, completed = self._storage, 0
         degradations: dict[Degradation, None] = {}
-        while (waiting := (await storage.read(_counts)).waiting) > 0:
+        while (waiting := await storage.read(timeline.waiting_count)) > 0:
             outcome = await self._settler(storage, self._conversation()).drain(limits.BULK_BATCH_COUNT)
             self._count(outcome.degraded)
             degradations.update(outcome.degraded)
-            left = (await storage.read(_counts)).waiting
+            left = await storage.read(timeline.waiting_count)
             completed += max(0, waiting - left)
             if left >= waiting:
                 break
@@ -469,7 +465,7 @@ class Memory:
         try:
             outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
             self._count(outcome.degraded)
-            self._something_waits = (await storage.read(_counts)).waiting > 0
+            self._something_waits = await storage.read(timeline.waiting_count) > 0
         except UmiError as error:
             # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.
             log.warning("deferred work goes on waiting: %s", error)

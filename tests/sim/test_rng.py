@@ -91,3 +91,21 @@ def test_shuffle_is_a_permutation_and_reaches_all() -> None:
 def test_bytes_have_the_length_asked_for() -> None:
     assert [len(DeterministicRng(6).next_bytes(count)) for count in (0, 1, 8, 9)] == [0, 1, 8, 9]
     assert DeterministicRng(6).next_bytes(16) == DeterministicRng(6).next_bytes(16)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 7, 1_999])
+def test_shuffled_one_by_one_is_the_shuffle_from_its_end(count: int) -> None:
+    at_once, one_by_one = DeterministicRng(3), DeterministicRng(3)
+    items = list(range(count))
+    at_once.shuffle(items)
+    assert list(one_by_one.shuffled(range(count))) == items[::-1]
+    assert one_by_one.next_bits() == at_once.next_bits(), "both take as many numbers from the stream"
+
+
+def test_what_is_shuffled_one_by_one_is_drawn_apart_from_the_stream() -> None:
+    rng, whole = DeterministicRng(3), DeterministicRng(3)
+    order = list(whole.shuffled(range(20)))
+    drawn = rng.shuffled(range(20))
+    first = [next(drawn) for _ in range(5)]
+    rng.next_bits()
+    assert [*first, *drawn] == order

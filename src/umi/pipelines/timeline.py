@@ -32,6 +32,11 @@ def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
     return tuple(snapshot.outbox(limit))
 
 
+def waiting_count(snapshot: Snapshot) -> int:
+    """How much that is. Nothing, nearly always: then nothing is counted, which on a large store takes its time."""
+    return snapshot.counts().waiting if snapshot.outbox(1) else 0
+
+
 def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
     """The chain of an entity, or all that was said of a subject, oldest first; empty when nothing is known.
 

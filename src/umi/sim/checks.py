@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -104,6 +104,30 @@ class Checks:
         if not self._world.plan.model:
             await self._current_facts()
         return "all true"
+
+    async def nothing_untrue(self, said: Mapping[str | None, str]) -> list[str | None]:
+        """Whatever can be read is, word for word, something that was said, in its own space.
+
+        Args:
+            said: Contents by message id.
+
+        Returns:
+            Ids of those that are not there.
+        """
+        there: dict[str | None, None] = {}
+        for space in SPACES:
+            memory = self._world.memory(space)
+            for step in (await memory.list(limit=1000)).items:
+                episode = await memory.get(step.entity.episode_id)
+                whole = isinstance(episode, Episode) and said.get(episode.message_id) == episode.content
+                if not whole or not episode.message_id.startswith(f"{space}-"):
+                    raise Violation(f"{space} shows what nobody said: {episode!r}")
+                if step.entity.content not in episode.content:
+                    raise Violation(f"{step.entity.content!r} is not in {episode.content!r}, where it was said")
+                there[episode.message_id] = None
+            for content in list(said.values())[-2:]:
+                self._all_of_this_space(space, await memory.recall(content, min_score=0, include_superseded=True))
+        return [id_ for id_ in said if id_ not in there]
 
     async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
         """Relations of one type whose newer side is what step `number` said, undone ones too."""

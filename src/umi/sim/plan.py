@@ -104,11 +104,10 @@ class _Teller:
     def __init__(self, rng: DeterministicRng) -> None:
         self.rng = rng
         self._number = 0
-        self._days = list(range(1, 2_000))
-        rng.shuffle(self._days)
+        self._days = rng.shuffled(range(1, 2_000))
 
     def day(self) -> int:
-        return self._days.pop()
+        return next(self._days)
 
     def step(self, kind: Kind, **fields: object) -> Step:
         self._number += 1

@@ -8,7 +8,7 @@ taken out of a run does not move all others.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Iterator, MutableSequence, Sequence
 from typing import Any, Final, TypeVar
 
 from umi.invariants import check
@@ -92,6 +92,23 @@ class DeterministicRng:
         for last in range(len(items) - 1, 0, -1):
             other = self.next_bits() * (last + 1) >> 64
             items[last], items[other] = items[other], items[last]
+
+    def shuffled(self, items: Sequence[T]) -> Iterator[T]:
+        """The items in a random order, each drawn when it is asked for; takes as many numbers from the stream as `shuffle`.
+
+        What is drawn is what `shuffle` would leave, from the end: a few of many are had without shuffling all.
+        """
+        own = DeterministicRng(self.seed, self.stream)
+        own._state = self._state
+        self._state = (self._state + _GAMMA * max(0, len(items) - 1)) & _MASK
+        return own._drawn(list(items))
+
+    def _drawn(self, left: list[T]) -> Iterator[T]:
+        while len(left) > 1:
+            other = self.next_bits() * len(left) >> 64
+            left[-1], left[other] = left[other], left[-1]
+            yield left.pop()
+        yield from left
 
     def next_bytes(self, count: int) -> bytes:
         """`count` random bytes."""

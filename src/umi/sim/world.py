@@ -24,13 +24,13 @@ from umi.sim.checks import Checks, Violation
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
-from umi.sim.faults import FaultInjector
+from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.llm import Hostility, SimLLM, Temper
 from umi.sim.loop import run as run_in_virtual_time
 from umi.sim.network import RemoteModel, SimNetwork
 from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
-from umi.sim.plan import SPACES, Kind, Plan, Step
+from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
 from umi.types import EvolutionType, Message, RememberReceipt
 
@@ -39,6 +39,9 @@ T = TypeVar("T")
 DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
 _TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
 _MAINTAIN_MAX: Final = 40
+_SAID_ON_A_LIAR: Final = 8  # messages, while a write gets lost
+_WRITES_ON_A_LIAR: Final = 300  # about as many as these take, with the checkpoint of the last close
+_LATE_NUMBER: Final = 90_000
 HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
 
 
@@ -164,8 +167,12 @@ class World:
         """What some worlds do when their stories are over."""
         if self._after.chance(0.2):
             self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
-        if self.disk is not None and self._after.chance(0.2):
+        if self.disk is None:
+            return
+        if self._after.chance(0.2):
             await self._flip_a_bit(self.disk)
+        elif self._after.chance(0.2):
+            await self._lose_a_write(self.disk)
 
     async def _flip_a_bit(self, disk: SimDisk) -> None:
         """A bit of the closed file flips: it is reported, or it was in nobody's use and everything is as it was."""
@@ -183,6 +190,37 @@ class World:
             self.tell(f"bit {offset}: {type(error).__name__}")
         else:
             self.tell(f"bit {offset}: in nobody's use")
+
+    async def _lose_a_write(self, disk: SimDisk) -> None:
+        """The disk acknowledges a write and never makes it, while more is said: that is reported, or what it cost is bounded.
+
+        Nothing untrue is shown then, and nothing is gone that was there before. More no store on one disk can promise: where a page
+        keeps its old bytes, each row in it is whole, and what was said since may be missing.
+        """
+        let_through = self._after.next_int(0, _WRITES_ON_A_LIAR)
+        config = FaultConfig(FaultType.LostWrite, operations=("disk_write",), after=let_through, count_max=1)
+        disk.faults = FaultInjector(self._after.fork("lost"), (config,))
+        before = {message.id: message.content for _, message in self.messages.values()}
+        said = dict(before)
+        try:
+            await self.open()
+            for number in range(_SAID_ON_A_LIAR):
+                space, who = self._after.choice(SPACES), self._after.choice(PEOPLE)
+                text = f"{who} now lives in {self._after.choice(PLACES)}."
+                message = Message(text, id=f"{space}-{_LATE_NUMBER + number}", at=self.message_time(4_000 + number))
+                said[message.id] = text
+                await self.memory(space).remember(message)
+            await self.close()
+            disk.faults.stop()
+            await self.open()
+            found = await self.anyone().check()
+            missing = [] if found else await self.checks.nothing_untrue(said)
+            self.tell(f"lost write: {'reported' if found else f'{len(missing)} messages are not there'}")
+            if gone := [id_ for id_ in missing if id_ in before]:
+                raise Violation(f"a lost write took what was there before it, and nothing says so: {gone}")
+        except UmiError as error:
+            self.tell(f"lost write: {type(error).__name__}")
+        self.outcome.faults["LostWrite"] += disk.faults.fired[FaultType.LostWrite]
 
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
         """Do something until it is acknowledged, whatever the world does meanwhile."""

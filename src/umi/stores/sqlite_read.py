@@ -22,6 +22,11 @@ _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
 _HEAD: Final = "SELECT ns, name, sequence, next_arrival, changes_from, crc FROM namespaces WHERE name = ?"
+_COUNTS: Final = (
+    "SELECT (SELECT count(*) FROM episodes WHERE ns = ?), (SELECT count(*) FROM entities WHERE ns = ?),"
+    " (SELECT count(*) FROM vectors WHERE key BETWEEN ? AND ?), (SELECT count(*) FROM outbox WHERE key BETWEEN ? AND ?),"
+    " (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)"
+)
 _BY_TIME: Final = attrgetter("created_at", "id")
 
 
@@ -169,13 +174,15 @@ class SqliteSnapshot:
             "SELECT type, count(*) FROM relations WHERE ns = ? AND undone_at IS NULL GROUP BY type ORDER BY type",
             (self._ns,),
         )
+        sizes = self._execute(_COUNTS, (self._ns, self._ns, low, high, low, high)).fetchone() or (0, 0, 0, 0, 0)
+        episodes, entities, vectors, waiting, store_bytes = sizes
         return Counts(
-            episodes=self._one("SELECT count(*) FROM episodes WHERE ns = ?", self._ns),
-            entities=self._one("SELECT count(*) FROM entities WHERE ns = ?", self._ns),
-            vectors=self._one("SELECT count(*) FROM vectors WHERE key BETWEEN ? AND ?", low, high),
-            waiting=self._one("SELECT count(*) FROM outbox WHERE key BETWEEN ? AND ?", low, high),
+            episodes=episodes,
+            entities=entities,
+            vectors=vectors,
+            waiting=waiting,
             evolutions=dict(evolutions),
-            store_bytes=self._one("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"),
+            store_bytes=store_bytes,
             cache_bytes=self._cache.bytes_of(self._ns),
         )
 
