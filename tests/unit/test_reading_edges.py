@@ -1,0 +1,53 @@
+"""Sentences on both sides of a condition of the reader: what it reads here it must not read there, and the other way round."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+from reading import FRIDAY, claims, entities
+
+from umi.pipelines.language import predicates
+
+Claims = list[tuple[str, str, str]]
+
+READ: dict[str, Claims] = {
+    "I can speak Spanish.": [("sam", "speaks", "Spanish")],
+    "I can't speak Spanish.": [],
+    "My new job is at Globex.": [("sam", "works_at", "Globex")],
+    "My new role is head of sales.": [("sam", "role", "head of sales")],
+    "My favourite cafe is at Lisbon station.": [],
+    "My laptop moved to closed.": [("sam's laptop", "status", "closed")],
+    "Ticket 42 moved to review.": [],
+    "I adopted two dogs.": [("sam", "has_pet", "two dogs")],
+    "I have bought three bikes.": [("sam", "owns", "three bikes")],
+    "Bob and his family moved to Porto.": [("bob's family", "lives_in", "Porto"), ("bob", "lives_in", "Porto")],
+    "My car and Alice moved to Porto.": [("alice", "lives_in", "Porto")],
+    "Alice is coming in June. She lives in Porto.": [("alice", "lives_in", "Porto")],
+    "July lives in Porto.": [],
+    "Alice majors in physics.": [("alice", "studies", "physics")],
+}
+
+
+@pytest.mark.parametrize("text", READ)
+def test_reads(text: str) -> None:
+    assert claims(text) == READ[text]
+
+
+SINCE = {
+    "I adopted two dogs in 2024.": datetime(2024, 1, 1, tzinfo=UTC),
+    "I have bought a Honda in March.": FRIDAY,  # bought by now; March is when nothing more is said
+    "I got a dog last year.": datetime(2025, 1, 1, tzinfo=UTC),
+}
+
+
+@pytest.mark.parametrize("text", SINCE)
+def test_holds_since(text: str) -> None:
+    (entity,) = entities(text)
+    assert entity.valid_from == SINCE[text]
+
+
+def test_no_rule_is_surer_than_sure() -> None:
+    sure = {(word, rule.slot): rule.confidence for word, rules in predicates._TABLE.items() for rule in rules}
+    assert sure
+    assert {name: confidence for name, confidence in sure.items() if not 0.5 <= confidence <= 0.95} == {}
