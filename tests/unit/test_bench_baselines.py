@@ -53,11 +53,11 @@ def test_words_that_nobody_said_leave_meaning(made: Baselines) -> None:
 
 def test_neighbours_give_context_and_those_beyond_do_not() -> None:
     collection = Collection("set", "store")
-    for place, text in enumerate(["Rain.", "The kayak?", "Sun.", "Wind.", "Snow."]):
+    for place, text in enumerate(["Rain.", "Sun.", "Wind.", "The kayak?", "Snow."]):
         collection.add(str(place), text, at=AT, session="one")
     order = Baselines(collection, [VECTORS[:1]] * 5).answer("kayak", VECTORS[0]).orders["BM25 + neighbours + session"]
-    assert order.tolist()[0] == 1
-    assert set(order.tolist()[1:3]) == {0, 2}
+    assert order.tolist()[0] == 3
+    assert set(order.tolist()[1:3]) == {2, 4}
 
 
 def test_a_long_message_is_as_near_as_its_nearest_window() -> None:
