@@ -132,6 +132,7 @@ async def test_a_change_that_is_noticed_is_right_in_every_way(tmp_path: Path) ->
     )
     history.said[1] = Said("s1:concluded", "Alice can open the lab.", day(2), ("s0:stated",))
     history.over, history.changes, history.stale = {"s0:stated"}, ["s2:updated"], ["s1:concluded"]
+    history.expect(umi.EvolutionType.UPDATE, "s0:stated", "s2:updated")
     asked = "Where does Alice work?"
     history.asks = [
         Ask(Purpose.NOW, asked, frozenset({"s2:updated"}), frozenset({"s0:stated", "s1:concluded"})),
@@ -147,12 +148,15 @@ async def test_a_change_that_is_noticed_is_right_in_every_way(tmp_path: Path) ->
         Measure.CASCADE: (1, 1),
         Measure.CASCADE_GIVEN: (1, 1),
         Measure.UNDO: (1, 1),
+        Measure.UPDATE_PRECISION: (1, 1),
+        Measure.UPDATE_RECALL: (1, 1),
     }
 
 
 async def test_a_change_that_nobody_notices_leaks(tmp_path: Path) -> None:
     history = told(Kind.UPDATE, ("s0:stated", "Alice works at Acme."), ("s1:updated", "Zork blip StartupX, Alice!"))
     history.over, history.changes = {"s0:stated"}, ["s1:updated"]
+    history.expect(umi.EvolutionType.UPDATE, "s0:stated", "s1:updated")
     history.asks = [
         Ask(Purpose.NOW, "Where does Alice work?", frozenset({"s1:updated"}), frozenset({"s0:stated"})),
         Ask(Purpose.GONE, "Where does Alice work?", frozenset(), frozenset({"s0:stated"})),
@@ -160,6 +164,8 @@ async def test_a_change_that_nobody_notices_leaks(tmp_path: Path) -> None:
     found = await marks(history, tmp_path)
     assert found[Measure.ACTED] == found[Measure.CURRENT] == found[Measure.ABSENCE_GONE] == (0, 1)
     assert found[Measure.LEAK] == (1, 1)
+    assert found[Measure.UPDATE_RECALL] == (0, 1)
+    assert Measure.UPDATE_PRECISION not in found
 
 
 async def test_hiding_what_still_holds_is_a_wrong_supersession(tmp_path: Path) -> None:
@@ -168,6 +174,7 @@ async def test_hiding_what_still_holds_is_a_wrong_supersession(tmp_path: Path) -
     found = await marks(history, tmp_path)
     assert found[Measure.WRONG] == (1, 1)
     assert found[Measure.HIDDEN] == (1, 2)
+    assert found[Measure.UPDATE_PRECISION] == (0, 1)
     assert found[Measure.ABSENCE_NEVER] == (1, 1)
 
 

@@ -16,7 +16,7 @@ from umi.bench.datasets import load_all
 from umi.build import choose_parts, open_store
 from umi.errors import InvalidInput
 from umi.memory import Memory
-from umi.ports import EmbeddingProvider
+from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
 from umi.providers.local import LocalEmbedder
 
 Progress = Callable[[str, int, int], None]
@@ -30,6 +30,30 @@ _FOLDERS: Final = {
     "precision": ("precisionmembench",),
 }
 _BELIEFS_MOST: Final = 20  # a case of PrecisionMemBench without a budget of its own
+
+
+class _Once:
+    """An embedder that makes each text's vectors once: the same conversations are stored several times. Satisfies `EmbeddingProvider`."""
+
+    def __init__(self, inner: EmbeddingProvider) -> None:
+        self._inner = inner
+        self._made: dict[str, Matrix] = {}
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The inner embedder's."""
+        return self._inner.identity
+
+    async def embed(self, text: str) -> Vector:
+        """One query."""
+        return await self._inner.embed(text)
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """Texts as windows."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._made]
+        if missing:
+            self._made.update(zip(missing, await self._inner.embed_many(missing), strict=True))
+        return [self._made[text] for text in texts]
 
 
 @dataclass(slots=True)
@@ -65,7 +89,7 @@ async def run(
     there = [part for part in PARTS if part in parts and all((data / name).is_dir() for name in _FOLDERS[part])]
     if not there:
         raise InvalidInput(f"{data} holds nothing for {', '.join(parts)}; name the folder that does")
-    job = _Job(data, embedder or LocalEmbedder(), progress, Found())
+    job = _Job(data, _Once(embedder or LocalEmbedder()), progress, Found())
     for part in there:
         with tempfile.TemporaryDirectory(prefix="umi-evolution-") as folder:
             await _MEASURES[part](job, Path(folder))

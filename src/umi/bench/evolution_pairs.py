@@ -60,8 +60,12 @@ async def notice(memory: Memory, pairs: Sequence[Pair], tell: Tell) -> list[Noti
         apart = memory.switch(f"pair-{pair.id}")
         old = await apart.remember(pair.old, at=_FIRST_AT)
         new = await apart.remember(pair.new, at=_FIRST_AT + _APART)
-        ids = {entity.id for entity in old.entities}
-        rows = [row for row in new.evolutions if row.source_id in ids]
+        # Read back, not off the receipt: whoever settled the second message, what counts is what the memory holds.
+        steps = (await apart.list()).items
+        ids = {step.entity.id for step in steps if step.entity.episode_id in old.episode_ids}
+        mine = {step.entity.id for step in steps if step.entity.episode_id in new.episode_ids}
+        found_rows = {row.id: row for step in steps for row in step.evolutions}
+        rows = [row for row in found_rows.values() if row.source_id in ids and row.target_id in mine]
         reasons = tuple(f"{row.evolution_type} {row.confidence:.2f}: {row.reason}" for row in rows)
         recorded = any(row.evolution_type in _CONFLICTS for row in rows)
         found.append(Noticed(pair, recorded, any(row.acted for row in rows), reasons))

@@ -79,6 +79,12 @@ MEANINGS: Final = {
     Measure.KEPT: "what is added hides nothing: items of lists, details, the same again",
     Measure.KEPT_SHOWN: "every item of a list is among the hits",
     Measure.DISPUTED: "two contradictory claims are both shown, and called disputed",
+    Measure.UPDATE_PRECISION: "of all updates that were recorded, acted on or not",
+    Measure.UPDATE_RECALL: "of all that ends something",
+    Measure.EXTEND_PRECISION: "of all extensions that were recorded",
+    Measure.EXTEND_RECALL: "of all that adds to something",
+    Measure.CONTRADICT_PRECISION: "of all contradictions that were recorded",
+    Measure.CONTRADICT_RECALL: "of all second claims that contradict a first",
 }
 
 

@@ -17,6 +17,7 @@ from typing import Final
 from umi.bench.phrases import TOPICS, Bank, Topic, fill
 from umi.bench.state_words import MONTH_NAMES, Draw
 from umi.sim.rng import DeterministicRng
+from umi.types import EvolutionType
 
 DISTRACTORS_LEAST: Final = 42
 _START: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -119,7 +120,8 @@ class History:
 
     Keys: `over` is what a change ended (superseded), `changes` the messages that did, `stale` what was concluded from it, `claims` contradict
     each other, `items` are what a list holds now, `request` asks to forget `over`, `same_kind` states the asked attribute of other subjects
-    or seems to. Every message that is neither over nor stale still holds.
+    or seems to. Every message that is neither over nor stale still holds. `relations` are the pairs (older, newer) that relate so, and
+    `unjudged` pairs of which either answer is right.
     """
 
     number: int
@@ -134,6 +136,12 @@ class History:
     items: list[str] = field(default_factory=list)
     request: str | None = None
     same_kind: set[str] = field(default_factory=set)
+    relations: dict[EvolutionType, set[tuple[str, str]]] = field(default_factory=dict)
+    unjudged: set[tuple[str, str]] = field(default_factory=set)
+
+    def expect(self, kind: EvolutionType, older: str, newer: str) -> None:
+        """Note how two messages relate."""
+        self.relations.setdefault(kind, set()).add((older, newer))
 
 
 def make(bank: Bank, seed: int, number: int) -> History:
@@ -224,6 +232,7 @@ class _Story:
             self.told += 1
         self.history.over.add(old)
         self.history.changes.append(key)
+        self.history.expect(EvolutionType.UPDATE, old, key)
         return key
 
     def any_change(self, old: str, day: int) -> str:
@@ -318,6 +327,7 @@ def _update(story: _Story) -> None:
     keys = [first, story.change("updated", first, second_day)]
     if story.times.chance(0.4):
         keys.append(story.change("updated", keys[-1], story.day(second_day, 65, 100)))
+        story.history.unjudged.add((first, keys[-1]))
     story.ask(Purpose.NOW, keys[-1:], keys[:-1])
     for old, new in pairwise(keys):
         moment, month = _between(story, old, new)
@@ -342,6 +352,7 @@ def _forget(story: _Story) -> None:
     first, day = story.state()
     story.history.request = story.say("forgotten", story.day(day, 1, 100), value=story.values[0])
     story.history.over.add(first)
+    story.history.unjudged.add((first, story.history.request))
     story.ask(Purpose.GONE, [], [first])
 
 
@@ -350,13 +361,17 @@ def _addition(story: _Story) -> None:
     items = [story.say("stated", day, value=story.values[0])]
     for place in range(1, 3 + (story.times.chance(0.5))):
         day = story.day(day, 20, 60)
-        items.append(story.say("added", day, new=story.values[place]))
+        added = story.say("added", day, new=story.values[place])
+        for item in items:
+            story.history.expect(EvolutionType.EXTEND, item, added)
+        items.append(added)
         story.told += 1
     if story.times.chance(0.4):
         gone = story.times.next_int(0, len(items) - 1)
         change = story.say("dropped", story.day(day, 20, 60), old=story.values[gone])
         story.history.over.add(items[gone])
         story.history.changes.append(change)
+        story.history.expect(EvolutionType.UPDATE, items[gone], change)
         story.ask(Purpose.GONE, [change], [items.pop(gone)])
     story.history.items = items
     story.ask(Purpose.ALL, items)
@@ -367,7 +382,13 @@ def _detail(story: _Story) -> None:
     keys = [first]
     for field_name in ("detailed", "stated", "detailed"):
         day = story.day(day, 10, 60)
-        keys.append(story.say(field_name, day, value=story.values[0]))
+        key = story.say(field_name, day, value=story.values[0])
+        for older in keys:
+            if field_name == "detailed":
+                story.history.expect(EvolutionType.EXTEND, older, key)
+            else:
+                story.history.unjudged.add((older, key))
+        keys.append(key)
     story.ask(Purpose.NOW, [key for key in keys if story.values[0] in _text(story, key)])
 
 
@@ -378,6 +399,8 @@ def _contradiction(story: _Story) -> None:
         story.history.claims.append(story.say("claimed", day, source=source, value=story.values[place]))
         day = story.day(day, 0, 9)
     story.told = 2
+    first, second = story.history.claims
+    story.history.expect(EvolutionType.CONTRADICT, first, second)
     story.ask(Purpose.DISPUTED, story.history.claims)
 
 

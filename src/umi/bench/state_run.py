@@ -20,7 +20,7 @@ from umi.bench.state_histories import Ask, History, Purpose, Said, make
 from umi.limits import LIST_LIMIT_MAX
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder
-from umi.types import EvolutionRelation, HistoryStep, Hit, HitState, Message
+from umi.types import Detector, EvolutionType, HistoryStep, Hit, HitState, Message
 
 _RETIRED = frozenset({HitState.SUPERSEDED, HitState.STALE, HitState.FORGOTTEN})
 _HITS_ANY_MEANS = 100
@@ -48,6 +48,19 @@ class Measure(StrEnum):
     KEPT = "extend kept"
     KEPT_SHOWN = "extend: all shown"
     DISPUTED = "contradiction disputed"
+    UPDATE_PRECISION = "update: precision"
+    UPDATE_RECALL = "update: recall"
+    EXTEND_PRECISION = "extend: precision"
+    EXTEND_RECALL = "extend: recall"
+    CONTRADICT_PRECISION = "contradict: precision"
+    CONTRADICT_RECALL = "contradict: recall"
+
+
+_TYPES = {
+    EvolutionType.UPDATE: (Measure.UPDATE_PRECISION, Measure.UPDATE_RECALL),
+    EvolutionType.EXTEND: (Measure.EXTEND_PRECISION, Measure.EXTEND_RECALL),
+    EvolutionType.CONTRADICT: (Measure.CONTRADICT_PRECISION, Measure.CONTRADICT_RECALL),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +136,15 @@ async def _run_numbers(bank: phrases.Bank, seed: int, numbers: Sequence[int]) ->
 async def run(memory: Memory, history: History) -> Result:
     """Tell a history to an empty memory, ask it, and note what was right."""
     told = _Told(history)
-    receipts = await _tell(memory, told)
+    await _tell(memory, told)
     await _look(memory, told)
     _mark_supersession(told)
+    _mark_types(told)
     for ask in history.asks:
         await _ask(memory, told, ask)
     _mark_states(told)
     story = _story(told)
-    await _mark_undo(memory, told, receipts)
+    await _mark_undo(memory, told)
     await _mark_deletion(memory, told)
     change = history.changes[-1].partition(":")[2] if history.changes else ""
     return Result(history.number, history.kind.value, history.topic.name, change, tuple(told.marks), story)
@@ -139,19 +153,15 @@ async def run(memory: Memory, history: History) -> Result:
 # In.
 
 
-async def _tell(memory: Memory, told: _Told) -> dict[str, tuple[EvolutionRelation, ...]]:
-    """Remember all of it in order; the relations that each statement gave."""
-    relations: dict[str, tuple[EvolutionRelation, ...]] = {}
-    for alone, group in groupby(told.history.said, key=lambda said: None if said.is_distractor else said.key):
+async def _tell(memory: Memory, told: _Told) -> None:
+    """Remember all of it in order."""
+    for _, group in groupby(told.history.said, key=lambda said: None if said.is_distractor else said.key):
         said = list(group)
         sources = [told.episodes[key] for one in said for key in one.sources]
         done = await memory.remember([_message(one) for one in said], derived_from=sources)
         for one, episode in zip(said, done.episode_ids, strict=True):
             told.episodes[one.key] = episode
             told.keys[episode] = one.key
-        if alone is not None:
-            relations[alone] = done.evolutions
-    return relations
 
 
 def _message(said: Said) -> Message:
@@ -189,6 +199,24 @@ def _mark_supersession(told: _Told) -> None:
         told.mark(Measure.ACTED, told.retired(key), f"{key} is still shown as true")
 
 
+def _mark_types(told: _Told) -> None:
+    """Relations that were recorded, flagged ones too, beside those that hold; of the newer message, one suffices."""
+    steps = [(key, step) for key, steps in told.steps.items() for step in steps]
+    keys = {step.entity.id: key for key, step in steps}
+    rows = {row.id: row for _, step in steps for row in step.evolutions if row.detector is not Detector.CALLER}
+    found = {(row.evolution_type, keys[row.source_id], keys[row.target_id]) for row in rows.values()}
+    for kind, (precision, recall) in _TYPES.items():
+        wanted = told.history.relations.get(kind, set())
+        recorded = {(old, new) for each, old, new in found if each is kind} - told.history.unjudged
+        wrong = sorted(recorded - wanted)
+        miss = f"{kind} between " + "; ".join(f"{old} and {new}" for old, new in wrong) if wrong else ""
+        newer = {new for _, new in wanted}
+        if recorded:
+            told.marks.append(Mark(precision, len(recorded & wanted), len(recorded), miss))
+        if newer:
+            told.marks.append(Mark(recall, len({new for _, new in recorded & wanted}), len(newer)))
+
+
 def _mark_states(told: _Told) -> None:
     history = told.history
     if history.stale:
@@ -207,18 +235,19 @@ def _mark_states(told: _Told) -> None:
         told.mark(Measure.KEPT, not lost and not restated, "lost: " + "; ".join(lost))
 
 
-async def _mark_undo(memory: Memory, told: _Told, receipts: dict[str, tuple[EvolutionRelation, ...]]) -> None:
+async def _mark_undo(memory: Memory, told: _Told) -> None:
     """Take back what ended the source of a cascade: what followed from it holds again."""
     history = told.history
     if not history.stale or any(not told.retired(key) for key in (*history.over, *history.stale)):
         return
-    ended = {step.entity.id for key in sorted(history.over) for step in told.steps[key]}
-    undone = [row for row in receipts[history.changes[-1]] if row.source_id in ended and row.acted]
+    ended = [step for key in sorted(history.over) for step in told.steps[key]]
+    ids = {step.entity.id for step in ended}
+    undone = {row.id: row for step in ended for row in step.evolutions if row.acted and row.source_id in ids}.values()
     for row in undone:
         await memory.undo(row.id)
     await _look(memory, told)
     left = [key for key in (*sorted(history.over), *history.stale) if told.touched(key)]
-    told.mark(Measure.UNDO, not left and bool(undone), "not back: " + "; ".join(left))
+    told.mark(Measure.UNDO, not left, "not back: " + "; ".join(left))
 
 
 async def _mark_deletion(memory: Memory, told: _Told) -> None:
