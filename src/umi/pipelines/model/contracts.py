@@ -97,7 +97,7 @@ class NamedRelation:
 
 
 def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Relation, ...]]:
-    """`{"entities": [...], "relations": [...]}`, or the bare list of entities.
+    """`{"entities": [...], "relations": [...]}`, or the bare list of entities; rows that say nothing are left out.
 
     Raises:
         LLMError.JsonError: When there is no JSON in the answer.
@@ -107,7 +107,8 @@ def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Rel
     fields = {"entities": parsed} if isinstance(parsed, list) else _object(parsed, "answer")
     entities = _list(fields, "entities", LLM_ENTITIES_COUNT_MAX)
     relations = _list(fields, "relations", LLM_RELATIONS_COUNT_MAX) if fields.get("relations") is not None else []
-    return tuple(map(_entity, entities)), tuple(map(_link, relations))
+    links = [row for row in relations if not _says_nothing(row, "subject", "predicate", "object")]
+    return tuple(_entity(row) for row in entities if not _says_nothing(row, "content")), tuple(map(_link, links))
 
 
 def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collection[str]) -> tuple[NamedRelation, ...]:
@@ -154,6 +155,11 @@ def read_queries(answer: str) -> tuple[str, ...]:
     rows = parsed if isinstance(parsed, list) else _list(_object(parsed, "answer"), "queries", 100)
     queries = [_text(row, "query", QUERY_BYTES_MAX) for row in rows if not (isinstance(row, str) and not row.strip())]
     return tuple(dict.fromkeys(queries))[:QUERY_VARIATIONS_COUNT_MAX]
+
+
+def _says_nothing(row: object, *names: str) -> bool:
+    """Whether one of these fields is blank: small models held to a schema fill lists up with empty rows."""
+    return isinstance(row, dict) and any(isinstance(row.get(name), str) and not row[name].strip() for name in names)
 
 
 def _entity(row: object) -> ExtractedEntity:
