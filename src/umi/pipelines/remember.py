@@ -107,11 +107,19 @@ def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[M
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model made of one episode: entities, and relations that hold while `fingerprint` does."""
+    """What a model made of one episode: entities, and relations that hold while `fingerprint` does.
+
+    `extracted` is the episode as it was read then, with the model's entities laid over.
+    """
 
     entities: tuple[ExtractedEntity, ...]
     relations: tuple[NamedRelation, ...]
     fingerprint: Fingerprint
+    extracted: Extracted
+
+    def as_of(self, sequence: int) -> Extracted | None:
+        """What was read, when nothing has been written since; None when aliases may be others now."""
+        return self.extracted if self.fingerprint.sequence == sequence else None
 
 
 class Moved(UmiError):  # noqa: N818 - reads as what it is
@@ -174,7 +182,8 @@ class Settlement:
         return Settled(stand, tuple(self._evolutions), tuple(self._waiting))
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
-        extracted = read_episode(self._tx, episode, item, reading.entities if reading else ())
+        extracted = reading.as_of(self._tx.sequence) if reading else None
+        extracted = extracted or read_episode(self._tx, episode, item, reading.entities if reading else ())
         entities = extracted.result.entities
         if reading is not None and reading.fingerprint.moved(self._tx, entities):
             raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")

@@ -10,8 +10,9 @@ from functools import partial
 from umi.errors import EmbeddingError, LLMError, UmiError
 from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.pipelines import consult
+from umi.pipelines.extract import Extracted
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.model import Conversation
+from umi.pipelines.model import Conversation, ExtractedEntity
 from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
@@ -122,13 +123,11 @@ class Settler:
             return await self._write([work], vectors, why)
         named = await consult.extract(model, episode, item.attempts) if item.extract_entities else ()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
-            offered = await self._storage.read(
-                lambda snapshot: consult.offer(snapshot, read_episode(snapshot, episode, item, named).result.entities)
-            )
+            extracted, offered = await self._storage.read(partial(_look, episode=episode, item=item, named=named))
             relations = (
                 await consult.relate(model, offered, item.attempts) if item.track_evolution and offered.new else ()
             )
-            reading = Reading(named, relations, offered.fingerprint())
+            reading = Reading(named, relations, offered.fingerprint(), extracted)
             try:
                 return await self._write([work], vectors, why, {episode.id: reading})
             except Moved:
@@ -147,6 +146,13 @@ class Settler:
         return await self._storage.write(
             lambda tx: Settlement(tx, self._entropy, now).run(items, vectors, why, readings)
         )
+
+
+def _look(
+    snapshot: Snapshot, episode: Episode, item: OutboxItem, named: Sequence[ExtractedEntity]
+) -> tuple[Extracted, consult.Offer]:
+    extracted = read_episode(snapshot, episode, item, named)
+    return extracted, consult.offer(snapshot, extracted.result.entities)
 
 
 def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:

@@ -16,7 +16,7 @@ The fault model. A file is bytes in a volatile cache and bytes on the medium, an
 - StorageSlow: the call takes 0.05 to 5 s of virtual time.
 - TornWrite: a power cut in the middle of this very write.
 - StorageCorrupt: one bit of what is read flips on the medium. LostWrite: a write is acknowledged and never reaches even the
-  cache. No store on a single disk can undo these two; what matters is that a check sees them.
+  cache. No store on a single disk can undo these two; what matters is that a check sees them, or that little is lost.
 
 Not modelled: shared memory (so WAL needs `PRAGMA locking_mode=EXCLUSIVE`, which `connect` sets), several processes at once,
 a disk that reorders across an fsync, misdirected writes.
