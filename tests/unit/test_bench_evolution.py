@@ -74,14 +74,27 @@ def folder(tmp_path: Path) -> Path:
         belief("b-pinned", "Redis runs on one node.", pinned=True),
         belief("b-auth", "Sign-in keeps sessions."),
         belief("b-other", "Redis is a pianist.", scope=["domain:writing"]),
+        belief("b-resolved", "It snows.", pinned=True, scope=["domain:past"], resolved_at="2026-02-01T00:00:00Z"),
         belief("b-open", "Which queue?", type="open_question", pinned=True),
     ]
     cases = [
-        case("found", "How is Redis used as a cache?", ["b-redis", "b-auth", "b-open"], expect={"pinnedFacts": {"mustInclude": ["b-pinned"]}}),
+        case(
+            "found",
+            "How is Redis used as a cache?",
+            ["b-redis", "b-auth", "b-open"],
+            expect={"pinnedFacts": {"mustInclude": ["b-pinned"]}},
+        ),
         case("noise", "What is Redis?", []),
         case("empty", "", [], expect={"openQuestions": {"mustInclude": ["b-open"], "mustExclude": ["b-gone"]}}),
         case("nothing", "What is Redis?", [], budget={"maxBeliefs": 0}),
-        case("lacking", "", [], expect={"pinnedFacts": {"mustInclude": ["b-redis"], "mustExclude": ["b-pinned"]}}),
+        case(
+            "lacking",
+            "",
+            [],
+            expect={"pinnedFacts": {"mustInclude": ["b-redis"], "mustExclude": ["b-pinned", "b-resolved"]}},
+            scope=["domain:code", "domain:past"],
+        ,
+        ),
     ]
     for name, text in (
         (

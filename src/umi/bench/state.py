@@ -74,7 +74,7 @@ MEANINGS: Final = {
     Measure.DELETION_ALL: "nor with include_superseded=True and min_score=0, nor is the request itself",
     Measure.DELETION_BY_ID: "forget(id) of both: not shown by any means",
     Measure.ABSENCE: "the two below together",
-    Measure.ABSENCE_NEVER: "abstained, or no fact of the kind asked for is shown",
+    Measure.ABSENCE_NEVER: "no fact of the kind asked for is shown; best, nothing at all",
     Measure.ABSENCE_GONE: "what held before is not shown as current",
     Measure.KEPT: "what is added hides nothing: items of lists, details, the same again",
     Measure.KEPT_SHOWN: "every item of a list is among the hits",

@@ -304,7 +304,7 @@ async def _ask(memory: Memory, told: _Told, ask: Ask) -> None:
             disputed = {key for key, state in hits if state is HitState.DISPUTED}
             told.mark(Measure.DISPUTED, ask.right <= disputed, asked)
         case Purpose.NEVER:
-            ok = found.abstained or not any(key in told.history.same_kind for key, _ in hits)
+            ok = not any(key in told.history.same_kind for key, _ in hits)
             told.mark(Measure.ABSENCE, ok, asked)
             told.mark(Measure.ABSENCE_NEVER, ok, asked)
         case Purpose.GONE:
