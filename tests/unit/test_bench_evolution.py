@@ -93,7 +93,6 @@ def folder(tmp_path: Path) -> Path:
             [],
             expect={"pinnedFacts": {"mustInclude": ["b-redis"], "mustExclude": ["b-pinned", "b-resolved"]}},
             scope=["domain:code", "domain:past"],
-        ,
         ),
     ]
     for name, text in (
