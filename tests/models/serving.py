@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Any
 
+import umi
 from umi.bench.model_server import ModelServer
 from umi.models import open_llm
 from umi.ports import LLMProvider
@@ -73,3 +75,16 @@ class Perfect:
                 relation = {"new_id": one["id"], "related_id": same[-1]["id"], "type": kind}
                 rows.append({**relation, "reason": "scripted", "confidence": 0.9})
         return {"relations": rows}
+
+
+@asynccontextmanager
+async def told(llm: LLMProvider, kind: str = "openai", **options: Any) -> AsyncIterator[tuple[umi.Memory, ModelServer]]:
+    """A memory whose model is behind an adapter and a server."""
+    async with serving(llm) as server:
+        model: Any = ADAPTERS[kind](server, options.pop("timeout_s", QUICK_S))
+        try:
+            url = options.pop("url", ":memory:")
+            async with umi.Memory.open(url, llm=model, **{"embedder": None, **options}) as memory:
+                yield memory, server
+        finally:
+            await model.close()
