@@ -169,6 +169,7 @@ def test_every_kind_of_change_is_found_and_what_shows_nothing_left_out() -> None
             ("truth", inside, 17, "True", "False"),
         ]
     )  # fmt: skip
+    assert len({place.key for place in places}) == len(places)
     made = {operators.mutated(SOURCE, place.number) for place in places}
     assert len(made) == len(places)
     assert operators.plain(SOURCE) not in made
@@ -328,8 +329,8 @@ def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| boundary | 10 | 8 | 0 | 1 | 1 | 0 | 100.0 % |" in section
     assert "| stores | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
     assert "| all | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
-    assert "| stores/toy.py, biggest | `item > best` | `item >= best` | the same biggest |" in section
-    assert "| stores/toy.py, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
+    assert "| stores/toy.py:8, biggest | `item > best` | `item >= best` | the same biggest |" in section
+    assert "| stores/toy.py:24, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
     assert killed.open_survivors(found) == [found[-1]]
 
     page = killed.with_section("# Page\n\nText.\n", section)

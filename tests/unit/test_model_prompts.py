@@ -38,3 +38,7 @@ def test_memories_fill_their_half_of_a_prompt_to_the_byte() -> None:
     assert {len(memory_line(one).encode()) for one in whole} == {line}
     assert _fitting([*whole, note(9, content)]) == whole
     assert _fitting([note(0, content + "z"), *whole[1:]]) == [note(0, content + "z"), *whole[1:-1]]
+
+
+def test_a_memory_is_shown_in_its_own_script() -> None:
+    assert "Zoë trinkt Tee in 東京." in memory_line(note(0, "Zoë trinkt Tee in 東京."))

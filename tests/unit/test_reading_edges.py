@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
-from reading import FRIDAY, claims, entities
+from reading import FRIDAY, claims, entities, read
 
 from umi.pipelines.language import predicates
 
@@ -25,6 +25,7 @@ READ: dict[str, Claims] = {
     "My car and Alice moved to Porto.": [("alice", "lives_in", "Porto")],
     "Alice is coming in June. She lives in Porto.": [("alice", "lives_in", "Porto")],
     "July lives in Porto.": [],
+    "I prefer dark roast.": [("sam", "prefers:roast", "dark roast")],
     "Alice majors in physics.": [("alice", "studies", "physics")],
 }
 
@@ -45,6 +46,12 @@ SINCE = {
 def test_holds_since(text: str) -> None:
     (entity,) = entities(text)
     assert entity.valid_from == SINCE[text]
+
+
+def test_joined_and_left_is_one_statement() -> None:
+    (statement,) = read("I joined StartupX in March and left Acme in May.")
+    assert (statement.slot, statement.value, statement.ended) == ("works_at", "StartupX", ("Acme",))
+    assert [date.start.month for date in statement.dates] == [3, 5]
 
 
 def test_no_rule_is_surer_than_sure() -> None:

@@ -90,7 +90,9 @@ def _survivors(survivors: Sequence[Verdict]) -> str:
     for one in survivors:
         place = one.place
         said = _cell(reason(one) or "**a check is missing**")
-        rows.append(f"| {place.file}, {place.function} | `{_cell(place.before)}` | `{_cell(place.after)}` | {said} |")
+        rows.append(
+            f"| {place.file}:{place.lines[0]}, {place.function} | `{_cell(place.before)}` | `{_cell(place.after)}` | {said} |"
+        )
     return "\n".join(rows)
 
 

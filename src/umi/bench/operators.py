@@ -47,6 +47,7 @@ _FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
 Undo = Callable[[], None]
 Change = Callable[[], Undo]
 Names = tuple[str, ...]
+Key = tuple[str, str, str, str, int]
 Span = tuple[str, int, int]  # a file below the package, a first and a last line
 
 
@@ -55,7 +56,8 @@ class Place:
     """One change.
 
     `file` is below the package, `function` the name of what it lies in, `operator` the kind of change, `lines` the lines that run
-    it (first, last), `before` and `after` what the code says and would say, `number` the change's place among those of the file.
+    it (first, last), `before` and `after` what the code says and would say, `number` the change's place among those of the file,
+    `twin` among those of the function that read the same.
     """
 
     file: str
@@ -65,23 +67,25 @@ class Place:
     before: str
     after: str
     number: int
+    twin: int = 0
 
     @property
-    def key(self) -> tuple[str, str, str, str]:
+    def key(self) -> Key:
         """What stays the same when lines move."""
-        return self.file, self.function, self.before, self.after
+        return self.file, self.function, self.before, self.after, self.twin
 
 
 def places(source: str, file: str) -> list[Place]:
     """Every change that can be made in a module, in order."""
-    found = []
+    found: list[Place] = []
     for number, (node, function, operator, change) in enumerate(_changes(ast.parse(source))):
         before = ast.unparse(node)
         undo = change()
         after = ast.unparse(node)
         undo()
         told = _short(before), _short(after) if after != before else "(left out)"
-        found.append(Place(file, function, operator, _lines(node), *told, number))
+        twins = sum((one.function, one.before, one.after) == (function, *told) for one in found)
+        found.append(Place(file, function, operator, _lines(node), *told, number, twins))
     return found
 
 

@@ -1,0 +1,33 @@
+"""A model that does not count its tokens: Umi says about how many there were, four bytes each, rounded up."""
+
+from __future__ import annotations
+
+from math import ceil
+from pathlib import Path
+
+import pytest
+
+import umi
+from umi import Completion, CompletionRequest
+
+EMPTY = '{"entities": [], "relations": []}'
+
+
+class Mute:
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.sent.append(len(request.prompt.encode()))
+        return Completion(EMPTY)
+
+
+@pytest.mark.parametrize("text", ["Zed flies a zeppelin.", "Zoë trinkt Tee in 東京.", "It rained."])
+async def test_usage_is_estimated_from_bytes(tmp_path: Path, text: str) -> None:
+    model = Mute()
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model) as memory:
+        receipt = await memory.remember(text)
+    assert receipt.deferred == ()
+    assert model.sent
+    assert receipt.usage.input_tokens == sum(ceil(size / 4) for size in model.sent)
+    assert receipt.usage.output_tokens == len(model.sent) * ceil(len(EMPTY) / 4)
