@@ -1,0 +1,211 @@
+"""What each fault of a model's server costs: seconds and calls of one remember, on a real socket and in virtual time.
+
+For every fault: a text is remembered while the server has it, then the server recovers and `maintain` completes what waits. Nothing
+may be lost, nothing may take longer than the operation's deadline, and the receipt must say what happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from umi.bench.model_server import ModelServer
+from umi.clock import SystemClock
+from umi.config import Config
+from umi.limits import LLM_BREAKER_REST_S
+from umi.memory import Memory
+from umi.models import open_embedding, open_llm
+from umi.ports import Clock, EmbeddingProvider, LLMProvider
+from umi.sim.embedder import SimEmbedder
+from umi.sim.environment import SimConfig, SimEnvironment
+from umi.sim.llm import SimLLM
+from umi.sim.rng import DeterministicRng
+from umi.sim.service import CHAT, EMBEDDINGS, MODEL_NAME, Fault, Hang, ModelService, WireResponse, refused
+from umi.sim.transport import HOST, adapter, served_embedder
+
+TEXT: Final = "Alice left Acme and joined StartupX."
+DEADLINE_S: Final = 6.0
+CALL_TIMEOUT_S: Final = 2.0
+_BROKEN: Final = '{"entities": [{"name": "Al'
+
+
+def _said(content: str) -> WireResponse:
+    """A completion that says this."""
+    message = {"role": "assistant", "content": content}
+    body: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL_NAME}
+    body["choices"] = [{"index": 0, "message": message, "finish_reason": "stop"}]
+    body["usage"] = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+    return WireResponse(200, json.dumps(body).encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A fault of a server: for its next request only, or until it recovers. `gone` is a server that nobody serves."""
+
+    name: str
+    fault: Fault | None
+    once: bool = False
+    path: str = CHAT
+
+    @property
+    def gone(self) -> bool:
+        """Whether there is no server at all."""
+        return self.fault is None
+
+
+TROUBLES: Final = (
+    Trouble("429 once", refused(429, "slow down", retry_after="1"), once=True),
+    Trouble("429 always", refused(429, "slow down", retry_after="1")),
+    Trouble("429, retry after an hour", refused(429, "slow down", retry_after="3600")),
+    Trouble("500 once", refused(500, "oops"), once=True),
+    Trouble("500 always", refused(500, "oops")),
+    Trouble("broken JSON once", _said(_BROKEN), once=True),
+    Trouble("broken JSON always", _said(_BROKEN)),
+    Trouble("empty answer", _said("")),
+    Trouble("refusal", _said("I'm sorry, but I can't help with that.")),
+    Trouble("key refused", refused(401, "bad key")),
+    Trouble("hang", Hang()),
+    Trouble("connection refused", None),
+    Trouble("embedder 429 once", refused(429, "slow down", retry_after="1"), once=True, path=EMBEDDINGS),
+    Trouble("embedder 429 always", refused(429, "slow down", retry_after="1"), path=EMBEDDINGS),
+    Trouble("embedder hang", Hang(), path=EMBEDDINGS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What one remember under a fault did.
+
+    `requests` are all that were sent, `calls` and the rest are the receipt's; `kept` says that the text was found right away,
+    `completed` that nothing waits once the server is well, and that what is kept is what a well server would have given.
+    """
+
+    fault: str
+    seconds: float
+    requests: int
+    calls: int
+    deferred: bool
+    degraded: tuple[str, ...]
+    kept: bool
+    completed: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was lost and it ended in time."""
+        told = bool(self.degraded) == self.deferred
+        return self.kept and self.completed and told and self.seconds <= DEADLINE_S + 1
+
+
+Wait = Callable[[float], Any]
+
+
+def real(troubles: Sequence[Trouble] = TROUBLES, step: Callable[[str, int, int], None] | None = None) -> list[Measured]:
+    """Every fault over a real socket, in real seconds."""
+    return [_told(step, trouble, place, troubles, lambda one=trouble: asyncio.run(_real(one))) for place, trouble in enumerate(troubles)]
+
+
+def simulated(troubles: Sequence[Trouble] = TROUBLES) -> list[Measured]:
+    """Every fault through the same adapters over the simulated network, in virtual seconds."""
+    return [_simulated(trouble) for trouble in troubles]
+
+
+def _told(
+    step: Callable[[str, int, int], None] | None,
+    trouble: Trouble,
+    place: int,
+    troubles: Sequence[Trouble],
+    run: Callable[[], Measured],
+) -> Measured:
+    if step is not None:
+        step(trouble.name, place, len(troubles))
+    return run()
+
+
+def _service(clock: Any, rng: DeterministicRng) -> ModelService:
+    return ModelService(SimLLM(42), SimEmbedder(clock, rng))
+
+
+async def _real(trouble: Trouble) -> Measured:
+    clock = SystemClock()
+    service = _service(clock, DeterministicRng(42))
+    server = ModelServer(service)
+    await server.__aenter__()
+    url = f"{server.url}/v1#{MODEL_NAME}"
+    llm, embedder = open_llm(url, CALL_TIMEOUT_S), open_embedding(url, CALL_TIMEOUT_S)
+
+    async def leave() -> None:
+        await server.__aexit__(None, None, None)
+
+    async def come_back() -> None:
+        await server.__aenter__()
+
+    try:
+        return await _measure(trouble, service, clock, (llm, embedder), (leave, come_back))
+    finally:
+        await leave()
+        for part in (llm, embedder):
+            await part.close()  # type: ignore[attr-defined]
+
+
+def _simulated(trouble: Trouble) -> Measured:
+    env = SimEnvironment(SimConfig(42))
+    service = _service(env.clock, env.rng.fork("served"))
+    llm = adapter("openai", env.network, service, CALL_TIMEOUT_S)
+    embedder = served_embedder(env.network, service, CALL_TIMEOUT_S)
+
+    async def leave() -> None:
+        env.network.stop(HOST)
+
+    async def come_back() -> None:
+        env.network.serve(HOST, service.answer)
+
+    return env.run(_measure(trouble, service, env.clock, (llm, embedder), (leave, come_back)))
+
+
+async def _measure(
+    trouble: Trouble,
+    service: ModelService,
+    clock: Clock,
+    parts: tuple[LLMProvider, EmbeddingProvider],
+    doors: tuple[Callable[[], Any], Callable[[], Any]],
+) -> Measured:
+    config = Config(deadline_s=DEADLINE_S, call_timeout_s=CALL_TIMEOUT_S)
+    llm, embedder = parts
+    url = ":memory:" if isinstance(clock, SystemClock) else "dict:"
+    async with Memory.open(url, llm=llm, embedder=embedder, config=config, clock=clock) as memory:
+        service.only = trouble.path
+        if trouble.gone:
+            await doors[0]()
+        elif trouble.once:
+            service.faults = [trouble.fault] if trouble.fault else []
+        else:
+            service.always = trouble.fault
+        before, start_s = len(service.requests), clock.monotonic_s()
+        receipt = await memory.remember(TEXT)
+        seconds, requests = clock.monotonic_s() - start_s, len(service.requests) - before
+        found = await memory.recall("Acme StartupX", min_score=0)
+        service.always = None
+        if trouble.gone:
+            await doors[1]()
+        if receipt.deferred and isinstance(clock, SystemClock) is False:
+            await clock.sleep(LLM_BREAKER_REST_S)
+        done = await memory.maintain()
+        names = sorted({step.entity.name for step in (await memory.list()).items})
+        return Measured(
+            fault=trouble.name,
+            seconds=seconds,
+            requests=requests,
+            calls=receipt.usage.calls,
+            deferred=bool(receipt.deferred),
+            degraded=tuple(str(name) for name in receipt.degraded),
+            kept=[hit.content for hit in found.hits] == [TEXT],
+            completed=not done.waiting and (await memory.stats()).vectors == 1 and {"Acme", "Alice"} <= set(names),
+        )
+
+
+def as_json(rows: Sequence[Measured]) -> list[dict[str, Any]]:
+    """Plain values."""
+    return [{**asdict(row), "seconds": round(row.seconds, 2), "ok": row.ok} for row in rows]
