@@ -335,8 +335,10 @@ def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
 
     page = killed.with_section("# Page\n\nText.\n", section)
     assert page == f"# Page\n\nText.\n\n{section}"
-    assert killed.section_of(page) == section
-    assert killed.with_section(page, "## Small faults of one kind each\n\nNew.\n").endswith(
-        "Text.\n\n" + "## Small faults of one kind each\n\nNew.\n"
+    assert killed.tail_of(page) == section
+    other = f"{killed.HEADING}\n\nNew.\n"
+    assert (
+        killed.with_section(f"{page}\n## Last\n\nKept.\n", other) == f"# Page\n\nText.\n\n{other}\n## Last\n\nKept.\n"
     )
-    assert killed.with_section("# Page\n\nText.\n", killed.section_of("# Page")) == "# Page\n\nText.\n"
+    assert killed.with_section("# New page\n", killed.tail_of(page)) == f"# New page\n\n{section}"
+    assert killed.with_section("# Page\n\nText.\n", killed.tail_of("# Page")) == "# Page\n\nText.\n"

@@ -50,11 +50,13 @@ def markdown(found: Sequence[Verdict], seed: int = 0) -> str:
 
 def with_section(page: str, section: str) -> str:
     """The page with this section in place of the one it has, or at its end."""
-    return f"{page.partition(HEADING)[0].rstrip()}\n\n{section}".strip() + "\n"
+    before, _, rest = page.partition(HEADING)
+    after = rest[rest.index("\n## ") :] if "\n## " in rest else ""
+    return "\n\n".join(part.strip() for part in (before, section, after) if part.strip()) + "\n"
 
 
-def section_of(page: str) -> str:
-    """The section that a page has; empty without one."""
+def tail_of(page: str) -> str:
+    """The section that a page has, and what follows it; empty without one."""
     return page[page.index(HEADING) :] if HEADING in page else ""
 
 

@@ -185,7 +185,7 @@ async def _planted(only: Sequence[str] | None, seeds: int, report: Path | None, 
 
     found = await asyncio.to_thread(mutants_bench.measure, only, seeds=seeds, step=tell)
     if report is not None:
-        _write(report, lambda page: killed.with_section(mutants_bench.markdown(found, seeds), killed.section_of(page)))
+        _write(report, lambda page: killed.with_section(mutants_bench.markdown(found, seeds), killed.tail_of(page)))
     data = mutants_bench.as_json(found)
     missed = not all(one.as_expected for one in found)
     return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
