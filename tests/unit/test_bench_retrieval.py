@@ -201,7 +201,7 @@ async def test_implicit_questions_are_found_by_meaning() -> None:
     ten = {row: figures["recall_at_10"][0] for row, figures in found.items()}
     assert ten["Umi, min_score=0"] >= 50  # 54.9 when it was fitted; the plain sum of both legs has 40.8
     assert ten["Umi"] >= 48
-    assert ten["Umi, min_score=0"] > ten["the same + neighbours + session"] + 8
+    assert ten["Umi, min_score=0"] > ten["z-sum + context"] + 8
 
 
 @pytest.mark.slow

@@ -27,10 +27,10 @@ NEWEST: Final = "newest first"
 ROWS: Final = (
     BM25,
     COSINE,
-    "RRF of BM25 and cosine",
-    "BM25 + neighbours + session",
-    "z(cosine + 0.1 ln words) + z(BM25)",
-    "the same + neighbours + session",
+    "RRF",
+    "BM25 + context",
+    "z-sum",  # z(cosine + 0.1 ln words) + z(BM25)
+    "z-sum + context",
     NEWEST,
 )
 SCORED: Final = (BM25, COSINE)  # their best score may tell whether there is an answer

@@ -24,17 +24,19 @@ def draw(console: Console, figures: Mapping[str, Any]) -> None:
 
 def _rows(console: Console, figures: Mapping[str, Any]) -> None:
     sets = figures["sets"]
-    render.heading(console, "Gold found", " / ".join(_MEASURES.values()) + ", %")
+    render.heading(console, "Gold found", ", ".join(_MEASURES.values()) + ", in %")
     made = render.table("", *(f"{name} ({found['all']['questions']:,})" for name, found in sets.items()))
     for row in figures["rows"]:
         values = [found["all"]["rows"][row] for found in sets.values()]
-        made.add_row(row, *(" / ".join(f"{each[measure][0]:.1f}" for measure in _MEASURES) for each in values))
+        made.add_row(row, *("  ".join(f"{each[measure][0]:.1f}" for measure in _MEASURES) for each in values))
     console.print(made)
 
 
 def _categories(console: Console, figures: Mapping[str, Any]) -> None:
     render.heading(console, "R@10 by category", "95% intervals; beside Umi the best baseline of that category")
-    made = render.table("set", "category", "questions", _UMI, "baseline", "which", "Umi's lead")
+    made = render.table("set", "category", "", _UMI, "best", "baseline", "Umi's lead")
+    for place in (3, 6):
+        made.columns[place].no_wrap = True  # the names give way instead
     for name, found in figures["sets"].items():
         for category, each in found.items():
             against = each["against_best"][_UMI]["recall_at_10"]
@@ -48,15 +50,24 @@ def _categories(console: Console, figures: Mapping[str, Any]) -> None:
 
 
 def _abstention(console: Console, found: Mapping[str, Any]) -> None:
-    render.heading(console, "Refused", "share of questions; AUC of the best score against the set's answerable ones")
-    scored = list(next((each["auc"] for kind in found.values() for each in kind.values() if "auc" in each), {}))
-    made = render.table("questions", "set", "", "refused, %", *(f"AUC {row}" for row in scored))
+    render.heading(console, "Refused", "share of questions, %; the answerable ones should not be")
+    made = render.table("questions", "set", "", "refused")
+    for kind, name, each in _asked(found):
+        made.add_row(kind, name, f"{each['questions']:,}", _between([100 * part for part in each["refused"]]))
+    console.print(made)
+    told = [(kind, name, each["auc"]) for kind, name, each in _asked(found) if "auc" in each]
+    if told:
+        render.heading(console, "AUC of the best score", "those questions against the set's answerable ones")
+        made = render.table("questions", "set", *told[0][2])
+        for kind, name, auc in told:
+            made.add_row(kind, name, *(_between(each, ".2f") for each in auc.values()))
+        console.print(made)
+
+
+def _asked(found: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     for kind, sets in found.items():
         for name, each in sets.items():
-            auc = [_between(each["auc"][row], ".2f") if "auc" in each else "" for row in scored]
-            refused = _between([100 * part for part in each["refused"]])
-            made.add_row(kind, name, f"{each['questions']:,}", refused, *auc)
-    console.print(made)
+            yield kind, name, each
 
 
 def _rest(console: Console, figures: Mapping[str, Any]) -> None:
@@ -77,4 +88,4 @@ def _lines(figures: Mapping[str, Any]) -> Iterator[str]:
 
 def _between(figure: Sequence[float], form: str = ".1f", style: str = "") -> Text:
     value, low, high = (format(part, form) for part in figure)
-    return Text(f"{value} ({low} to {high})", style=style, no_wrap=True)
+    return Text(f"{value} ({low} to {high})", style=style)
