@@ -28,7 +28,7 @@ NEW = Entity(EntityType.PERSON, "Alice", "Left Acme, now at StartupX", id="new/1
 TEXT = "Alice left Acme. Bob and Carol joined StartupX! It rained."
 PROMPTS = {
     "build_extraction_prompt": (EXTRACT, prompts.build_extraction_prompt(TEXT, "Dana", "2026-11-20")),
-    "build_evolution_prompt": (EVOLVE, prompts.build_evolution_prompt([NEW], [OLD])),
+    "build_evolution_prompt": (EVOLVE, prompts.build_evolution_prompt({NEW.id: NEW}, {OLD.id: OLD})),
     "build_detection_prompt": (EVOLVE, prompts.build_detection_prompt(NEW, [OLD])),
     "build_rewrite_prompt": (REWRITE, prompts.build_rewrite_prompt("Where does Alice work?", 4)),
 }
@@ -400,12 +400,9 @@ async def test_every_prompt_gets_an_answer_that_the_one_parser_reads(builder: st
 
 
 async def test_every_new_entity_of_a_batch_gets_its_own_verdict() -> None:
-    new = [
-        Entity(EntityType.PERSON, name, f"{name} moved to Bolt", id=f"n{n}") for n, name in enumerate(("Alice", "Bob"))
-    ]
-    old = [
-        Entity(EntityType.PERSON, name, f"{name} works at Acme", id=f"o{n}") for n, name in enumerate(("Alice", "Bob"))
-    ]
+    names = ("Alice", "Bob")
+    new = {f"n{n}": Entity(EntityType.PERSON, name, f"{name} moved to Bolt") for n, name in enumerate(names)}
+    old = {f"o{n}": Entity(EntityType.PERSON, name, f"{name} works at Acme") for n, name in enumerate(names)}
     answer = await said(SimLLM(1), CompletionRequest(prompts.build_evolution_prompt(new, old), EVOLVE))
     found = read_relations(answer, ["n0", "n1"], ["o0", "o1"])
     assert [(row.new_id, row.related_id, str(row.evolution_type)) for row in found] == [

@@ -33,12 +33,12 @@ def test_windows_are_as_few_as_can_be(sentence: str) -> None:
 def test_memories_fill_their_half_of_a_prompt_to_the_byte() -> None:
     room, line = LLM_PROMPT_BYTES_MAX // 2, 250
     assert room % line == 0
-    content = "z" * (line - len(memory_line(note(0, "")).encode()))
+    content = "z" * (line - len(memory_line("m000", note(0, "")).encode()))
     whole = [note(number, content) for number in range(room // line)]
-    assert {len(memory_line(one).encode()) for one in whole} == {line}
+    assert {len(memory_line("m000", one).encode()) for one in whole} == {line}
     assert _fitting([*whole, note(9, content)]) == whole
     assert _fitting([note(0, content + "z"), *whole[1:]]) == [note(0, content + "z"), *whole[1:-1]]
 
 
 def test_a_memory_is_shown_in_its_own_script() -> None:
-    assert "Zoë trinkt Tee in 東京." in memory_line(note(0, "Zoë trinkt Tee in 東京."))
+    assert "Zoë trinkt Tee in 東京." in memory_line("m000", note(0, "Zoë trinkt Tee in 東京."))

@@ -104,7 +104,10 @@ Wait = Callable[[float], Any]
 
 def real(troubles: Sequence[Trouble] = TROUBLES, step: Callable[[str, int, int], None] | None = None) -> list[Measured]:
     """Every fault over a real socket, in real seconds."""
-    return [_told(step, trouble, place, troubles, lambda one=trouble: asyncio.run(_real(one))) for place, trouble in enumerate(troubles)]
+    return [
+        _told(step, trouble, place, troubles, lambda one=trouble: asyncio.run(_real(one)))
+        for place, trouble in enumerate(troubles)
+    ]
 
 
 def simulated(troubles: Sequence[Trouble] = TROUBLES) -> list[Measured]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import starmap
 from typing import Final
 
 from umi.limits import LLM_MEMORY_CHARACTERS_MAX
@@ -98,19 +99,20 @@ def build_extraction_prompt(text: str, speaker: str, day: str) -> str:
     return _filled(EXTRACTION_PROMPT, speaker=_defused(speaker), day=day, text=_defused(text))
 
 
-def build_evolution_prompt(new: Sequence[Entity], existing: Sequence[Entity]) -> str:
-    """`EVOLUTION_BATCH_PROMPT` for the new entities of a window and all that may concern them."""
-    return _filled(EVOLUTION_BATCH_PROMPT, new_list=_lines(new), existing_list=_lines(existing))
+def build_evolution_prompt(new: Mapping[str, Entity], existing: Mapping[str, Entity]) -> str:
+    """`EVOLUTION_BATCH_PROMPT` for the new entities of a window and all that may concern them, by the ids used in the prompt."""
+    lists = ("\n".join(starmap(memory_line, group.items())) for group in (new, existing))
+    return _filled(EVOLUTION_BATCH_PROMPT, **dict(zip(("new_list", "existing_list"), lists, strict=True)))
 
 
-def memory_line(entity: Entity) -> str:
+def memory_line(id_: str, entity: Entity) -> str:
     """One entity as a line of a prompt; a long text is cut to its beginning, which says what it is about."""
-    row = {"id": entity.id, "about": entity.name, "memory": entity.content[:LLM_MEMORY_CHARACTERS_MAX]}
+    row = {"id": id_, "about": entity.name, "memory": entity.content[:LLM_MEMORY_CHARACTERS_MAX]}
     return _defused(json.dumps(row, ensure_ascii=False))
 
 
 def _lines(entities: Sequence[Entity]) -> str:
-    return "\n".join(memory_line(entity) for entity in entities)
+    return "\n".join(memory_line(entity.id, entity) for entity in entities)
 
 
 def _filled(template: str, **values: str) -> str:

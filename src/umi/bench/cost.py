@@ -1,0 +1,142 @@
+"""What Umi asks of a model: calls and tokens per operation, counted at the server's end of the real adapter."""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from umi.bench.model_server import ModelServer
+from umi.bench.report import Figure, Report, machine_facts, quantile
+from umi.clock import SystemClock
+from umi.memory import Memory
+from umi.sim.service import MODEL_NAME, ModelService
+from umi.types import Completion, CompletionRequest, Usage
+
+Step = Callable[[str, int, int], None]
+
+PROMPT_TOKENS_MAX: Final = 800  # DESIGN section 10, of both prompts of a one-sentence remember
+OWN_TIME_MS_MAX: Final = 3.0
+_HISTORY_COUNT: Final = 400
+_MEASURED_COUNT: Final = 60
+_DAY_ONE: Final = datetime(2026, 1, 1, tzinfo=UTC)
+_PEOPLE: Final = ("Alice", "Bob", "Carol", "Dave", "Eve", "Frank", "Grace", "Heidi")
+_DOINGS: Final = (
+    "told me over lunch that she would rather spend the summer near the sea than in the mountains again",
+    "has been working at Globex since the spring and finds the new team much friendlier than the old one",
+    "wants the quarterly report on Friday morning at the latest, with the figures of the northern region in it",
+    "adopted a small brown dog from the shelter in the old town, and now takes long walks before breakfast",
+    "moved to a quiet street in Oslo with two rooms, a balcony and a view of the harbour",
+)
+
+
+class Attentive:
+    """A model that names one entity a text and relates it to the nearest old one, at no time of its own."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """A well-formed answer."""
+        clock = SystemClock()
+        start_s = clock.monotonic_s()
+        blocks = re.findall(r"<data>\n?(.*?)\n?</data>", request.prompt, re.DOTALL)
+        content = json.dumps(_answer(request.task, blocks))
+        self.seconds += clock.monotonic_s() - start_s
+        return Completion(content, Usage(1, -(-len(request.prompt.encode()) // 4), -(-len(content) // 4)))
+
+
+def _answer(task: str, blocks: Sequence[str]) -> object:
+    if task == "extract":
+        text = blocks[-1]
+        return {
+            "entities": [{"name": text.split()[0], "type": "person", "content": text, "confidence": 0.9}],
+            "relations": [],
+        }
+    if task == "rewrite":
+        return {"queries": [blocks[-1].lower(), blocks[-1].upper()]}
+    new, old = ([json.loads(line) for line in block.splitlines() if line] for block in blocks)
+    verdict = {"type": "extend", "reason": "more of the same", "confidence": 0.9}
+    return {"relations": [{"new_id": row["id"], "related_id": old[-1]["id"], **verdict} for row in new[:1] if old]}
+
+
+async def measure(step: Step | None = None) -> Report:
+    """Remember sentences among some hundred others, recall, and count at the server."""
+    model = Attentive()
+    service = ModelService(model)
+    tell = step or (lambda *_: None)
+    async with ModelServer(service) as server:
+        url = f"{server.url}/v1#{MODEL_NAME}"
+        async with Memory.open(":memory:", llm=url, embedder=None) as memory:
+            for place in range(_HISTORY_COUNT):
+                tell("remember", place, _HISTORY_COUNT + 2 * _MEASURED_COUNT)
+                await memory.remember(_sentence(place), at=_DAY_ONE + timedelta(hours=place))
+            remembered = [
+                await _counted(service, memory.remember, _sentence(_HISTORY_COUNT + n)) for n in range(_MEASURED_COUNT)
+            ]
+            shallow = [
+                await _counted(service, _recall(memory, deep=False), _sentence(n)) for n in range(_MEASURED_COUNT)
+            ]
+            deep = [await _counted(service, _recall(memory, deep=True), _sentence(n)) for n in range(_MEASURED_COUNT)]
+    own_ms = await _own_time_ms()
+    figures = (
+        _calls("remember: calls", remembered, 2),
+        _tokens("remember: prompt tokens", remembered, PROMPT_TOKENS_MAX),
+        _calls("recall: calls", shallow, 1),
+        _calls("deep recall: calls", deep, 1),
+        _tokens("deep recall: prompt tokens", deep, None),
+        Figure("remember: Umi's own time", own_ms, "ms", OWN_TIME_MS_MAX),
+    )
+    notes = (
+        "counted at a server on loopback that the OpenAI adapter talks to; a token is four bytes",
+        (
+            f"sentences of {len(_sentence(0).split())} to {max(len(_sentence(n).split()) for n in range(5))} words, "
+            f"{_HISTORY_COUNT} of them remembered before about {len(_PEOPLE)} people"
+        ),
+        "own time: model and embedder excluded, the commits to disk included",
+    )
+    return Report("What Umi asks of a model", figures, machine_facts(), notes)
+
+
+def _sentence(place: int) -> str:
+    return f"{_PEOPLE[place % len(_PEOPLE)]} {_DOINGS[place % len(_DOINGS)]} ({place})."
+
+
+def _recall(memory: Memory, *, deep: bool) -> Callable[[str], Any]:
+    async def recall(text: str) -> object:
+        return await memory.recall(text, deep=deep)
+
+    return recall
+
+
+async def _counted(service: ModelService, act: Callable[[str], Any], text: str) -> tuple[int, int]:
+    calls, tokens = sum(service.count.calls.values()), sum(service.count.input_tokens.values())
+    await act(text)
+    return sum(service.count.calls.values()) - calls, sum(service.count.input_tokens.values()) - tokens
+
+
+def _calls(name: str, counted: Sequence[tuple[int, int]], most: int) -> Figure:
+    calls = [calls for calls, _ in counted]
+    return Figure(name, max(calls), "at most", most, detail={"p50": quantile(calls, 0.5)})
+
+
+def _tokens(name: str, counted: Sequence[tuple[int, int]], most: int | None) -> Figure:
+    tokens = [tokens for _, tokens in counted]
+    return Figure(name, quantile(tokens, 0.5), "p50", most, detail={"max": max(tokens)})
+
+
+async def _own_time_ms() -> float:
+    """Median time of a remember on a file, with a model in this process that takes no time."""
+    model, clock = Attentive(), SystemClock()
+    samples: list[float] = []
+    with tempfile.TemporaryDirectory(prefix="umi-cost-") as folder:
+        async with Memory.open(str(Path(folder) / "umi.db"), llm=model, embedder=None) as memory:
+            for place in range(_HISTORY_COUNT):
+                before_s, start_s = model.seconds, clock.monotonic_s()
+                await memory.remember(_sentence(place), at=_DAY_ONE + timedelta(hours=place))
+                samples.append(1e3 * (clock.monotonic_s() - start_s - (model.seconds - before_s)))
+    return quantile(samples[_HISTORY_COUNT // 2 :], 0.5)
