@@ -63,6 +63,10 @@ def large(item):
     return item >= LARGE
 
 
+def shared(item):
+    return item > 1
+
+
 def unseen(item):
     return item == 1
 """
@@ -100,6 +104,24 @@ def test_nothing_of_it():
 """
 
 
+SLOW = """
+import time
+from umi.stores.toy import shared
+
+def test_slow():
+    time.sleep(0.2)
+    assert shared(2)
+"""
+
+WITH_HELPER = """
+from conftest import OF
+from umi.stores.toy import shared
+
+def test_with_helper():
+    assert shared(2) and OF == "scenarios"
+"""
+
+
 def of_toy(function: str, before: str, operator: str = "") -> Place:
     found = [
         place
@@ -118,6 +140,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for folder in killing.TESTS:
         (root / folder).mkdir(parents=True)
     (root / TOY_FILE).write_text(TOY_TESTS)
+    for folder in ("contract", "scenarios"):
+        (root / f"tests/{folder}/conftest.py").write_text(f"OF = {folder!r}\n")
+    (root / "tests/contract/test_slow.py").write_text(SLOW)
+    (root / "tests/scenarios/test_with_helper.py").write_text(WITH_HELPER)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(Path(__file__).parents[2] / name, root)
     return root
@@ -139,7 +165,7 @@ def yard(checkout: Path) -> Iterator[Yard]:
 
 @pytest.fixture(scope="module")
 def known(yard: Yard) -> Known:
-    return Known(yard.learn([TOY_FILE])[TOY_FILE], yard.time_worlds())
+    return Known({name: test for one in yard.learn(sorted(yard.suite)).values() for name, test in one.items()}, 1.0)
 
 
 def test_every_kind_of_change_is_found_and_what_shows_nothing_left_out() -> None:
@@ -157,7 +183,7 @@ def test_every_kind_of_change_is_found_and_what_shows_nothing_left_out() -> None
             ("not", inside, 15, "not items == 2.5", "not not items == 2.5"),
             ("comparison", inside, 15, "items == 2.5", "items != 2.5"),
             ("number", inside, 15, "2.5", "3.5"),
-            ("loop", inside, 16, "continue", "(left out)"),
+            ("loop", inside, 16, "continue", "break"),
             (
                 "condition", inside, 17,
                 "items[0] + 1 if flag(items, deep=True) else 'no ' + items",
@@ -234,6 +260,14 @@ def test_a_fatal_fault_is_noticed_and_one_that_is_none_survives(yard: Yard, know
     assert yard.tried(of_toy("unseen", "item == 1"), known).killed_by == ""
 
 
+def test_tests_find_their_own_helpers_whatever_runs_first(yard: Yard, known: Known) -> None:
+    place = of_toy("shared", "item > 1")
+    names = known.of([("stores/toy.py", *operators.places(operators.plain(TOY), "stores/toy.py")[place.number].lines)])
+    assert [name.rpartition("::")[2] for name in names] == ["test_with_helper", "test_slow"]
+    assert yard.tried(place, known).killed_by == ""
+    assert "test_with_helper" in yard.tried(of_toy("shared", "1"), known).how
+
+
 def test_a_fault_that_never_ends_is_a_timeout(yard: Yard, known: Known) -> None:
     endless = yard.tried(of_toy("countdown", "count -= 1"), known)
     assert (endless.killed_by, endless.how) == ("timeout", "timeout of a test")
@@ -277,7 +311,7 @@ def test_verdicts_are_written_as_they_come_and_found_again(checkout: Path, tmp_p
     assert with_more_tests[0].how == "kept 0"
     assert with_more_tests[1].how != "kept 1"
     learned = json.loads(file.with_suffix(".known").read_text())["files"]
-    assert {name: len(one["tests"]) for name, one in learned.items()} == {TOY_FILE: 7, "tests/unit/test_more.py": 1}
+    assert sum(len(one["tests"]) for one in learned.values()) == 7 + 2 + 1
 
 
 def test_who_asks_to_stop_gets_what_is_known(checkout: Path, tmp_path: Path) -> None:
@@ -330,7 +364,7 @@ def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| stores | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
     assert "| all | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
     assert "| stores/toy.py:8, biggest | `item > best` | `item >= best` | the same biggest |" in section
-    assert "| stores/toy.py:24, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
+    assert "| stores/toy.py:28, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
     assert killed.open_survivors(found) == [found[-1]]
 
     page = killed.with_section("# Page\n\nText.\n", section)

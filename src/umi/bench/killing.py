@@ -221,7 +221,7 @@ class Yard:
     def _tests(self, names: Sequence[str], known: Known) -> str | None:
         taken = {name: known.tests[name]["seconds"] for name in names}
         wanted, seconds, hung = (self._scratch / name for name in ("tests.txt", "seconds.json", "hung.txt"))
-        wanted.write_text("\n".join(names), "utf-8")
+        wanted.write_text("\n".join(name for name in known.tests if name in taken), "utf-8")
         seconds.write_text(json.dumps({name: _TEST_S + 10 * took for name, took in taken.items()}), "utf-8")
         hung.unlink(missing_ok=True)
         how = self._pytest(

@@ -39,6 +39,7 @@ _COUNTED: Final[dict[type[ast.operator], type[ast.operator]]] = {
     ast.FloorDiv: ast.Mult,
     ast.Mod: ast.FloorDiv,
 }
+_OTHER: Final = {"break": "continue", "continue": "break"}
 _IDLE_FIELDS: Final = frozenset({"annotation", "returns", "decorator_list"})
 _IDLE_CALLS: Final = frozenset({"check", "cast"})
 _LOGS: Final = frozenset({"log", "logger"})
@@ -83,7 +84,7 @@ def places(source: str, file: str) -> list[Place]:
         undo = change()
         after = ast.unparse(node)
         undo()
-        told = _short(before), _short(after) if after != before else "(left out)"
+        told = _short(before), _short(after) if after != before else _OTHER.get(before, "(left out)")
         twins = sum((one.function, one.before, one.after) == (function, *told) for one in found)
         found.append(Place(file, function, operator, _lines(node), *told, number, twins))
     return found

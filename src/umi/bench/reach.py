@@ -119,11 +119,21 @@ class Reach:
 
 
 class Watch:
-    """Ends the process when a test takes too long: a thread of the interpreter's own does, so no loop can keep it from that."""
+    """Runs tests in the order of the file of seconds, and ends the process when one takes too long.
+
+    They are collected in the order of the command line, for that decides whose `conftest` a bare import gets. A thread of the
+    interpreter's own ends the process, so no loop can keep it from that.
+    """
 
     def __init__(self, target: Path, seconds: dict[str, float]) -> None:
         self._hung: IO[str] = target.open("w", encoding="utf-8")
         self._seconds = seconds
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Put the tests in order."""
+        place = {name: number for number, name in enumerate(self._seconds)}
+        items.sort(key=lambda item: place.get(item.nodeid, len(place)))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, Any, Any]:
