@@ -24,5 +24,8 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("pipelines/states.py", "Standings.of", "self._ledger.know(entities)", "(left out)", 0): (
         "what the caller has read is read a second time, with the same answer"
     ),
+    ("stores/sqlite_read.py", "read_head", "0", "1", 3): (
+        "of a namespace that is not there; nothing carries its number, so nothing is looked up with it"
+    ),
     ("stores/bound.py", "another_embedder", "12", "13", 0): "a message shows one more digit of a checksum",
 }
