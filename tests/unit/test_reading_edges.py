@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from reading import FRIDAY, claims, entities, read
 
+from umi.pipelines.extract import EntityExtractor
 from umi.pipelines.language import predicates
 
 Claims = list[tuple[str, str, str]]
@@ -52,6 +53,11 @@ def test_joined_and_left_is_one_statement() -> None:
     (statement,) = read("I joined StartupX in March and left Acme in May.")
     assert (statement.slot, statement.value, statement.ended) == ("works_at", "StartupX", ("Acme",))
     assert [date.start.month for date in statement.dates] == [3, 5]
+
+
+async def test_without_a_moment_dates_resolve_against_1970() -> None:
+    (meeting,) = (await EntityExtractor().extract("The meeting is tomorrow.")).entities
+    assert (meeting.slot, meeting.value) == ("scheduled_at", "1970-01-02")
 
 
 def test_no_rule_is_surer_than_sure() -> None:
