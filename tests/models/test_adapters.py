@@ -23,7 +23,7 @@ from umi.pipelines.prompts import build_extraction_prompt
 from umi.ports import LLMProvider
 from umi.providers.dialect import Shape
 from umi.sim import SimLLM
-from umi.sim.service import CHAT, MESSAGES, Hang, WireResponse, refused
+from umi.sim.service import CHAT, MESSAGES, TEMPLATE_TOKENS, Hang, WireResponse, refused
 from umi.types import CompletionRequest, Usage
 
 PROMPT = build_extraction_prompt("Alice left Acme.", "Alice", "2026-01-01")
@@ -57,7 +57,7 @@ async def test_the_answer_is_the_models_and_usage_is_counted(llm: LLMProvider) -
     direct = await SimLLM(42).complete(QUESTION)
     answer = await llm.complete(QUESTION)
     assert answer.content == direct.content
-    assert answer.usage == Usage(1, direct.usage.input_tokens, direct.usage.output_tokens)
+    assert answer.usage == Usage(1, direct.usage.input_tokens + TEMPLATE_TOKENS, direct.usage.output_tokens)
     assert [entity.name for entity in read_extraction(answer.content)[0]] == ["Alice", "Acme"]
 
 

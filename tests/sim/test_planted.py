@@ -6,9 +6,11 @@ from importlib import import_module
 import pytest
 
 import umi.pipelines
+import umi.providers
 import umi.stores
 from umi.bench import mutants
 from umi.bench.planted import MUTATIONS, Mutation, edited, patched
+from umi.bench.planted_adapters import ADAPTERS
 from umi.bench.planted_blind import BLIND
 from umi.errors import InvalidInput
 from umi.pipelines import evolve, lineage
@@ -19,9 +21,12 @@ SEEDS = 60
 def product() -> dict[tuple[str, str], object]:
     """Every function, constant and method of the rooms that mutations reach into."""
     found: dict[tuple[str, str], object] = {}
-    for room in (umi.stores, umi.pipelines):
+    for room in (umi.stores, umi.pipelines, umi.providers):
         for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-            module = import_module(info.name)
+            try:
+                module = import_module(info.name)
+            except ModuleNotFoundError:  # an adapter whose extra is not installed
+                continue
             found |= {(info.name, name): value for name, value in vars(module).items()}
             for kind in [value for value in vars(module).values() if isinstance(value, type)]:
                 found |= {(f"{info.name}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
@@ -53,7 +58,7 @@ def test_a_mutation_puts_the_product_back_when_a_world_throws() -> None:
 def test_there_are_enough_and_each_is_told_apart() -> None:
     assert len(mutants.ALL) >= 15
     assert len(BLIND) == 5
-    assert (*MUTATIONS, *BLIND) == mutants.ALL
+    assert (*MUTATIONS, *ADAPTERS, *BLIND) == mutants.ALL
     for told in ("name", "summary"):
         assert len({getattr(mutation, told) for mutation in mutants.ALL}) == len(mutants.ALL)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 
@@ -196,12 +197,12 @@ async def test_whatever_a_model_raises_is_typed(trouble: Exception, kind: type[U
 
 
 async def test_after_five_failures_the_model_rests_and_is_tried_again_later() -> None:
-    clock, model = HandClock(), Scripted(LLMError.RateLimit(retry_after_s=3600))
+    clock, model = HandClock(), Scripted(LLMError.ServiceUnavailable("gone"))
     asking = asker(model, clock)
     for _ in range(limits.LLM_BREAKER_FAILURES_COUNT):
-        with pytest.raises(LLMError.RateLimit):
-            await ask(asking)
-    with pytest.raises(LLMError.ServiceUnavailable, match="rests after 5"):
+        with pytest.raises(LLMError.ServiceUnavailable, match="gone"):
+            await ask(asking, Meter(clock.monotonic_s() + 0.1))
+    with pytest.raises(LLMError.ServiceUnavailable, match="rests after 5 failures in a row, the last: gone"):
         await ask(asking)
     assert len(model.requests) == limits.LLM_BREAKER_FAILURES_COUNT
     clock.seconds += limits.LLM_BREAKER_REST_S
@@ -238,3 +239,74 @@ async def test_too_long_a_prompt_is_not_sent() -> None:
 async def test_an_answer_out_of_size_is_refused(answer: str) -> None:
     with pytest.raises(LLMError.InvalidResponse, match="bytes"):
         await ask(asker(Scripted(answer)))
+
+
+async def test_a_servers_wish_binds_every_operation() -> None:
+    clock, model = HandClock(), Scripted(LLMError.RateLimit(retry_after_s=40), '["a"]')
+    asking = asker(model, clock)
+    for _ in range(2 * limits.LLM_BREAKER_FAILURES_COUNT):  # nothing is sent, and nothing trips the breaker
+        with pytest.raises(LLMError.RateLimit):
+            await ask(asking)
+    assert len(model.requests) == 1
+    clock.seconds = 20
+    assert await ask(asking, Meter(50.0)) == ("a",)
+    assert clock.slept == [20]
+
+
+async def test_money_is_a_budget_too() -> None:
+    model = Scripted('["a"]')
+    allowance = Allowance(limits.LLM_CALL_TIMEOUT_S, money_budget=0.00012, price_per_million=(2.0, 8.0))
+    asking = Asker(model, HandClock(), HandEntropy(), allowance)
+    await ask(asking)  # 10 tokens in, 5 out: 0.00006
+    await ask(asking)
+    with pytest.raises(LLMError.BudgetExceeded, match="money_budget"):
+        await ask(asking)
+    assert len(model.requests) == 2
+
+
+async def test_concurrent_calls_share_one_purse() -> None:
+    class Slow(Scripted):
+        async def complete(self, request: CompletionRequest) -> Completion:
+            await asyncio.sleep(0)
+            return await super().complete(request)
+
+    model = Slow('["a"]')
+    asking = asker(model, budget=4)  # two prompts of two tokens; their answers come later
+    done = await asyncio.gather(*(ask(asking) for _ in range(5)), return_exceptions=True)
+    assert sum(isinstance(one, LLMError.BudgetExceeded) for one in done) == 3
+    assert len(model.requests) == 2
+
+
+async def test_only_so_many_calls_at_once() -> None:
+    class Gate(Scripted):
+        now = most = 0
+
+        async def complete(self, request: CompletionRequest) -> Completion:
+            self.now += 1
+            self.most = max(self.most, self.now)
+            await asyncio.sleep(0.01)
+            self.now -= 1
+            return await super().complete(request)
+
+    model = Gate('["a"]')
+    asking = asker(model)
+    await asyncio.gather(*(ask(asking) for _ in range(3 * limits.LLM_CONCURRENT_CALLS_COUNT_MAX)))
+    assert model.most == limits.LLM_CONCURRENT_CALLS_COUNT_MAX
+
+
+async def test_an_empty_answer_is_billed_and_asked_once_more() -> None:
+    model = Scripted("", '["a"]')
+    meter = Meter(30.0)
+    assert await ask(asker(model), meter) == ("a",)
+    assert meter.usage() == Usage(2, 20, 10)
+
+
+def test_thoughts_before_the_answer_are_left_out() -> None:
+    assert read_queries('<think>perhaps {"queries": ["b"]}?</think>\n{"queries": ["a"]}') == ("a",)
+
+
+def test_rows_that_say_nothing_are_left_out() -> None:
+    blank = {"subject": "", "predicate": "", "object": ""}
+    answer = json.dumps({"entities": [ENTITY, {**ENTITY, "content": " "}], "relations": [blank]})
+    entities, relations = read_extraction(answer)
+    assert ([entity.content for entity in entities], relations) == ([ENTITY["content"]], ())

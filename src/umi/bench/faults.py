@@ -18,13 +18,13 @@ from umi.config import Config
 from umi.limits import LLM_BREAKER_REST_S
 from umi.memory import Memory
 from umi.models import open_embedding, open_llm
-from umi.ports import Clock, EmbeddingProvider, LLMProvider
+from umi.ports import Clock, Closing, EmbeddingProvider, LLMProvider
 from umi.sim.embedder import SimEmbedder
 from umi.sim.environment import SimConfig, SimEnvironment
 from umi.sim.llm import SimLLM
 from umi.sim.rng import DeterministicRng
 from umi.sim.service import CHAT, EMBEDDINGS, MODEL_NAME, Fault, Hang, ModelService, WireResponse, refused
-from umi.sim.transport import HOST, adapter, served_embedder
+from umi.sim.transport import HOST, Adapter, served_embedder
 
 TEXT: Final = "Alice left Acme and joined StartupX."
 DEADLINE_S: Final = 6.0
@@ -150,14 +150,15 @@ async def _real(trouble: Trouble) -> Measured:
     finally:
         await leave()
         for part in (llm, embedder):
-            await part.close()  # type: ignore[attr-defined]
+            if isinstance(part, Closing):
+                await part.close()
 
 
 def _simulated(trouble: Trouble) -> Measured:
     env = SimEnvironment(SimConfig(42))
     service = _service(env.clock, env.rng.fork("served"))
-    llm = adapter("openai", env.network, service, CALL_TIMEOUT_S)
-    embedder = served_embedder(env.network, service, CALL_TIMEOUT_S)
+    llm = Adapter("openai", env.network, env.clock, service, CALL_TIMEOUT_S)
+    embedder = served_embedder(env.network, env.clock, service, CALL_TIMEOUT_S)
 
     async def leave() -> None:
         env.network.stop(HOST)

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from umi.bench.planted import MUTATIONS, Mutation
+from umi.bench.planted_adapters import ADAPTERS
 from umi.bench.planted_blind import BLIND
 from umi.clock import SystemClock
 from umi.errors import InvalidInput
@@ -33,7 +34,7 @@ _LARGER_TRIED_COUNT: Final = 3  # further failing worlds that are shrunk while t
 
 Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
-ALL: Final[tuple[Mutation, ...]] = (*MUTATIONS, *BLIND)
+ALL: Final[tuple[Mutation, ...]] = (*MUTATIONS, *ADAPTERS, *BLIND)
 
 
 @dataclass(frozen=True, slots=True)

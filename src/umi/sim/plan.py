@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from importlib.util import find_spec
 from typing import Final
 
 from umi.sim.faults import FaultConfig, FaultType
@@ -90,12 +91,17 @@ class Plan:
     model: bool = False
     twins: bool = False  # two memories on one real file instead of one on the simulated disk
     order: str = "fifo"
+    wire: str = ""  # the real adapter that the model is behind; empty for none
 
     def describe(self) -> str:
         """One line: what kind of world this is."""
         parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
-        parts += ["embedder" if self.embedder else "words only", "model" if self.model else "rules"]
+        parts += ["embedder" if self.embedder else "words only", self._reader()]
         return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
+
+    def _reader(self) -> str:
+        behind = f" behind the {self.wire} adapter" if self.wire else ""
+        return f"model{behind}" if self.model else "rules"
 
 
 class _Teller:
@@ -123,6 +129,9 @@ class _Teller:
     def ask(self, space: str, who: str, slot: str) -> Step:
         return self.step(Kind.ASK, space=space, who=who, slot=slot, text=SLOTS[slot][2].format(who=who))
 
+
+# Without these extras a world's model is asked directly; which of them are installed is part of what makes a world.
+ADAPTERS: Final = tuple(name for name in ("anthropic", "openai") if find_spec(name) is not None)
 
 Story = Callable[[_Teller, str, str], list[Step]]
 
@@ -295,6 +304,7 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         model=model,
         twins=twins,
         order="seeded" if rng.chance(0.5) else "fifo",
+        wire=rng.fork("wire").choice(("", *ADAPTERS)) if model else "",
     )
 
 

@@ -13,7 +13,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from umi.errors import EmbeddingError, LLMError, UmiError
@@ -26,6 +26,7 @@ MESSAGES: Final = "/v1/messages"
 EMBEDDINGS: Final = "/v1/embeddings"
 MODELS: Final = "/v1/models"
 MODEL_NAME: Final = "sim-model"
+TEMPLATE_TOKENS: Final = 7
 _CREATED: Final = 1_577_880_000
 
 
@@ -130,6 +131,9 @@ class ModelService:
             completion = await self._llm.complete(CompletionRequest(prompt, task, attempt, schema))
         except LLMError as error:
             return _failed(error)
+        spent = completion.usage
+        # A chat template costs tokens too, so that the bill is never what a client would guess from the prompt.
+        completion = replace(completion, usage=replace(spent, input_tokens=spent.input_tokens + TEMPLATE_TOKENS))
         self.count.calls[task] += 1
         self.count.input_tokens[task] += completion.usage.input_tokens
         self.count.output_tokens[task] += completion.usage.output_tokens

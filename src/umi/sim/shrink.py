@@ -109,7 +109,8 @@ class _Shrinker:
     def _simplify_world(self) -> None:
         self._fails(replace(self._plan, faults=()))
         self._fails(replace(self._plan, order="fifo"))
-        self._fails(replace(self._plan, model=False))
+        self._fails(replace(self._plan, wire=""))
+        self._fails(replace(self._plan, model=False, wire=""))
         self._fails(replace(self._plan, twins=False))
         self._fails(replace(self._plan, embedder=False))
 

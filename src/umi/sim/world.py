@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from umi.errors import EvolutionError, IdempotencyConflict, StoreError, UmiError
 from umi.memory import Memory
@@ -32,7 +32,11 @@ from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
+from umi.sim.service import ModelService
 from umi.types import EvolutionType, Message, RememberReceipt
+
+if TYPE_CHECKING:
+    from umi.sim.transport import Adapter
 
 T = TypeVar("T")
 
@@ -79,7 +83,7 @@ class World:
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )
         network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
-        self._model = None if self._llm is None else RemoteModel(network, self._llm)
+        self._model = None if self._llm is None else self._behind(network, self._llm)
         self._after = rng.fork("after")
         self.disk: SimDisk | None = None
         if plan.twins:
@@ -96,6 +100,22 @@ class World:
         self._open: list[Memory] = []
         self._views: list[dict[str, Memory]] = []
 
+    def _behind(self, network: SimNetwork, llm: SimLLM) -> RemoteModel | Adapter:
+        """The model at the other end of a network, with or without a real adapter between."""
+        if not self.plan.wire:
+            return RemoteModel(network, llm)
+        from umi.sim.transport import Adapter  # noqa: PLC0415 - it needs the adapters' SDKs
+
+        return Adapter(self.plan.wire, network, self.clock, ModelService(llm))
+
+    def _check_adapter(self) -> None:
+        if self._model is None or isinstance(self._model, RemoteModel):
+            return
+        wrong = self._model.findings(clients=2 if self.plan.twins else 1)
+        if wrong:
+            raise Violation(f"the {self.plan.wire} adapter: {'; '.join(wrong)}")
+        self.outcome.features[f"{self.plan.wire} adapter"] += 1
+
     # Opening and closing.
 
     def memory(self, space: str, number: int = 0) -> Memory:
@@ -108,6 +128,8 @@ class World:
 
     async def open(self) -> None:
         """Open every process's memory."""
+        if self._model is not None and not isinstance(self._model, RemoteModel):
+            self._model.transport.forget()
         for _ in range(2 if self.plan.twins else 1):
             memory = Memory.open(
                 self._url, embedder=self._embedder, llm=self._model, clock=self.clock, entropy=self._entropy
@@ -155,6 +177,7 @@ class World:
             if self.disk is not None:
                 self.disk.disarm_power_cut()
             await self.persist("comes to rest", self._rest)
+            self._check_adapter()
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)

@@ -30,6 +30,10 @@ _TRANSIENT: Final = (LLMError.Timeout, LLMError.RateLimit, LLMError.ServiceUnava
 _BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
 
 
+class _LeftAlone(LLMError.RateLimit):
+    """Nothing was sent, since the server had asked for a longer rest than the operation has time."""
+
+
 @dataclass(slots=True)
 class Meter:
     """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale."""
@@ -65,6 +69,7 @@ class Asker:
         self._failures = 0
         self._last_failure = ""
         self._rests_until_s = 0.0
+        self._left_alone_until_s = 0.0  # by the server's own wish, whichever operation was told
 
     def begin(self, seconds: float) -> Conversation:
         """The model for one operation, which may take so many seconds from now."""
@@ -102,8 +107,8 @@ class Asker:
             self._require_patience(meter)
             try:
                 completion = await self._pay_and_call(replace(request, attempt=request.attempt + attempt), meter)
-            except LLMError.DeadlinePassed:
-                raise
+            except (LLMError.DeadlinePassed, _LeftAlone):
+                raise  # the model was not asked
             except _TRANSIENT as error:
                 self._failed(error)
                 if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
@@ -144,9 +149,21 @@ class Asker:
         except TimeoutError:
             raise LLMError.DeadlinePassed("too many other calls were under way until the deadline") from None
         try:
+            await self._leave_alone(meter)
             return await self._call(request, meter)
         finally:
             self._places.release()
+
+    async def _leave_alone(self, meter: Meter) -> None:
+        """Wait while the server wishes to be left alone.
+
+        Raises:
+            LLMError.RateLimit: When that lasts past the deadline.
+        """
+        while (wait_s := self._left_alone_until_s - self._clock.monotonic_s()) > 0:
+            if wait_s >= self._left_s(meter):
+                raise _LeftAlone(f"the server wants no requests for another {wait_s:.0f} s", wait_s)
+            await self._clock.sleep(wait_s)
 
     async def _call(self, request: CompletionRequest, meter: Meter) -> Completion:
         left_s = self._left_s(meter)
@@ -179,14 +196,16 @@ class Asker:
     def _failed(self, error: LLMError) -> None:
         self._failures += 1
         self._last_failure = str(error)
+        wish_s = error.retry_after_s if isinstance(error, LLMError.RateLimit | LLMError.ServiceUnavailable) else None
+        if wish_s is not None:
+            self._left_alone_until_s = max(self._left_alone_until_s, self._clock.monotonic_s() + wish_s)
         if self._failures >= limits.LLM_BREAKER_FAILURES_COUNT:
             self._rests_until_s = self._clock.monotonic_s() + limits.LLM_BREAKER_REST_S
 
     async def _wait(self, attempt: int, error: LLMError, meter: Meter) -> None:
         bound_s = min(limits.LLM_BACKOFF_MAX_S, limits.LLM_BACKOFF_BASE_S * 2**attempt)
-        wait_s = self._entropy.uniform() * bound_s
-        if isinstance(error, LLMError.RateLimit | LLMError.ServiceUnavailable) and error.retry_after_s is not None:
-            wait_s = max(wait_s, error.retry_after_s)
+        wished_s = self._left_alone_until_s - self._clock.monotonic_s()
+        wait_s = max(self._entropy.uniform() * bound_s, wished_s)
         if self._clock.monotonic_s() + wait_s >= meter.deadline_s:
             raise error
         await self._clock.sleep(wait_s)
