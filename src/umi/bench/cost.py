@@ -19,8 +19,8 @@ from umi.types import Completion, CompletionRequest, Usage
 
 Step = Callable[[str, int, int], None]
 
-PROMPT_TOKENS_MAX: Final = 800  # DESIGN section 10, of both prompts of a one-sentence remember
-OWN_TIME_MS_MAX: Final = 3.0
+_PROMPT_TOKENS_MAX: Final = 800  # DESIGN section 10, of both prompts of a one-sentence remember
+_OWN_TIME_MS_MAX: Final = 3.0
 _HISTORY_COUNT: Final = 400
 _MEASURED_COUNT: Final = 60
 _DAY_ONE: Final = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,11 +85,11 @@ async def measure(step: Step | None = None) -> Report:
     own_ms = await _own_time_ms()
     figures = (
         _calls("remember: calls", remembered, 2),
-        _tokens("remember: prompt tokens", remembered, PROMPT_TOKENS_MAX),
+        _tokens("remember: prompt tokens", remembered, _PROMPT_TOKENS_MAX),
         _calls("recall: calls", shallow, 1),
         _calls("deep recall: calls", deep, 1),
         _tokens("deep recall: prompt tokens", deep, None),
-        Figure("remember: Umi's own time", own_ms, "ms", OWN_TIME_MS_MAX),
+        Figure("remember: Umi's own time", own_ms, "ms", _OWN_TIME_MS_MAX),
     )
     notes = (
         "counted at a server on loopback that the OpenAI adapter talks to; a token is four bytes",

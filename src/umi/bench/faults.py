@@ -99,32 +99,22 @@ class Measured:
         return self.kept and self.completed and told and self.seconds <= DEADLINE_S + 1
 
 
-Wait = Callable[[float], Any]
+Step = Callable[[str, int, int], None]
 
 
-def real(troubles: Sequence[Trouble] = TROUBLES, step: Callable[[str, int, int], None] | None = None) -> list[Measured]:
+def real(troubles: Sequence[Trouble] = TROUBLES, step: Step | None = None) -> list[Measured]:
     """Every fault over a real socket, in real seconds."""
-    return [
-        _told(step, trouble, place, troubles, lambda one=trouble: asyncio.run(_real(one)))
-        for place, trouble in enumerate(troubles)
-    ]
+    found: list[Measured] = []
+    for trouble in troubles:
+        if step is not None:
+            step(trouble.name, len(found), len(troubles))
+        found.append(asyncio.run(_real(trouble)))
+    return found
 
 
 def simulated(troubles: Sequence[Trouble] = TROUBLES) -> list[Measured]:
     """Every fault through the same adapters over the simulated network, in virtual seconds."""
     return [_simulated(trouble) for trouble in troubles]
-
-
-def _told(
-    step: Callable[[str, int, int], None] | None,
-    trouble: Trouble,
-    place: int,
-    troubles: Sequence[Trouble],
-    run: Callable[[], Measured],
-) -> Measured:
-    if step is not None:
-        step(trouble.name, place, len(troubles))
-    return run()
 
 
 def _service(clock: Any, rng: DeterministicRng) -> ModelService:

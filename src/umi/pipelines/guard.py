@@ -89,7 +89,7 @@ class GuardedEmbedder:
         Raises:
             EmbeddingError: Whatever went wrong.
         """
-        answer = await self._within(limits.EMBED_QUERY_TIMEOUT_S, self._inner.embed(text))
+        answer = await self._within(self._deadline_s, self._inner.embed(text))
         first: Vector = self._checked(np.atleast_2d(answer), rows=1)[0]
         return first
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from umi import limits
-from umi.errors import LLMError
+from umi.errors import LLMError, LLMRateLimit
 from umi.pipelines.guard import call_port
 from umi.pipelines.model.budget import Allowance, Budget
 from umi.pipelines.model.contracts import SCHEMAS
@@ -30,7 +30,7 @@ _TRANSIENT: Final = (LLMError.Timeout, LLMError.RateLimit, LLMError.ServiceUnava
 _BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
 
 
-class _LeftAlone(LLMError.RateLimit):
+class _LeftAlone(LLMRateLimit):
     """Nothing was sent, since the server had asked for a longer rest than the operation has time."""
 
 
