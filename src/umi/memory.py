@@ -52,6 +52,7 @@ from umi.types import (
     MaintainReceipt,
     Message,
     NamespaceInfo,
+    OutboxItem,
     Page,
     RecallReceipt,
     RememberReceipt,
@@ -406,6 +407,11 @@ class Memory:
             tuple(await storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))),
             tuple(degradations),
         )
+
+    async def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
+        """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
+        validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
+        return await self._storage.read(partial(timeline.waiting, limit=limit))
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
         """Every namespace of the store, by name."""

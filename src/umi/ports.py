@@ -88,6 +88,15 @@ class Prepared(Protocol):
 
 
 @runtime_checkable
+class Visited(Protocol):
+    """A model at a server that can be looked up without asking it anything."""
+
+    async def visit(self) -> str:
+        """In words, that it is there. Raises `umi.LLMError` when it is not."""
+        ...
+
+
+@runtime_checkable
 class Closing(Protocol):
     """A model or embedder that holds connections."""
 

@@ -203,3 +203,17 @@ async def _measure(
 def as_json(rows: Sequence[Measured]) -> list[dict[str, Any]]:
     """Plain values."""
     return [{**asdict(row), "seconds": round(row.seconds, 2), "ok": row.ok} for row in rows]
+
+
+def markdown(real_rows: Sequence[Measured], simulated_rows: Sequence[Measured]) -> str:
+    """The table for docs/models.md."""
+    lines = [
+        "| fault | seconds | simulated | requests | calls | the receipt says | text found at once | completed later |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for one, other in zip(real_rows, simulated_rows, strict=True):
+        told = f"deferred; {', '.join(one.degraded)}" if one.deferred else "done"
+        marks = ("yes" if all(pair) else "no" for pair in ((one.kept, other.kept), (one.completed, other.completed)))
+        cells = (f"{one.seconds:.2f}", f"{other.seconds:.2f}", str(one.requests), str(one.calls), told, *marks)
+        lines.append(f"| {one.fault} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"

@@ -50,8 +50,8 @@ def speed(
 
     async def work() -> Answer:
         counts = _sizes(sizes)
-        with _bar(as_json) as bar:
-            return _answer(await speed_bench.measure(counts, _teller(bar)))
+        with progress_bar(as_json) as bar:
+            return report_answer(await speed_bench.measure(counts, teller(bar)))
 
     answered(work, as_json=as_json)
 
@@ -64,10 +64,10 @@ def install(as_json: AsJson = False) -> None:
     """
 
     async def work() -> Answer:
-        with _bar(as_json) as bar:
-            tell = _teller(bar)
+        with progress_bar(as_json) as bar:
+            tell = teller(bar)
             try:
-                return _answer(await asyncio.to_thread(install_bench.measure, lambda what: tell(what, 0, 0)))
+                return report_answer(await asyncio.to_thread(install_bench.measure, lambda what: tell(what, 0, 0)))
             except install_bench.InstallFailed as error:
                 raise BenchFailed(str(error)) from error
 
@@ -111,8 +111,8 @@ def retrieval(
         if plot:
             plots.require()
         wanted = [name.strip() for name in sets.split(",")] if sets else None
-        with _bar(as_json) as bar:
-            found = await retrieval_bench.run(data, sets=wanted, progress=_teller(bar))
+        with progress_bar(as_json) as bar:
+            found = await retrieval_bench.run(data, sets=wanted, progress=teller(bar))
         if out is not None:
             await asyncio.to_thread(_write_retrieval, found, out, plot=plot)
         return Answer(found.figures, lambda console: retrieval_table.draw(console, found.figures))
@@ -131,9 +131,9 @@ def sim(
     """
 
     async def work() -> Answer:
-        with _bar(as_json) as bar:
-            tell = _teller(bar)
-            return _answer(await asyncio.to_thread(sim_bench.measure, seeds, tell))
+        with progress_bar(as_json) as bar:
+            tell = teller(bar)
+            return report_answer(await asyncio.to_thread(sim_bench.measure, seeds, tell))
 
     answered(work, as_json=as_json)
 
@@ -171,10 +171,10 @@ def mutants(
     """
 
     async def work() -> Answer:
-        with _bar(as_json) as bar:
+        with progress_bar(as_json) as bar:
             if operators is not None:
-                return await _small_faults(operators, verdicts, report, _teller(bar))
-            return await _planted(only or None, seeds, report, _teller(bar))
+                return await _small_faults(operators, verdicts, report, teller(bar))
+            return await _planted(only or None, seeds, report, teller(bar))
 
     answered(work, as_json=as_json)
 
@@ -218,7 +218,7 @@ def _write(page: Path, change: Callable[[str], str]) -> None:
     page.write_text(change(page.read_text("utf-8") if page.exists() else ""), "utf-8")
 
 
-def _teller(bar: Progress | None) -> speed_bench.Step:
+def teller(bar: Progress | None) -> speed_bench.Step:
     """What a benchmark tells, shown in the bar where there is one."""
     task = bar.add_task("", total=None) if bar else None
 
@@ -258,14 +258,16 @@ def _sizes(text: str) -> list[int]:
     return counts
 
 
-def _bar(as_json: bool) -> Any:
+def progress_bar(as_json: bool) -> Any:
+    """A bar for whoever looks, to be entered; nothing for programs."""
     if as_json:
         return nullcontext()
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn())
     return Progress(*columns, console=render.terminal(stderr=True), transient=True)
 
 
-def _answer(report: Report) -> Answer:
+def report_answer(report: Report) -> Answer:
+    """A benchmark's figures as a command's answer; one that misses a limit is incomplete."""
     missed = any(figure.ok is False for figure in report.figures)
     return Answer(report.as_json(), _draw(report), Code.INCOMPLETE if missed else Code.OK)
 

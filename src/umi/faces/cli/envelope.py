@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
@@ -18,6 +19,7 @@ from rich.console import Console
 
 from umi.clock import SystemClock
 from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
+from umi.faces.cli.options import EMBEDDER_DEFAULT
 from umi.faces.cli.render import error_line, terminal
 from umi.memory import Memory
 from umi.types import Hit
@@ -61,11 +63,21 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which memory a command works on, and how it answers."""
+    """Which memory a command works on, with which model and embedder, and how it answers.
+
+    Commands that have no option for these take what the environment names.
+    """
 
     db: str
     namespace: str
     as_json: bool
+    llm: str | None = field(default_factory=lambda: os.environ.get("UMI_LLM") or None)
+    embedder: str = field(default_factory=lambda: os.environ.get("UMI_EMBEDDER") or EMBEDDER_DEFAULT)
+
+    def open(self) -> Memory:
+        """The memory, to be entered."""
+        embedder = None if self.embedder == "none" else self.embedder
+        return Memory.open(self.db, namespace=self.namespace, llm=self.llm or None, embedder=embedder)
 
     @property
     def path(self) -> Path | None:
@@ -97,7 +109,7 @@ def on_memory(target: Target, work: Callable[[Memory], Awaitable[Answer]], *, cr
     async def opened() -> Answer:
         if not create:
             target.require()
-        async with Memory.open(target.db, namespace=target.namespace) as memory:
+        async with target.open() as memory:
             return await work(memory)
 
     answered(opened, as_json=target.as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta, timezone, tzinfo
 from itertools import groupby, islice
 from pathlib import Path
@@ -16,11 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from umi.build import open_embedder
 from umi.errors import IdempotencyConflict, InvalidInput
 from umi.faces.cli import render
-from umi.faces.cli.envelope import Answer, Code, answered, moment
-from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
+from umi.faces.cli.envelope import Answer, Code, Target, answered, moment
+from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
 from umi.faces.importers import Defaults, Format, Record, Rejected, detect, read
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
@@ -87,6 +86,8 @@ def import_(
         str | None, typer.Option(help="Session where the file does not say. Default for text: the file's name.")
     ] = None,
     at: Annotated[str | None, typer.Option(help="When it was said where the file does not say. Default: now.")] = None,
+    llm: Llm = None,
+    embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -114,7 +115,13 @@ def import_(
                     if bar and task is not None:
                         bar.update(task, completed=stream.tell())
 
-                await _store(db, _kept(stream, kind, defaults, outcome), place, outcome, advance)
+                await _store(
+                    Target(db, namespace, as_json, llm, embedder),
+                    _kept(stream, kind, defaults, outcome),
+                    place,
+                    outcome,
+                    advance,
+                )
         code = Code.INCOMPLETE if outcome.rejected_count else Code.OK
         return Answer(outcome, lambda console: _show(console, outcome, db), code)
 
@@ -122,14 +129,17 @@ def import_(
 
 
 async def _store(
-    db: str, records: Iterator[Record], place: Callable[[Record], str], outcome: Outcome, advance: Callable[[], None]
+    target: Target,
+    records: Iterator[Record],
+    place: Callable[[Record], str],
+    outcome: Outcome,
+    advance: Callable[[], None],
 ) -> None:
     """Store the records namespace by namespace, as they come, a batch at a time."""
-    embedder = open_embedder("local")
     for name, group in groupby(records, key=place):
         tally = Tally(name)
         outcome.namespaces.append(tally)
-        async with Memory.open(db, namespace=name, embedder=embedder) as memory:
+        async with replace(target, namespace=name).open() as memory:
             while batch := list(islice(group, BULK_BATCH_COUNT)):
                 await _store_batch(memory, batch, tally, outcome)
                 advance()

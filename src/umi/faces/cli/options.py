@@ -15,5 +15,25 @@ Namespace = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Answer with one JSON object: status, data, took_ms.")]
 
+Llm = Annotated[
+    str | None,
+    typer.Option(
+        "--llm",
+        envvar="UMI_LLM",
+        metavar="MODEL",
+        help="A model beside the rules: openai:NAME, anthropic:NAME, ollama:NAME or http://HOST/v1#NAME.",
+    ),
+]
+Embedder = Annotated[
+    str,
+    typer.Option(
+        "--embedder",
+        envvar="UMI_EMBEDDER",
+        metavar="NAME",
+        help="local, none, openai:NAME, ollama:NAME, fastembed:NAME or http://HOST/v1#NAME.",
+    ),
+]
+
 DB_DEFAULT = "umi.db"
 NAMESPACE_DEFAULT = "default"
+EMBEDDER_DEFAULT = "local"

@@ -13,7 +13,7 @@ from rich.text import Text
 from umi.errors import InvalidInput, NotFound
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, moment, on_memory
-from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
+from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
 from umi.limits import LIST_LIMIT_DEFAULT, RECALL_LIMIT_DEFAULT, TEXT_BYTES_MAX
 from umi.memory import Memory
 from umi.types import Degradation, Entity, EvolutionRelation, Page, RecallReceipt, RememberReceipt
@@ -50,6 +50,8 @@ def remember(
     ] = None,
     extract: Annotated[bool, typer.Option(help="Read statements in the text, or keep it as one note.")] = True,
     evolution: Annotated[bool, typer.Option(help="Notice what it changes.")] = True,
+    llm: Llm = None,
+    embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -72,7 +74,7 @@ def remember(
         known = await entities_of(memory, receipt.evolutions)
         return Answer(receipt, lambda console: _show_remembered(console, receipt, known))
 
-    on_memory(Target(db, namespace, as_json), work, create=True)
+    on_memory(Target(db, namespace, as_json, llm, embedder), work, create=True)
 
 
 def recall(
@@ -98,6 +100,8 @@ def recall(
     max_tokens: Annotated[int | None, typer.Option(help="Stop before the hits exceed about this many tokens.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the search gave.")] = False,
     context: Annotated[bool, typer.Option("--context", help="Print plain lines to paste into a prompt.")] = False,
+    llm: Llm = None,
+    embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -130,7 +134,7 @@ def recall(
             Code.OK if found.hits else Code.NOTHING_FOUND,
         )
 
-    on_memory(Target(db, namespace, as_json), work)
+    on_memory(Target(db, namespace, as_json, llm, embedder), work)
 
 
 def list_(

@@ -1,0 +1,164 @@
+"""`umi doctor`: whether everything that a memory needs is there, and why work waits."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+import umi
+from umi.build import open_embedder
+from umi.errors import UmiError
+from umi.faces.cli import render
+from umi.faces.cli.envelope import Answer, Code, Target, answered
+from umi.faces.cli.options import (
+    DB_DEFAULT,
+    EMBEDDER_DEFAULT,
+    NAMESPACE_DEFAULT,
+    AsJson,
+    Db,
+    Embedder,
+    Llm,
+    Namespace,
+)
+from umi.memory import Memory
+from umi.models import open_llm
+from umi.ports import Closing, Visited
+from umi.types import OutboxItem
+
+_REASONS_COUNT: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that the doctor looked at."""
+
+    what: str
+    ok: bool
+    detail: str
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the app its command."""
+    app.command("doctor")(doctor)
+
+
+def doctor(
+    llm: Llm = None,
+    embedder: Embedder = EMBEDDER_DEFAULT,
+    db: Db = DB_DEFAULT,
+    namespace: Namespace = NAMESPACE_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Check the installation, the model, the embedder and the memory's file.
+
+    Python, SQLite, whether the model's server is there and knows it (which costs no tokens), the embedder and its
+    checksums, the file's integrity, unfinished work and what it waits for.
+    """
+    target = Target(db, namespace, as_json, llm, embedder)
+
+    async def work() -> Answer:
+        findings = [
+            *_surroundings(),
+            *await _model(target.llm),
+            await _embedder(target.embedder),
+            *await _store(target),
+        ]
+        well = all(finding.ok for finding in findings)
+        return Answer(
+            {"findings": findings, "ok": well},
+            lambda console: _show_findings(console, findings),
+            Code.OK if well else Code.STORE_TROUBLE,
+        )
+
+    answered(work, as_json=as_json)
+
+
+def _surroundings() -> list[Finding]:
+    return [
+        Finding("umi", ok=True, detail=umi.__version__),
+        Finding("python", ok=True, detail=f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
+        Finding("sqlite", ok=True, detail=f"{metadata.version('apsw').rpartition('.')[0]}, from apsw"),
+    ]
+
+
+async def _model(name: str | None) -> list[Finding]:
+    if not name:
+        return [Finding("model", ok=True, detail="none: the rules read alone; name one with --llm or UMI_LLM")]
+    try:
+        llm = open_llm(name)
+    except UmiError as error:
+        return [Finding("model", ok=False, detail=str(error))]
+    try:
+        return [Finding("model", ok=True, detail=await llm.visit() if isinstance(llm, Visited) else name)]
+    except UmiError as error:
+        return [Finding("model", ok=False, detail=str(error))]
+    finally:
+        if isinstance(llm, Closing):
+            await llm.close()
+
+
+async def _embedder(name: str) -> Finding:
+    if name == "none":
+        return Finding("embedder", ok=True, detail="none: search is by words only")
+    embedder = None
+    try:
+        embedder = open_embedder(name)
+        if embedder is None:
+            detail = "missing: reinstall umi-memory; until then search is by words only"
+            return Finding("embedder", ok=False, detail=detail)
+        await embedder.prepare(None)
+        vector = await embedder.embed("Is everything in order?")
+    except UmiError as error:
+        return Finding("embedder", ok=False, detail=str(error))
+    finally:
+        if embedder is not None:
+            await embedder.close()
+    identity = embedder.identity
+    checked = f", files match checksum {identity.digest[:12]}" if name == EMBEDDER_DEFAULT else ""
+    return Finding("embedder", ok=True, detail=f"{identity.name}, {len(vector)} dimensions{checked}")
+
+
+async def _store(target: Target) -> list[Finding]:
+    if target.path is not None and not target.path.exists():
+        return [Finding("file", ok=True, detail=f"{target.path} is not there yet; the first `umi remember` makes it")]
+    try:
+        # Without the embedder: the file is looked at even when that is missing, or another than the file's.
+        async with Memory.open(target.db, namespace=target.namespace, embedder=None) as memory:
+            wrong = list(await memory.check())
+            mine, all_ = await memory.stats(), await memory.namespaces()
+            waiting = await memory.waiting()
+    except UmiError as error:
+        return [Finding("file", ok=False, detail=str(error))]
+    size = f"{mine.store_bytes / 1e6:,.1f} MB, {len(all_)} namespaces"
+    left = (
+        f"{mine.waiting} waiting in namespace {mine.namespace}; `umi maintain` finishes them. {_reasons(waiting)}"
+        if mine.waiting
+        else "empty"
+    )
+    return [
+        Finding("file", ok=True, detail=f"{target.db}, {size}"),
+        Finding("integrity", ok=not wrong, detail="; ".join(wrong) or "every check passed"),
+        Finding("unfinished work", ok=True, detail=left),  # no fault: it is stored, findable, and will be finished
+    ]
+
+
+def _reasons(waiting: Sequence[OutboxItem]) -> str:
+    """Why things wait, the commonest reason first."""
+    counted = Counter(item.reason or "not begun yet" for item in waiting)
+    return "Because: " + "; ".join(f"{count} x {reason}" for reason, count in counted.most_common(_REASONS_COUNT))
+
+
+def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
+    made = render.table("", "what", "")
+    for finding in findings:
+        mark = Text("ok", style="green") if finding.ok else Text("wrong", style="bold red")
+        made.add_row(mark, finding.what, Text(render.clean(finding.detail)))
+    console.print(made)
