@@ -15,10 +15,9 @@ from typing import Any, Final
 from umi.bench.model_server import ModelServer
 from umi.clock import SystemClock
 from umi.config import Config
-from umi.limits import LLM_BREAKER_REST_S
 from umi.memory import Memory
 from umi.models import open_embedding, open_llm
-from umi.ports import Clock, Closing, EmbeddingProvider, LLMProvider
+from umi.ports import Clock, Closing, EmbeddingProvider, Entropy, LLMProvider
 from umi.sim.embedder import SimEmbedder
 from umi.sim.environment import SimConfig, SimEnvironment
 from umi.sim.llm import SimLLM
@@ -49,6 +48,7 @@ class Trouble:
     fault: Fault | None
     once: bool = False
     path: str = CHAT
+    rest_s: float = 0.0  # that the server asks for, before it can be asked to complete anything
 
     @property
     def gone(self) -> bool:
@@ -59,7 +59,7 @@ class Trouble:
 TROUBLES: Final = (
     Trouble("429 once", refused(429, "slow down", retry_after="1"), once=True),
     Trouble("429 always", refused(429, "slow down", retry_after="1")),
-    Trouble("429, retry after an hour", refused(429, "slow down", retry_after="3600")),
+    Trouble("429, retry after the deadline", refused(429, "slow down", retry_after="7"), rest_s=7.0),
     Trouble("500 once", refused(500, "oops"), once=True),
     Trouble("500 always", refused(500, "oops")),
     Trouble("broken JSON once", _said(_BROKEN), once=True),
@@ -156,7 +156,7 @@ def _simulated(trouble: Trouble) -> Measured:
     async def come_back() -> None:
         env.network.serve(HOST, service.answer)
 
-    return env.run(_measure(trouble, service, env.clock, (llm, embedder), (leave, come_back)))
+    return env.run(_measure(trouble, service, env.clock, (llm, embedder), (leave, come_back), env.entropy))
 
 
 async def _measure(
@@ -165,11 +165,12 @@ async def _measure(
     clock: Clock,
     parts: tuple[LLMProvider, EmbeddingProvider],
     doors: tuple[Callable[[], Any], Callable[[], Any]],
+    entropy: Entropy | None = None,
 ) -> Measured:
     config = Config(deadline_s=DEADLINE_S, call_timeout_s=CALL_TIMEOUT_S)
     llm, embedder = parts
     url = ":memory:" if isinstance(clock, SystemClock) else "dict:"
-    async with Memory.open(url, llm=llm, embedder=embedder, config=config, clock=clock) as memory:
+    async with Memory.open(url, llm=llm, embedder=embedder, config=config, clock=clock, entropy=entropy) as memory:
         service.only = trouble.path
         if trouble.gone:
             await doors[0]()
@@ -184,8 +185,7 @@ async def _measure(
         service.always = None
         if trouble.gone:
             await doors[1]()
-        if receipt.deferred and isinstance(clock, SystemClock) is False:
-            await clock.sleep(LLM_BREAKER_REST_S)
+        await clock.sleep(trouble.rest_s)
         done = await memory.maintain()
         names = sorted({step.entity.name for step in (await memory.list()).items})
         return Measured(

@@ -72,14 +72,10 @@ class SimTransport(httpx2.AsyncBaseTransport):
         if answer.status == 429 and "retry-after" in answer.headers:
             self._left_alone = (now_s, now_s + float(answer.headers["retry-after"]))
         self.refused += answer.status == 400
-        usage = json.loads(answer.body).get("usage") if answer.status == 200 else None
-        if usage is not None:
-            names = (
-                ("prompt_tokens", "completion_tokens")
-                if "prompt_tokens" in usage
-                else ("input_tokens", "output_tokens")
-            )
-            self.billed[usage[names[0]], usage[names[1]]] += 1
+        usage = json.loads(answer.body).get("usage", {}) if answer.status == 200 else {}
+        for sent, got in (("prompt_tokens", "completion_tokens"), ("input_tokens", "output_tokens")):
+            if got in usage:
+                self.billed[usage[sent], usage[got]] += 1
 
 
 class Adapter:
