@@ -67,7 +67,7 @@ def _sentence(found: Sequence[Verdict]) -> str:
     rate = share(killed, max(1, faults))
     return (
         f"{killed} were noticed: {tests} by a test that failed, {hung} by a test or world that never ended, {worlds} more by the worlds. "
-        f"{equal} make no difference to anybody, and the reason stands beside each. **Of the {faults} that do, {_percent(killed, faults)} "
+        f"{equal} change nothing that anybody could notice, and the reason stands beside each. **Of the other {faults}, {_percent(killed, faults)} "
         f"were noticed (95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f} %).**"
     )
 
