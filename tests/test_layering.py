@@ -29,6 +29,7 @@ FILES = {
     "umi.config": WIRING,
     "umi.build": WIRING,
     "umi.models": WIRING,
+    "umi.reembed": WIRING,
     "umi.memory": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(

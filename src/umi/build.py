@@ -123,8 +123,27 @@ async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> No
     if kept is not None and kept != mine:
         raise EmbedderMismatch(
             f"the store holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not of "
-            f"{mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None"
+            f"{mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None, or give all of it "
+            "vectors of this one: `umi reembed --embedder NAME`"
         )
+
+
+async def change_embedder(url: str, parts: Parts) -> int:
+    """Let a store keep the vectors of another embedder from now on; its own again changes nothing. How many texts wait for theirs.
+
+    Raises:
+        EmbeddingError: When the embedder cannot get ready; nothing is changed then.
+        StoreError: When the store cannot be opened or written.
+    """
+    if parts.embedder is None:
+        raise InvalidInput("to re-embed takes an embedder that is there")
+    store = await open_store(url, parts)
+    try:
+        kept = await store.embedder_identity()
+        await parts.embedder.prepare(kept)
+        return 0 if kept == parts.embedder.identity else await store.replace_embedder(parts.embedder.identity)
+    finally:
+        await store.close()
 
 
 async def close_parts(parts: Parts) -> None:

@@ -24,6 +24,7 @@ from umi.errors import Closed, InvalidInput, UmiError
 from umi.models import LLMChoice
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
+from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.intake import Intake, in_batches
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import Conversation
@@ -89,7 +90,6 @@ class Memory:
         self._is_view = store is not None
         self._draining = {} if draining is None else draining  # by namespace, shared with the views
         self._something_waits = self._is_view  # a view looks with its first remember
-        self._is_embedder_known = False
         self._degradations: Counter[Degradation] = Counter()
         self._echoes = Echoes()
 
@@ -304,7 +304,7 @@ class Memory:
             explain=explain,
         )
         model = self._conversation()
-        found = await DualRetriever(model, self._parts.embedder, storage, storage).search(asked)
+        found = await DualRetriever(model, await self._agreed_embedder(), storage, storage).search(asked)
         self._count(found.degraded)
         self._echoes.handed_out(found.hits)
         return RecallReceipt(
@@ -392,6 +392,7 @@ class Memory:
     async def maintain(self) -> MaintainReceipt:
         """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
         storage, completed = self._storage, 0
+        await self._claim_embedder()
         degradations: dict[Degradation, None] = {}
         while (waiting := await storage.read(timeline.waiting_count)) > 0:
             outcome = await self._settler(storage, self._conversation()).drain(limits.BULK_BATCH_COUNT)
@@ -443,6 +444,17 @@ class Memory:
         """The model for one operation, with the operation's own deadline and meter."""
         return None if self._parts.asker is None else self._parts.asker.begin(self._parts.config.deadline_s)
 
+    async def _claim_embedder(self) -> None:
+        """Vectors will be written: they must be of the store's embedder, which another process may have replaced."""
+        if self._parts.embedder is not None:
+            await self._open_store.set_embedder_identity(self._parts.embedder.identity)
+
+    async def _agreed_embedder(self) -> GuardedEmbedder | None:
+        """The embedder for a question; None when the store's vectors have become another's."""
+        mine = self._parts.embedder
+        kept = await self._open_store.embedder_identity() if mine else None
+        return mine if mine and kept in {None, mine.identity} else None
+
     def _settler(self, storage: StorageBackend, model: Conversation | None) -> Settler:
         return Settler(storage, self._parts.embedder, model, self._parts.clock, self._parts.entropy)
 
@@ -451,9 +463,7 @@ class Memory:
     ) -> tuple[Admitted, Outcome]:
         waits_for_nothing = self._parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(storage, model)
-        if self._parts.embedder is not None and not self._is_embedder_known:
-            await self._open_store.set_embedder_identity(self._parts.embedder.identity)
-            self._is_embedder_known = True
+        await self._claim_embedder()
         intake = Intake(storage, settler, self._echoes, self._parts.clock, self._parts.entropy)
         admitted, outcome = await intake.take(messages, wishes)
         self._count(outcome.degraded)
@@ -469,6 +479,7 @@ class Memory:
 
     async def _drain_some(self, storage: StorageBackend) -> None:
         try:
+            await self._claim_embedder()
             outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
             self._count(outcome.degraded)
             self._something_waits = await storage.read(timeline.waiting_count) > 0

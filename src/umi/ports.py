@@ -261,6 +261,13 @@ class Store(Protocol):
         """Kept with the first vectors; raises `EmbedderMismatch` if another is kept already."""
         ...
 
+    async def replace_embedder(self, identity: EmbedderIdentity) -> int:
+        """Keep this one instead, in one transaction: every vector goes, and every episode waits in the outbox for its own.
+
+        Returns how many wait.
+        """
+        ...
+
     async def check_integrity(self) -> list[str]:
         """What is wrong with the file, in words; empty when all is well."""
         ...

@@ -460,3 +460,24 @@ async def test_an_embedders_identity_is_kept_and_another_refused(store: Store, a
     await _seed(alice)
     with pytest.raises(EmbedderMismatch, match="dimensions"):
         await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0)[:, :4]}))
+
+
+async def test_another_embedder_takes_over_and_everything_waits_for_its_vectors(
+    store: Store, alice: StorageBackend
+) -> None:
+    await _seed(alice)
+    await store.set_embedder_identity(EmbedderIdentity("minilm", 8, "abc"))
+    await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0), "ep_1": windows(1)}))
+    before = await alice.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
+    found = await alice.read(lambda snapshot: snapshot.vector_candidates(windows(0)[0], also=(), pool=10))
+    assert len(found.keys)
+    other = EmbedderIdentity("other", 4, "xyz")
+    assert await store.replace_embedder(other) == before[1].episodes
+    assert await store.embedder_identity() == other
+    sequence, counts = await alice.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
+    assert sequence > before[0]
+    assert (counts.vectors, counts.waiting, counts.entities) == (0, before[1].episodes, before[1].entities)
+    assert await store.check_integrity() == []
+    await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0)[:, :4]}))
+    found = await alice.read(lambda snapshot: snapshot.vector_candidates(windows(0)[0][:4], also=(), pool=10))
+    assert len(found.keys) == 1

@@ -16,6 +16,7 @@ from umi.errors import EmbedderBusy, EmbedderMismatch, EmbedderUnavailable, Inva
 from umi.limits import EMBED_REQUEST_TEXTS_COUNT_MAX, EMBED_WINDOW_BYTES_MAX
 from umi.models import open_embedding, open_llm
 from umi.providers.windows import windows
+from umi.reembed import reembed
 from umi.sim import SimClock, SimEmbedder, SimLLM
 from umi.sim.rng import DeterministicRng
 from umi.sim.service import ModelService, WireResponse, refused
@@ -169,3 +170,32 @@ async def test_keys_go_where_they_belong(server: ModelServer, monkeypatch: pytes
             assert (await memory.remember("Alice works at Acme.")).deferred == ()
     sent = {(request.path, request.headers["authorization"]) for request in server.service.requests}
     assert sent == {("/v1/chat/completions", "Bearer its own"), ("/v1/messages", "Bearer another")}
+
+
+async def test_reembedding_online(server: ModelServer, tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, namespace="a") as old:
+        await old.remember_many(["Alice works at Acme.", "Bob works at Bolt."])
+        await old.switch("b").remember("Carol lives in Oslo.")
+        states = [entity.id for entity in [step.entity for step in (await old.list()).items]]
+        server.service.always, server.service.only = refused(503, "not now"), "/v1/embeddings"
+        with pytest.raises(EmbedderBusy):  # it cannot even say how many dimensions it has: nothing is changed
+            await reembed(path, named(server))
+        assert (await old.recall("Alice Acme", min_score=0)).degraded == ()
+
+        server.service.faults, server.service.always = [None], refused(503, "not now")  # one answer, then none
+        done, waiting = await reembed(path, named(server))
+        assert (done, waiting) == (0, 3)  # broken off: found by words meanwhile
+        found = await old.recall("Alice Acme", min_score=0)
+        assert found.hits[0].content == "Alice works at Acme."
+        assert Degradation.NO_EMBEDDER in found.degraded
+        with pytest.raises(EmbedderMismatch, match="reembed"):
+            await old.remember("Dave works at Data.")
+
+        server.service.always = None
+        assert await reembed(path, named(server)) == (3, 0)
+    async with umi.Memory.open(path, namespace="a", embedder=named(server)) as new:
+        assert (await new.stats()).vectors == 2
+        assert (await new.recall("Alice Acme", min_score=0)).degraded == ()
+        assert [step.entity.id for step in (await new.list()).items] == states
+        assert await new.check() == []

@@ -111,7 +111,7 @@ async def test_one_call_a_deep_recall(memory: umi.Memory, model: Reader) -> None
 
 @pytest.mark.parametrize(
     "trouble",
-    [LLMError.Timeout(), LLMError.RateLimit(retry_after_s=3600), LLMError.ContextOverflow(1), RuntimeError("boom")],
+    [LLMError.Timeout(), LLMError.RateLimit(retry_after_s=31), LLMError.ContextOverflow(1), RuntimeError("boom")],
     ids=["timeout", "rate-limit", "overflow", "foreign"],
 )
 async def test_a_failing_model_defers_and_maintain_completes(

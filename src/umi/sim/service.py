@@ -91,7 +91,7 @@ class ModelService:
         self._embedder = embedder
         self._shapes = shapes
         self._asked: Counter[str] = Counter()
-        self.faults: list[Fault] = []  # for the next requests, one each
+        self.faults: list[Fault | None] = []  # for the next requests, one each; None answers
         self.always: Fault | None = None  # for all after those
         self.only: str = ""  # the path that faults are for; empty is all
         self.requests: list[WireRequest] = []

@@ -27,6 +27,7 @@ from umi.ports import (
 )
 from umi.ranking import bm25, idf
 from umi.text import analyse, count_words, query_terms
+from umi.traits import read_traits
 from umi.types import Entity, Episode, VectorHit
 
 T = TypeVar("T")
@@ -108,7 +109,8 @@ class BoundStore:
                 said = entity.at or now
                 episode = Episode(episode_id, entity.content, _ROLE, None, None, said, now, transaction.next_arrival())
                 terms = tuple(analyse(f"{entity.name}: {entity.content}"))
-                transaction.add_episodes([EpisodeRow(episode, terms, count_words(entity.content))])
+                traits = read_traits(entity.content, _ROLE)
+                transaction.add_episodes([EpisodeRow(episode, terms, count_words(entity.content), traits)])
                 whole = (0, len(entity.content))
                 made = replace(made, span=entity.span or whole, valid_from=entity.valid_from or said)
             transaction.add_entities([made])
@@ -198,12 +200,15 @@ class BoundVectors(BoundStore):
         return await self.read(lambda snapshot: snapshot.counts().vectors)
 
 
+REEMBED_WHY: Final = "its vectors came from another embedder"
+
+
 def another_embedder(kept: EmbedderIdentity, given: EmbedderIdentity) -> str:
     """What to say when a store's vectors come from another embedder."""
     return (
         f"the vectors here come from {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not from {given.name} "
-        f"({given.dimensions} dimensions, {given.digest[:12]}): use the embedder that made them, or import everything "
-        "into a new file"
+        f"({given.dimensions} dimensions, {given.digest[:12]}): use the embedder that made them, or give all "
+        "of it vectors of this one with `umi reembed`"
     )
 
 

@@ -8,10 +8,10 @@ from typing import TypeVar
 from umi.errors import Closed, EmbedderMismatch
 from umi.limits import STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
-from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
+from umi.stores.bound import REEMBED_WHY, BoundStore, StoreSnapshot, StoreTransaction, another_embedder
 from umi.stores.index import NamespaceIndex
 from umi.stores.memory_rows import MemorySnapshot, MemoryTransaction, Space, grow
-from umi.types import NamespaceInfo
+from umi.types import NamespaceInfo, OutboxItem
 
 T = TypeVar("T")
 
@@ -74,6 +74,17 @@ class MemoryStore:
         if self._identity is not None and self._identity != identity:
             raise EmbedderMismatch(another_embedder(self._identity, identity))
         self._identity = identity
+
+    async def replace_embedder(self, identity: EmbedderIdentity) -> int:
+        self._open()
+        self._identity = identity
+        for space in self._spaces.values():
+            space.sequence += 1
+            space.vectors.clear()
+            space.index = None
+            for arrival, row in space.rows.items():
+                space.outbox.setdefault(arrival, OutboxItem(row.episode.id, arrival, reason=REEMBED_WHY))
+        return sum(len(space.outbox) for space in self._spaces.values())
 
     async def check_integrity(self) -> list[str]:
         """Whether each index equals a rebuilt one; dicts have no file that could be damaged."""

@@ -27,10 +27,11 @@ from umi.stores.schema import NAMESPACE_LAST
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
 from umi.stores.sqlite_crc import CURE, damaged_rows
+from umi.stores.sqlite_embedder import embedder_values, replace_embedder
 from umi.stores.sqlite_errors import busy, mapped
 from umi.stores.sqlite_open import MEMORY, connect
 from umi.stores.sqlite_read import SqliteSnapshot, read_head
-from umi.stores.sqlite_rows import summed, to_json, verified
+from umi.stores.sqlite_rows import summed, verified
 from umi.stores.sqlite_write import SqliteTransaction
 from umi.types import NamespaceInfo
 
@@ -146,6 +147,9 @@ class SqliteStore:
     async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:
         if await self._run(self._identity) != identity:
             await self._locked(partial(self._set_identity, identity))
+
+    async def replace_embedder(self, identity: EmbedderIdentity) -> int:
+        return await self._locked(partial(self._replace_identity, identity))
 
     async def check_integrity(self) -> list[str]:
         return await self._run(lambda: findings(self._db, self._cache, self._identity))
@@ -298,9 +302,13 @@ class SqliteStore:
             return
         if kept is not None:
             raise EmbedderMismatch(another_embedder(kept, identity))
-        fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
-        self._db.execute("INSERT INTO meta VALUES (?, ?, ?)", summed(("embedder", to_json(fields))))
+        self._db.execute("INSERT INTO meta VALUES (?, ?, ?)", embedder_values(identity))
         self._db.execute("COMMIT")
+
+    def _replace_identity(self, identity: EmbedderIdentity) -> int:
+        waiting = replace_embedder(self._db, identity)
+        self._db.execute("COMMIT")
+        return waiting
 
     def _close(self) -> None:
         if self._connection is not None:

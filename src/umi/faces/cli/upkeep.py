@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import typer
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from umi.faces.cli import render
-from umi.faces.cli.envelope import Answer, Code, Target, on_memory
+from umi.faces.cli.envelope import Answer, Code, Target, answered, on_memory
 from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
 from umi.faces.cli.remembering import degradations
 from umi.memory import Memory
+from umi.reembed import reembed as move
 from umi.types import MaintainReceipt, NamespaceInfo, Stats
 
 
@@ -20,6 +22,7 @@ def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
     app.command("stats")(stats)
     app.command("maintain")(maintain)
+    app.command("reembed")(reembed)
 
 
 def stats(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json: AsJson = False) -> None:
@@ -50,6 +53,31 @@ def maintain(
         )
 
     on_memory(Target(db, namespace, as_json, llm, embedder), work)
+
+
+def reembed(
+    embedder: Embedder,
+    llm: Llm = None,
+    db: Db = DB_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Give all memories of a file the vectors of another embedder.
+
+    Every namespace. Until it is done texts are found by their words; when it is broken off, run it again.
+    """
+
+    async def work() -> Answer:
+        target = Target(db, NAMESPACE_DEFAULT, as_json)
+        target.require()
+        columns = (SpinnerColumn(), TextColumn("{task.completed} texts"), TimeElapsedColumn())
+        with Progress(*columns, console=render.terminal(stderr=True), transient=True, disable=as_json) as bar:
+            task = bar.add_task("texts", total=None)
+            done, waiting = await move(db, embedder, llm=llm, progress=lambda count: bar.update(task, completed=count))
+        told = Text.assemble((f"{done:,} texts", "green"), f" have vectors of {embedder}, {waiting:,} wait")
+        data = {"embedder": embedder, "completed": done, "waiting": waiting}
+        return Answer(data, lambda console: console.print(told), Code.INCOMPLETE if waiting else Code.OK)
+
+    answered(work, as_json=as_json)
 
 
 def _show_stats(console: Console, mine: Stats, all_: Sequence[NamespaceInfo]) -> None:
