@@ -108,16 +108,15 @@ COVERED = {
     "..._deep_search_vector": ("umi:DualRetriever", "test_recall_deep_search_vector"),
     "..._rrf_with_vector": ("umi:DualRetriever", "test_recall_rrf_with_vector"),
     "..._vector_storage_partial_failure": ("umi:DualRetriever", "test_recall_vector_storage_partial_failure"),
+    "models": ("umi.models:open_llm", "test_answers_are_valid_by_their_schema"),
     'pytest -m "not models"': ("umi.sim:SimEnvironment", "test_these_tests_need_no_more_than_the_core_install_and_no_network"),
 }  # fmt: skip
 
-MODELS = "adapters to servers of language models"
 LEARNING = "learning from outcomes"
 POSTGRES = "the PostgreSQL store"
 
 # Names that wait, and for what.
 WAITING = {
-    "models": MODELS,
     "QualitySignal": LEARNING,
     "QualityFactors": LEARNING,
     "IntelligenceProvider": LEARNING,

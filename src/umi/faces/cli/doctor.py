@@ -115,13 +115,12 @@ async def _embedder(name: str) -> Finding:
             detail = "missing: reinstall umi-memory; until then search is by words only"
             return Finding("embedder", ok=False, detail=detail)
         await embedder.prepare(None)
-        vector = await embedder.embed("Is everything in order?")
+        vector, identity = await embedder.embed("Is everything in order?"), embedder.identity
     except UmiError as error:
         return Finding("embedder", ok=False, detail=str(error))
     finally:
         if embedder is not None:
             await embedder.close()
-    identity = embedder.identity
     checked = f", files match checksum {identity.digest[:12]}" if name == EMBEDDER_DEFAULT else ""
     return Finding("embedder", ok=True, detail=f"{identity.name}, {len(vector)} dimensions{checked}")
 
