@@ -19,7 +19,9 @@ from pathlib import Path
 import numpy as np
 from fit_common import LEGS, Array, Bench, add_queries, cut, load_benches, recalls
 
-from umi.ranking import SCORE_DECIMALS, SIGNS, Calibrator, answer_signs, fuse
+from umi.pipelines.retrieve.period import asked_period
+from umi.ranking import SIGNS, Calibrator, answer_signs, look_again
+from umi.refiners import REFINERS
 from umi.text import analyse
 
 SEED = 1
@@ -28,11 +30,11 @@ KEYWORDS_PER_SET = 300
 SMALL_PER_SET = 120  # small stores cut from each set: what answers one question, and random other messages
 SMALL_SIZES = (4, 10, 25, 60)
 WEIGHTS = {"question": 1.0, "keywords": 0.3, "nonsense": 0.5, "foreign": 0.5}
-REFUSED_QUESTIONS = 0.03  # the share of answerable questions that the threshold may refuse, the sets' mean
-LOST_RECALL = 0.005  # what the least probability of a further hit may cost in R@10
-NEVER_NEGATIVE = np.array([False, True, True, True, True, False, False, False])
+REFUSED_QUESTIONS = 0.02  # the share of answerable questions that the threshold may refuse, the sets' mean
+LOST_RECALL = 0.004  # what the least probability of a further hit may cost in R@10
+NEVER_NEGATIVE = np.array([False, True, True, True, True, False, False, False, False])
 # Signs that a set of legs does not have, and would only learn noise from.
-ABSENT = {"both": (3,), "text": (2,), "vector": (3, 4)}
+ABSENT = {"both": (3,), "text": (2, 8), "vector": (3, 4)}
 
 NONSENSE = (
     """
@@ -159,14 +161,14 @@ def _keywords(bench: Bench, content: str, chance: random.Random) -> str:
 
 def _case(bench: Bench, legs: str, kind: str, text: str, gold: frozenset[str]) -> Case:
     evidence = bench.evidence(text, legs)
-    fused = np.round(fuse(evidence), SCORE_DECIMALS)
-    order = np.lexsort((evidence.keys, -fused))[:100]
-    top = float(fused.max(initial=0.0))
+    order, fused, _ = look_again(evidence, REFINERS[legs], bench.index.surroundings, asked_period(text))
+    order, fused = order[:100], fused[:100]
+    top = float(fused.max()) if len(fused) else 0.0
     keys = [int(key) for key in evidence.keys[order]]
     units = bench.gold_units(gold)
     answers = np.concatenate(units) if units else np.empty(0, dtype=np.int64)
     relevant = np.isin(evidence.keys[order], answers).astype(float)
-    return Case(bench, kind, gold, answer_signs(evidence, top), fused[order] - top, keys, relevant, text)
+    return Case(bench, kind, gold, answer_signs(evidence), fused - top, keys, relevant, text)
 
 
 def _logistic(x: Array) -> Array:
@@ -244,14 +246,14 @@ def _threshold(cases: Sequence[Case], calibrator: Calibrator) -> float:
 
 
 def _least(cases: Sequence[Case], calibrator: Calibrator, abstain: float) -> float:
-    """The highest probability a further hit may be asked for at the cost allowed."""
+    """The highest probability a further hit may be asked for at the cost allowed, on the set that it costs most."""
     groups = _by_set(cases, "question").values()
 
-    def recall(level: float) -> float:
-        return float(np.mean([np.mean([_recall(case, calibrator, 0.0, level) for case in group]) for group in groups]))
+    def recall(level: float) -> Array:
+        return np.array([np.mean([_recall(case, calibrator, 0.0, level) for case in group]) for group in groups])
 
     full = recall(0.0)
-    levels = [level for level in np.arange(0.0, abstain, 0.002) if recall(float(level)) >= full - LOST_RECALL]
+    levels = [level for level in np.arange(0.0, abstain, 0.002) if (recall(float(level)) >= full - LOST_RECALL).all()]
     return round(float(levels[-1]), 3)
 
 

@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.bench.datasets import Collection, load_all
+from umi.candidates import in_days
 from umi.limits import CANDIDATE_POOL_COUNT
 from umi.ports import Matrix
 from umi.providers.local import LocalEmbedder
 from umi.ranking import Evidence, weigh_evidence
 from umi.stores.index import NamespaceIndex
 from umi.text import analyse, count_words, indexed_line, query_terms
+from umi.traits import read_traits
 from umi.vectors import pack, unpack
 
 Array = npt.NDArray[np.float64]
@@ -72,7 +74,11 @@ def build(collection: Collection, windows: Sequence[Matrix], *, small: bool = Fa
     index = NamespaceIndex()
     for place, (message, vectors) in enumerate(zip(collection.messages, windows, strict=True)):
         terms = analyse(indexed_line(message.content, message.speaker))
-        index.add_document(place, terms, count_words(message.content), message.session, message.speaker, message.role)
+        traits = read_traits(message.content, message.role)
+        at_days = in_days(message.at) if message.at else 0.0
+        index.add_document(
+            place, terms, count_words(message.content), message.session, message.speaker, traits, at_days
+        )
         index.add_vectors(place, unpack(pack(vectors), vectors.shape[1]))
     return Bench(collection, index, list(windows), small=small)
 

@@ -123,9 +123,9 @@ def _training_rows(item: Item) -> Array:
     return np.unique(np.concatenate([*best, *item.gold]))
 
 
-# The parameters in one row: vector (log), neighbours_share (logit), words, spoken, assistant, text signals, context signals.
+# The parameters in one row: vector (log), neighbours_share (logit), words, spoken, text signals, context signals.
 def _start() -> Array:
-    return np.concatenate([[0.0, 0.0, 0.2, 0.1, 0.0], [1.0, *[0.0] * (_G - 1)], [0.5, *[0.0] * (_G - 1)]])
+    return np.concatenate([[0.0, 0.0, 0.2, 0.1], [1.0, *[0.0] * (_G - 1)], [0.5, *[0.0] * (_G - 1)]])
 
 
 def _to_gate(p: Array) -> Gate:
@@ -136,10 +136,9 @@ def _to_gate(p: Array) -> Gate:
         vector=round(float(np.exp(p[0])), 3),
         words=round(float(p[2]), 3),
         spoken=round(float(p[3]), 3),
-        assistant=round(float(p[4]), 3),
         neighbours_share=round(float(_logistic(p[1])), 3),
-        text=short(p[5 : 5 + _G]),
-        context=short(p[5 + _G :]),
+        text=short(p[4 : 4 + _G]),
+        context=short(p[4 + _G :]),
     )
 
 
@@ -157,7 +156,7 @@ def fit(batch: Batch, chosen: Callable[[str, str], bool]) -> Gate:
     weights /= weights.sum()
     start = _start()
     pull = np.full(len(start), SHRINK)
-    pull[[0, 1, 2, 3, 5, 5 + _G]] = SHRINK_LEVEL
+    pull[[0, 1, 2, 3, 4, 4 + _G]] = SHRINK_LEVEL
     p, first, second = start.copy(), np.zeros_like(start), np.zeros_like(start)
     for step in range(1, STEPS + 1):
         gradient = _gradient(batch, p, weights) + pull * (p - start)
@@ -169,8 +168,8 @@ def fit(batch: Batch, chosen: Callable[[str, str], bool]) -> Gate:
 
 
 def _gradient(batch: Batch, p: Array, weights: Array) -> Array:
-    text = np.exp(np.clip(batch.signals @ p[5 : 5 + _G], -4, 4))
-    context = _logistic(batch.signals @ p[5 + _G :])
+    text = np.exp(np.clip(batch.signals @ p[4 : 4 + _G], -4, 4))
+    context = _logistic(batch.signals @ p[4 + _G :])
     near = _logistic(p[1])
     one = np.ones(len(text))
     by_item = np.stack(
@@ -181,7 +180,6 @@ def _gradient(batch: Batch, p: Array, weights: Array) -> Array:
             text * context * near,
             text * context * (1 - near),
             p[3] * one,
-            p[4] * one,
         ],
         axis=1,
     )
@@ -190,7 +188,7 @@ def _gradient(batch: Batch, p: Array, weights: Array) -> Array:
     d_text = text * (turn * (1 - context) + context * (near * neighbours + (1 - near) * session))
     d_context = text * context * (1 - context) * (near * neighbours + (1 - near) * session - turn)
     d_near = (text * context * (neighbours - session)).sum() * near * (1 - near)
-    levels = [g[:, 0].sum() * np.exp(p[0]), d_near, g[:, 1].sum(), g[:, 5].sum(), g[:, 6].sum()]
+    levels = [g[:, 0].sum() * np.exp(p[0]), d_near, g[:, 1].sum(), g[:, 5].sum()]
     return np.concatenate([levels, d_text @ batch.signals, d_context @ batch.signals])
 
 
@@ -219,7 +217,7 @@ def _report(title: str, items: Sequence[Item], gate: Gate, chosen: Callable[[Ite
         scores = np.round(fuse(item.evidence, gate), SCORE_DECIMALS)
         keys = [int(key) for key in item.evidence.keys[np.lexsort((item.evidence.keys, -scores))]]
         names = [_set(item)]
-        if _set(item) == "locomo" and item.question.category != "5":
+        if _set(item) == "locomo" and item.question.category != "adversarial":
             names.append("locomo 1-4")
         for name in names:
             rows.setdefault(name, []).append(recalls(item.bench, item.question.gold, keys))

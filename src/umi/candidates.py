@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY: Final = timedelta(days=1)
 
 Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
 
@@ -32,13 +37,11 @@ class TextCandidates:
     """Every episode that shares a term with the query at any level.
 
     Shapes: all (candidates,). The units of `turn` and `neighbours` are the candidates, those of `session` are sessions, and
-    `session_unit` says which is a candidate's. `words` are before stop words went, `assistant` is 1 for a message of that role.
-    `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.
+    `session_unit` says which is a candidate's. `words` are before stop words went. `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.
     """
 
     keys: Keys
     words: npt.NDArray[np.float32]
-    assistant: npt.NDArray[np.float32]
     spoken: npt.NDArray[np.float32]
     session_unit: npt.NDArray[np.int64]
     turn: TermCounts
@@ -50,14 +53,34 @@ class TextCandidates:
 class VectorCandidates:
     """The nearest episodes and those asked for by key, as far as they have a vector.
 
-    Shapes: `keys` (ascending), `cosine` of the best window, `words` and `assistant` (candidates,); `mean`, `deviation` and `count`
-    are over every episode of the namespace that has a vector.
+    Shapes: `keys` (ascending), `cosine` of the best window and `words` (candidates,); `mean`, `deviation` and `count` are over
+    every episode of the namespace that has a vector.
     """
 
     keys: Keys
     cosine: npt.NDArray[np.float32]
     words: npt.NDArray[np.float32]
-    assistant: npt.NDArray[np.float32]
     mean: float
     deviation: float
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Where episodes stand and how they are worded, whatever the query.
+
+    Shapes: all (episodes,). `traits` as of `umi.traits`, `traits_before` those of the neighbour before, 0 where there is none; `at` is when each was said, in days since 1970; `session` numbers the
+    sessions; `before` and `after` are the keys of the neighbours in the session, -1 where there is none.
+    """
+
+    traits: Keys
+    traits_before: Keys
+    at: npt.NDArray[np.float64]
+    session: Keys
+    before: Keys
+    after: Keys
+
+
+def in_days(moment: datetime) -> float:
+    """A moment as days since 1970, UTC."""
+    return (moment - _EPOCH) / _DAY

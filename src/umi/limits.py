@@ -46,6 +46,7 @@ SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody sp
 RRF_K: Final = 60
 QUERY_VARIATIONS_COUNT_MAX: Final = 5
 CANDIDATE_POOL_COUNT: Final = 400
+REFINED_CANDIDATES_COUNT: Final = 150  # of a query, looked at a second time
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning
 STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536
 

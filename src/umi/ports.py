@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar, overload, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import Keys, TextCandidates, VectorCandidates
+from umi.candidates import Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.types import (
     Completion,
     CompletionRequest,
@@ -105,11 +105,12 @@ class Closing(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EpisodeRow:
-    """An episode with its already analysed terms, repeats kept; `words` counts words before stop words went."""
+    """An episode with its already analysed terms, repeats kept; `words` counts words before stop words went, `traits` is of `umi.traits`."""
 
     episode: Episode
     terms: tuple[str, ...]
     words: int
+    traits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,9 @@ class Snapshot(Protocol):
     def counts(self) -> Counts: ...
     def text_candidates(self, terms: Sequence[str]) -> TextCandidates: ...
     def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates: ...
+    def surroundings(self, keys: Keys) -> Surroundings:
+        """Where candidates stand, in the order of their keys."""
+        ...
 
 
 class Transaction(Snapshot, Protocol):

@@ -22,7 +22,19 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.candidates import Keys, TermCounts, TextCandidates, VectorCandidates
-from umi.limits import CANDIDATE_POOL_COUNT, RRF_K
+from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
+from umi.refiners import REFINERS
+from umi.refining import (
+    LOOKS,
+    Around,
+    FirstLook,
+    Period,
+    Refiner,
+    never,
+    nowhere,
+    refined,
+    second_look,
+)
 
 Array = npt.NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
@@ -49,12 +61,14 @@ SIGNS: Final = (
     "first_person",
     "asks_advice",
     "log_size",
+    "stands_out",
 )
 # A turn with nearly all of the query's words is an answer to keywords, however far its meaning.
 COVERED_FROM: Final = 0.8
+STANDS_OUT_OF_COUNT: Final = 10
 LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
-FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken", "assistant")
+FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken")
 
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
 _ADVICE: Final = re.compile(
@@ -71,7 +85,6 @@ class Gate:
     vector: float
     words: float
     spoken: float
-    assistant: float
     neighbours_share: float
     text: tuple[float, ...]
     context: tuple[float, ...]
@@ -95,33 +108,32 @@ class Calibrator:
 
 
 GATE: Final = Gate(
-    vector=0.793,
-    words=0.223,
-    spoken=0.236,
-    assistant=-0.669,
-    neighbours_share=0.356,
-    text=(0.958, -0.068, -0.431, 0.383, 0.545, -0.466),
-    context=(1.099, -0.63, 0.071, 0.557, -0.283, -0.039),
+    vector=0.801,
+    words=0.217,
+    spoken=0.233,
+    neighbours_share=0.35,
+    text=(0.957, -0.047, -0.471, 0.37, 0.545, -0.429),
+    context=(1.145, -0.594, 0.044, 0.525, -0.28, 0.044),
 )
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-3.774, 0.498, 13.161, 0.0, 4.104, 0.558, 1.174, -1.707),
-        hit=(-1.971, 0.386, 0.399),
-        abstain_below=0.094,
-        keep_from=0.036,
+        answerable=(-2.945, 0.471, 14.495, 0.0, 4.292, 0.422, 1.235, -1.94, -0.455),
+        hit=(-1.944, 0.38, 0.378),
+        abstain_below=0.09,
+        keep_from=0.022,
     ),
     "text": Calibrator(
-        answerable=(-0.342, 0.534, 0.0, 2.339, 0.0, 0.343, 2.466, -1.14),
-        hit=(-2.175, 0.644, 0.348),
-        abstain_below=0.056,
-        keep_from=0.028,
+        answerable=(-0.205, 0.501, 0.0, 2.702, 0.0, 0.233, 2.546, -1.162, 0.0),
+        hit=(-2.11, 0.61, 0.406),
+        abstain_below=0.052,
+        keep_from=0.02,
     ),
     "vector": Calibrator(
-        answerable=(-3.689, 0.249, 15.119, 0.0, 0.0, 0.084, 0.14, -1.088),
-        hit=(-1.973, 0.4, 0.799),
-        abstain_below=0.1,
-        keep_from=0.036,
+        answerable=(-3.094, 0.535, 15.212, 0.0, 0.0, -0.084, 0.193, -1.491, -0.363),
+        hit=(-1.896, 0.428, 0.441),
+        abstain_below=0.09,
+        keep_from=0.014,
     ),
 }
 
@@ -188,7 +200,6 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         rows = _rows(keys, vector_keys)
         features[rows, 0] = _standardised(vector)
         features[rows, 1] = _length_prior(vector.words)
-        features[rows, 6] = vector.assistant
         best_cosine = float(vector.cosine.max())
     if text is not None and len(text_keys):
         rows = _rows(keys, text_keys)
@@ -198,7 +209,6 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         features[rows, 3] = bm25(text.neighbours, total_idf) * BM25_SCALE
         features[rows, 4] = bm25(text.session, total_idf)[text.session_unit] * BM25_SCALE
         features[rows, 5] = text.spoken
-        features[rows, 6] = text.assistant
         best_coverage = float(coverage(text.turn).max())
     size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
     return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size)
@@ -216,37 +226,38 @@ def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
     context = 1.0 / (1.0 + math.exp(-float(signals @ np.asarray(gate.context))))
     near = context * gate.neighbours_share
     far = context * (1 - gate.neighbours_share)
-    return np.array(
-        [gate.vector, gate.words, text * (1 - context), text * near, text * far, gate.spoken, gate.assistant]
-    )
+    return np.array([gate.vector, gate.words, text * (1 - context), text * near, text * far, gate.spoken])
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
 
-    Shapes: `keys`, `scores` and `rows` (candidates,), the last into `features` (any, FEATURES); `weights` (FEATURES,).
+    Shapes: `keys` and `scores` (candidates,); `parts` (looked at again, LOOKS), of the first candidates: what each feature
+    added to their score before calibration.
     """
 
     keys: Keys
     scores: Array
     calibrator: Calibrator | None
-    rows: npt.NDArray[np.int64]
-    features: Array
-    weights: Array
-
-    def parts(self, place: int) -> Array:
-        """What each feature added before calibration to the candidate at a place, shape (FEATURES,)."""
-        parts: Array = self.features[self.rows[place]] * self.weights
-        return parts
+    parts: Array
 
     def legs(self, place: int) -> dict[str, float]:
-        """The same by name, without what added nothing."""
-        named = zip(FEATURES, self.parts(place), strict=True)
-        return {name: round(float(part), SCORE_DECIMALS) for name, part in named if part}
+        """What each feature added for the candidate at a place, by name, without what added nothing; beyond the second look, nothing."""
+        if place >= len(self.parts):
+            return {}
+        named = zip(LOOKS, self.parts[place], strict=True)
+        return {name: round(float(part), SCORE_DECIMALS) for name, part in named if round(float(part), SCORE_DECIMALS)}
 
 
-def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | None, embedder: str | None) -> Ranking:
+def rank(
+    query: str,
+    text: TextCandidates | None,
+    vector: VectorCandidates | None,
+    embedder: str | None,
+    around: Around = nowhere,
+    period: Period = never,
+) -> Ranking:
     """Candidates of one query by falling score; of equal ones the first to arrive.
 
     Args:
@@ -254,17 +265,41 @@ def rank(query: str, text: TextCandidates | None, vector: VectorCandidates | Non
         text: The text leg's answer, or None when it failed.
         vector: The vector leg's answer, or None.
         embedder: The name of the vectors' embedder; calibration holds for the one it was fitted with.
+        around: What stands around episodes, by key.
+        period: When what is asked for happened, if the query says so.
     """
     evidence = weigh_evidence(query, text, vector)
-    weights = gate_weights(evidence.signals)
-    fused = np.round(_dot(evidence.features, weights), SCORE_DECIMALS)
-    order = _falling(fused)
     legs = _answering_legs(text, vector)
+    order, fused, parts = look_again(evidence, REFINERS[legs], around, period)
     known = legs == "text" or embedder == CALIBRATED_EMBEDDER
     calibrator = CALIBRATORS[legs]
-    scores = np.round(probability(calibrator, evidence, fused[order]), SCORE_DECIMALS)
-    known_by = calibrator if known else None
-    return Ranking(evidence.keys[order], scores, known_by, order, evidence.features, weights)
+    scores = np.round(probability(calibrator, evidence, fused), SCORE_DECIMALS)
+    return Ranking(evidence.keys[order], scores, calibrator if known else None, parts)
+
+
+def look_again(
+    evidence: Evidence, refiner: Refiner, around: Around, period: Period
+) -> tuple[npt.NDArray[np.int64], Array, Array]:
+    """Both looks: the order of all candidates, their fused scores in that order, and the parts of those looked at again.
+
+    What the first look leaves behind the first `REFINED_CANDIDATES_COUNT` keeps its order and its distances, below them.
+    """
+    first = np.round(fuse(evidence), SCORE_DECIMALS)
+    order = _falling(first)
+    head, tail = order[:REFINED_CANDIDATES_COUNT], order[REFINED_CANDIDATES_COUNT:]
+    looks = second_look(first_look(evidence, first), head, around(evidence.keys[head]), period)
+    scores, parts = refined(refiner, looks, evidence.signals)
+    scores = np.round(scores, SCORE_DECIMALS)
+    again = _falling(scores, head)
+    worst = float(scores.min(initial=0.0)) if len(scores) else 0.0
+    behind = worst + first[tail] - (first[head[-1]] if len(head) else 0.0)
+    return np.concatenate([head[again], tail]), np.concatenate([scores[again], behind]), parts[again]
+
+
+def first_look(evidence: Evidence, fused: Array) -> FirstLook:
+    """What the second look builds on."""
+    columns = {name: evidence.features[:, place] for place, name in enumerate(FEATURES)}
+    return FirstLook(evidence.keys, fused, columns)
 
 
 def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None) -> str:
@@ -276,27 +311,36 @@ def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None
 
 def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:
     """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query."""
-    top = float(fused.max(initial=0.0))
-    answerable = float(answer_signs(evidence, top) @ np.asarray(calibrator.answerable))
+    top = float(fused.max()) if len(fused) else 0.0
+    answerable = float(answer_signs(evidence) @ np.asarray(calibrator.answerable))
     bias, level, gap = calibrator.hit
     logit = np.clip(bias + level * answerable + gap * (fused - top), -50.0, 50.0)
     return np.asarray(1.0 / (1.0 + np.exp(-logit)), dtype=np.float64)
 
 
-def answer_signs(evidence: Evidence, top: float) -> Array:
+def answer_signs(evidence: Evidence) -> Array:
     """What speaks for an answer being there, shape (SIGNS,).
 
     The best of many irrelevant scores is higher than the best of few, so the store's size speaks against.
 
     Args:
         evidence: The query's.
-        top: The best candidate's fused score.
     """
+    top = float(np.round(fuse(evidence), SCORE_DECIMALS).max(initial=0.0))
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
     _, first_person, asks_advice, *_ = evidence.signals
     legs = [top, evidence.best_cosine, evidence.best_coverage, covered]
     log_size = min(math.log10(1 + evidence.size), LOG_SIZE_FITTED)
-    return np.array([1.0, *legs, float(first_person), float(asks_advice), log_size])
+    return np.array([1.0, *legs, float(first_person), float(asks_advice), log_size, _standing_out(evidence)])
+
+
+def _standing_out(evidence: Evidence) -> float:
+    """How far the nearest text is above the tenth: what is talked about is said more than once, a lone near text is chance."""
+    column = evidence.features[:, FEATURES.index("vector")]
+    if len(column) < STANDS_OUT_OF_COUNT:
+        return float(column.max(initial=0.0))
+    best = np.partition(column, len(column) - STANDS_OUT_OF_COUNT)[-STANDS_OUT_OF_COUNT:]
+    return float(best.max() - best.min())
 
 
 def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
@@ -322,14 +366,15 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
             if means_the_same and score > best.get(key, (-1.0, 0, 0))[0]:
                 best[key] = (score, number, place)
     scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
-    parts = [rankings[best[key][1]].parts(best[key][2]) if key in best else np.zeros(len(FEATURES)) for key in merged]
+    parts = np.zeros((len(merged), len(LOOKS)))
+    for row, key in enumerate(merged):
+        if key in best and best[key][2] < len(rankings[best[key][1]].parts):
+            parts[row] = rankings[best[key][1]].parts[best[key][2]]
     return Ranking(
         keys=np.array(merged, dtype=np.int64),
         scores=np.maximum.accumulate(scores[::-1])[::-1],
         calibrator=rankings[0].calibrator,
-        rows=np.arange(len(merged)),
-        features=np.array(parts).reshape(len(merged), len(FEATURES)),
-        weights=np.ones(len(FEATURES)),
+        parts=parts,
     )
 
 
@@ -390,10 +435,11 @@ def _dot(features: Array, weights: Array) -> Array:
     return product
 
 
-def _falling(fused: Array) -> npt.NDArray[np.int64]:
+def _falling(fused: Array, places: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """The order of rounded scores, best first, ties in order of place: as whole numbers, which sort six times as fast."""
     steps = np.rint(fused * -(10**SCORE_DECIMALS)).astype(np.int64)
-    order: npt.NDArray[np.int64] = np.argsort(steps * max(1, len(steps)) + np.arange(len(steps)))
+    places = np.arange(len(steps)) if places is None else places
+    order: npt.NDArray[np.int64] = np.argsort(steps * (int(places.max(initial=0)) + 1) + places)
     return order
 
 

@@ -86,19 +86,3 @@ def test_speed_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(figure["value"] > 0 and figure["floor"] > 0 for name, figure in figures.items() if "errors" not in name)
     recall = figures["recall at 60"]
     assert 0 < recall["detail"]["own_p50"] < recall["value"] <= recall["detail"]["p99"]
-
-
-def test_retrieval_in_small(tmp_path: Path) -> None:
-    said = ["I adopted a greyhound named Biscuit.", "The ferry to the island was late.", "My sister plays the cello."]
-    turns = [{"speaker": "Ann", "dia_id": f"D1:{number}", "text": text} for number, text in enumerate(said, 1)]
-    talk = {"session_1_date_time": "1:56 pm on 8 May, 2023", "session_1": turns}
-    asked = [{"question": "What dog did Ann adopt?", "answer": "x", "evidence": ["D1:1"], "category": 4}]
-    (tmp_path / "locomo").mkdir()
-    file = tmp_path / "locomo" / "locomo.json"
-    file.write_text(json.dumps([{"sample_id": "c", "conversation": talk, "qa": asked}]))
-    done = CliRunner().invoke(app, ["bench", "retrieval", "--data", str(tmp_path), "--json"])
-    assert done.exit_code == 0, done.output
-    rows = {row["name"]: row["sets"]["locomo"] for row in json.loads(done.output)["data"]["rows"]}
-    assert rows["Umi"] == {"recall_at_5": 100.0, "recall_at_10": 100.0, "all_at_10": 100.0, "questions": 1}
-    shown = CliRunner().invoke(app, ["bench", "retrieval", "--data", str(tmp_path)])
-    assert "R@5 / R@10 / all@10" in shown.output

@@ -27,6 +27,7 @@ from umi.ranking import (
     reciprocal_rank_fusion,
     weigh_evidence,
 )
+from umi.refining import LOOKS
 from umi.stores.index import NamespaceIndex
 from umi.text import analyse, query_terms
 from umi.vectors import normalised
@@ -110,7 +111,6 @@ def test_scores_are_probabilities_that_never_rise_and_say_whether_they_are_calib
         keys=np.arange(40),
         cosine=np.linspace(-0.2, 0.9, 40, dtype=np.float32),
         words=np.full(40, 2, dtype=np.float32),
-        assistant=np.zeros(40, dtype=np.float32),
         mean=0.1,
         deviation=0.1,
         count=40,
@@ -209,9 +209,7 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     calibrator = CALIBRATORS["both"]
 
     def ranking(keys: list[int], scores: list[float]) -> Ranking:
-        rows = np.arange(len(keys))
-        features, weights = np.zeros((len(keys), len(FEATURES))), np.ones(len(FEATURES))
-        return Ranking(np.array(keys), np.array(scores), calibrator, rows, features, weights)
+        return Ranking(np.array(keys), np.array(scores), calibrator, np.zeros((len(keys), len(LOOKS))))
 
     merged = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 1.0], 4)
     assert merged.keys.tolist()[0] == 2

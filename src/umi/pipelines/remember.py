@@ -25,6 +25,7 @@ from umi.pipelines.model import ExtractedEntity, NamedRelation
 from umi.pipelines.states import Standings, View
 from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction
 from umi.text import analyse, count_words
+from umi.traits import read_traits
 from umi.types import (
     Detector,
     Entity,
@@ -310,7 +311,12 @@ def _write(tx: Transaction, fresh: Sequence[Episode], wishes: Wishes) -> None:
         return
     tx.add_episodes(
         [
-            EpisodeRow(episode, tuple(analyse(embedding_text(episode))), count_words(episode.content))
+            EpisodeRow(
+                episode,
+                tuple(analyse(embedding_text(episode))),
+                count_words(episode.content),
+                read_traits(episode.content, episode.role),
+            )
             for episode in fresh
         ]
     )

@@ -27,6 +27,7 @@ from umi.ports import (
 )
 from umi.ranking import bm25, idf
 from umi.text import analyse, count_words, query_terms
+from umi.traits import read_traits
 from umi.types import Entity, Episode, VectorHit
 
 T = TypeVar("T")
@@ -108,7 +109,8 @@ class BoundStore:
                 said = entity.at or now
                 episode = Episode(episode_id, entity.content, _ROLE, None, None, said, now, transaction.next_arrival())
                 terms = tuple(analyse(f"{entity.name}: {entity.content}"))
-                transaction.add_episodes([EpisodeRow(episode, terms, count_words(entity.content))])
+                traits = read_traits(entity.content, _ROLE)
+                transaction.add_episodes([EpisodeRow(episode, terms, count_words(entity.content), traits)])
                 whole = (0, len(entity.content))
                 made = replace(made, span=entity.span or whole, valid_from=entity.valid_from or said)
             transaction.add_entities([made])

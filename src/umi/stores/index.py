@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import Keys, TermCounts, TextCandidates, VectorCandidates
+from umi.candidates import Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates
 from umi.errors import EmbedderMismatch
 from umi.invariants import check
 from umi.ports import Matrix, Vector
@@ -27,7 +27,6 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1
-_ASSISTANT: Final = "assistant"
 _NOBODY: Final = 0  # speaker code of a message without speaker
 _POSTING_BYTES: Final = 8
 _TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
@@ -54,7 +53,8 @@ class NamespaceIndex:
         self._keys = GrowingArray(np.int64)
         self._alive = GrowingArray(np.bool_)
         self._words = GrowingArray(np.float32)
-        self._assistant = GrowingArray(np.float32)
+        self._traits = GrowingArray(np.int64)
+        self._at = GrowingArray(np.float64)  # days since 1970
         self._lengths = GrowingArray(np.float32)
         self._around = GrowingArray(np.float32)  # length with neighbours
         self._previous = GrowingArray(np.int64)
@@ -95,7 +95,8 @@ class NamespaceIndex:
         words: int,
         session: str | None,
         speaker: str | None,
-        role: str = "user",
+        traits: int = 0,
+        at_days: float = 0.0,
     ) -> None:
         """Add a document at the end.
 
@@ -105,7 +106,8 @@ class NamespaceIndex:
             words: Its words before stop words went.
             session: The conversation it belongs to, or None.
             speaker: Who said it, or None.
-            role: What they are in the conversation.
+            traits: How it is worded, as of `umi.traits.read_traits`.
+            at_days: When it was said, in days since 1970.
         """
         place = len(self._keys)
         check(place == 0 or key > int(self._keys.rows[-1]), f"document {key} arrives out of order")
@@ -123,7 +125,8 @@ class NamespaceIndex:
             (self._keys, key),
             (self._alive, True),
             (self._words, words),
-            (self._assistant, role == _ASSISTANT),
+            (self._traits, traits),
+            (self._at, at_days),
             (self._lengths, length),
             (self._around, length),
             (self._previous, _NONE),
@@ -208,7 +211,6 @@ class NamespaceIndex:
         return TextCandidates(
             keys=self._keys.rows[places],
             words=self._words.rows[places],
-            assistant=self._assistant.rows[places],
             spoken=self._spoken(terms, places),
             session_unit=unit_of[self._session.rows[places]],
             turn=_level(row_of[turns], term, counts, lengths[places], len(terms), total, alive),
@@ -240,7 +242,7 @@ class NamespaceIndex:
         places = np.flatnonzero(self._vectored.rows)
         if self._vectors is None or not len(places):
             empty = np.empty(0, dtype=np.float32)
-            return VectorCandidates(np.empty(0, dtype=np.int64), empty, empty, empty, 0.0, 0.0, 0)
+            return VectorCandidates(np.empty(0, dtype=np.int64), empty, empty, 0.0, 0.0, 0)
         self._require_dimensions(int(embedding.shape[0]))
         best = self._best_windows(embedding)
         nearness = best[places]
@@ -252,17 +254,39 @@ class NamespaceIndex:
             keys=self._keys.rows[rows],
             cosine=best[rows],
             words=self._words.rows[rows],
-            assistant=self._assistant.rows[rows],
             mean=float(nearness.mean(dtype=np.float64)),
             deviation=float(nearness.std(dtype=np.float64)),
             count=len(places),
         )
 
+    def surroundings(self, keys: Keys) -> Surroundings:
+        """Where documents stand, in the order asked for.
+
+        Args:
+            keys: Of documents that are here.
+        """
+        places = np.searchsorted(self._keys.rows, keys)
+        previous = self._previous.rows[places]
+        return Surroundings(
+            traits=self._traits.rows[places],
+            traits_before=np.where(previous == _NONE, 0, self._traits.rows[previous]),
+            at=self._at.rows[places],
+            session=self._session.rows[places],
+            before=self._keys_at(previous),
+            after=self._keys_at(self._next.rows[places]),
+        )
+
     # Inside.
+
+    def _keys_at(self, places: Ints) -> Keys:
+        if not len(places):
+            return places
+        keys: Keys = np.where(places == _NONE, _NONE, self._keys.rows[places])
+        return keys
 
     def _columns(self) -> tuple[GrowingArray, ...]:
         return (
-            *(self._keys, self._alive, self._words, self._assistant, self._lengths, self._around, self._previous),
+            *(self._keys, self._alive, self._words, self._traits, self._at, self._lengths, self._around, self._previous),
             *(self._next, self._session, self._speaker, self._session_last, self._session_size, self._session_length),
             *(self._owner, self._vectored),
         )

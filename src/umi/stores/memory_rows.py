@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NoReturn, TypeVar, cast
 
-from umi.candidates import Keys, TextCandidates, VectorCandidates
+from umi.candidates import Keys, Surroundings, TextCandidates, VectorCandidates, in_days
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
 from umi.ports import (
@@ -198,6 +198,9 @@ class MemorySnapshot:
 
     def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
         return self._current().vector_candidates(embedding, also=also, pool=pool)
+
+    def surroundings(self, keys: Keys) -> Surroundings:
+        return self._current().surroundings(keys)
 
     def _current(self) -> NamespaceIndex:
         return self._index()
@@ -389,7 +392,10 @@ def grow(space: Space, index: NamespaceIndex, since: int) -> None:
     """Append what arrived from `since` on to an index."""
     for arrival in sorted(arrival for arrival in space.rows if arrival >= since):
         row = space.rows[arrival]
-        index.add_document(arrival, row.terms, row.words, row.episode.session, row.episode.speaker)
+        episode = row.episode
+        index.add_document(
+            arrival, row.terms, row.words, episode.session, episode.speaker, row.traits, in_days(episode.at)
+        )
         if arrival in space.vectors:
             index.add_vectors(arrival, space.vectors[arrival])
 

@@ -158,10 +158,19 @@ UPDATE outbox SET
 UPDATE changes SET crc = umi_crc(ns, sequence, key);
 """
 
+# How a message is worded, see `umi.traits`; its sum covers that too, and when it was said, which an index reads with it.
+_TRAITS: Final = """
+ALTER TABLE terms ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;
+UPDATE terms SET traits = umi_traits(p.content, p.role) FROM episodes p WHERE p.key = terms.key;
+UPDATE terms SET crc = umi_crc(terms.key, words, traits, terms, p.session, p.speaker, p.at)
+  FROM episodes p WHERE p.key = terms.key;
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
     _CHECKSUMS,
+    _TRAITS,
 )  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 

@@ -10,7 +10,14 @@ from typing import Final
 from umi.stores.index import NamespaceIndex
 from umi.stores.schema import arrival_of, key_of
 from umi.stores.sqlite_crc import Row
-from umi.stores.sqlite_rows import TERM_COLUMNS, VECTOR_COLUMNS, to_terms, to_windows, verified
+from umi.stores.sqlite_rows import (
+    MICROSECONDS_PER_DAY,
+    TERM_COLUMNS,
+    VECTOR_COLUMNS,
+    to_terms,
+    to_windows,
+    verified,
+)
 
 _CHANGED: Final = (
     "SELECT ns, sequence, key, crc FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
@@ -110,9 +117,11 @@ class IndexCache:
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
         for *row, dimensions, windows, crc in execute(_DOCUMENTS, (known, end)):
-            key, words, terms, session, speaker = verified("terms", tuple(row), 0)
+            key, words, traits, terms, session, speaker, at = verified("terms", tuple(row), 0)
             arrival = arrival_of(key)
-            entry.index.add_document(arrival, to_terms(terms), words, session, speaker)
+            entry.index.add_document(
+                arrival, to_terms(terms), words, session, speaker, traits, at / MICROSECONDS_PER_DAY
+            )
             if dimensions is not None:
                 entry.index.add_vectors(arrival, to_windows(key, dimensions, windows, crc))
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival

@@ -14,10 +14,12 @@ from zlib import crc32
 import apsw
 
 from umi.errors import StoreCorrupt
+from umi.traits import read_traits
 
 Row = tuple[Any, ...]  # a row of SQLite is untyped by nature
 
 SQL_FUNCTION: Final = "umi_crc"  # in migration steps, and there only
+SQL_TRAITS: Final = "umi_traits"  # likewise
 CURE: Final = (
     "Stop writing to this file and keep a copy; restore it from a backup, or export what can still be read. The check of integrity "
     "lists all that is damaged"
@@ -32,6 +34,7 @@ _ENTITY: Final = (
     "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
     "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata",
 )  # fmt: skip
+_TERMS: Final = ("t.key", "t.words", "t.traits", "t.terms", "p.session", "p.speaker", "p.at")
 _RELATION: Final = (
     "ns", "id", "source_id", "target_id", "type", "reason", "confidence", "created_at", "detector", "acted", "resolved",
     "resolved_at", "undone_at",
@@ -43,7 +46,7 @@ _SUMMED: Final = (
     ("meta", "meta", "name", ("name", "value"), "crc"),
     ("namespaces", "namespaces", "name", ("ns", "name", "sequence", "next_arrival", "changes_from"), "crc"),
     ("episodes", "episodes", "id", _EPISODE, "crc"),
-    ("terms", f"terms t {_WITH_EPISODE} t.key", "p.id", ("t.key", "t.words", "t.terms", "p.session", "p.speaker"), "t.crc"),
+    ("terms", f"terms t {_WITH_EPISODE} t.key", "p.id", _TERMS, "t.crc"),
     ("entities", f"entities e {_WITH_EPISODE} e.key", "e.id", _ENTITY, "e.crc"),
     ("relations", "relations", "id", _RELATION, "crc"),
     ("aliases", "aliases", "alias", ("ns", "alias", "subject"), "crc"),
@@ -108,13 +111,17 @@ def _raw(*columns: str) -> str:
 
 
 def register(db: apsw.Connection) -> None:
-    """Make `umi_crc(...)` known to a connection, for the migration steps that fill in the sums of older rows."""
+    """Make `umi_crc(...)` and `umi_traits(content, role)` known to a connection, for the migration steps that fill in older rows."""
 
     def of_values(*values: object) -> int:
         *rest, last = values
         return crc32(last, checksum(rest)) if isinstance(last, bytes) else checksum(values)
 
     db.create_scalar_function(SQL_FUNCTION, of_values, deterministic=True)
+    def of_message(content: Any, role: Any) -> int:
+        return read_traits(content, role)
+
+    db.create_scalar_function(SQL_TRAITS, of_message, 2, deterministic=True)
 
 
 def legible(value: object) -> str:

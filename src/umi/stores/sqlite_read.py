@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import apsw
 
-from umi.candidates import Keys, TextCandidates, VectorCandidates
+from umi.candidates import Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.invariants import InvariantError
 from umi.ports import Counts, Matrix, ReplayRow, Vector
 from umi.stores import sqlite_rows as rows
@@ -192,6 +192,9 @@ class SqliteSnapshot:
     def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
         index = self._cache.current(self._execute, self._head, self._touched)
         return index.vector_candidates(embedding, also=also, pool=pool)
+
+    def surroundings(self, keys: Keys) -> Surroundings:
+        return self._cache.current(self._execute, self._head, self._touched).surroundings(keys)
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """Per episode its windows as kept; an episode without vectors has no key."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Final
 
-from umi.ports import Matrix, ReplayRow
+from umi.ports import EpisodeRow, Matrix, ReplayRow
 from umi.stores.schema import ARRIVAL_MASK, arrival_of
 from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum
 from umi.types import (
@@ -30,6 +30,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOMENTS_COUNT: Final = 8_192
 _RELATIONS_COUNT: Final = 4_096
 _MICROSECOND: Final = timedelta(microseconds=1)
+MICROSECONDS_PER_DAY: Final = 86_400_000_000
 _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
 _DETECTORS: Final = {str(kind): kind for kind in Detector}
@@ -52,7 +53,7 @@ ALIAS_COLUMNS: Final = "a.ns, a.alias, a.subject, a.crc"
 OUTBOX_COLUMNS: Final = (
     "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution, o.crc"
 )
-TERM_COLUMNS: Final = "t.key, t.words, t.terms, p.session, p.speaker, t.crc"  # t and p joined
+TERM_COLUMNS: Final = "t.key, t.words, t.traits, t.terms, p.session, p.speaker, p.at, t.crc"  # t and p joined
 VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
 _CLAIM_COUNT: Final = 18  # columns of an entity that never change
 
@@ -139,10 +140,11 @@ def vector_values(key: int, dimensions: int, blob: bytes) -> tuple[Value, ...]:
     return key, dimensions, blob, vector_checksum(key, dimensions, blob)
 
 
-def term_values(episode: Episode, key: int, words: int, terms: tuple[str, ...]) -> tuple[Value, ...]:
-    """The values of one row of `terms`; the sum covers where the text was said too, which an index reads with it."""
-    text = terms_text(terms)
-    return key, words, text, checksum((key, words, text, episode.session, episode.speaker))
+def term_values(row: EpisodeRow, key: int) -> tuple[Value, ...]:
+    """The values of one row of `terms`; the sum covers where and when the text was said too, which an index reads with it."""
+    text, episode = terms_text(row.terms), row.episode
+    said = (episode.session, episode.speaker, to_micros(episode.at))
+    return key, row.words, text, checksum((key, row.words, row.traits, text, *said)), row.traits
 
 
 def to_episode(row: Row) -> Episode:

@@ -30,7 +30,7 @@ def _marks(count: int) -> str:
 
 
 _ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
-_ADD_TERMS: Final = "INSERT INTO terms VALUES (?, ?, ?, ?)"
+_ADD_TERMS: Final = f"INSERT INTO terms VALUES ({_marks(5)})"
 _ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(22)})"
 _PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
 _PUT_RELATION: Final = (
@@ -89,7 +89,7 @@ class SqliteTransaction(SqliteSnapshot):
             key = key_of(self._ns, episode.arrival)
             values = codec.episode_values(episode, key, self._ns)
             episodes.append(values)
-            terms.append(codec.term_values(episode, key, row.words, row.terms))
+            terms.append(codec.term_values(row, key))
             self._known[episode.id] = Place(key, codec.to_micros(episode.at))
         self._insert(_ADD_EPISODE, episodes, "an episode")
         self._insert(_ADD_TERMS, terms, "an episode")

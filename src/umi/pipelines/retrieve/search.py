@@ -18,6 +18,7 @@ from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.retrieve.facts import look_up, read_question
+from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
 from umi.pipelines.states import Shown, Standing, Standings, View
@@ -193,6 +194,7 @@ class _Search:
         self._variants = variants
         self._deep = deep
         self._embedder = embedder
+        self._period = asked_period(query.text)
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -244,7 +246,7 @@ class _Search:
         vector = self._vector_leg(snapshot, variant, text, degraded)
         if failure is not None and vector is None:
             raise failure
-        return rank(variant.text, text, vector, self._embedder)
+        return rank(variant.text, text, vector, self._embedder, snapshot.surroundings, self._period)
 
     def _vector_leg(
         self,
@@ -274,7 +276,7 @@ class _Search:
         if not terms:
             return
         try:
-            ranking = rank(self._query.text, snapshot.text_candidates(terms), None, None)
+            ranking = rank(self._query.text, snapshot.text_candidates(terms), None, None, snapshot.surroundings)
             yield replace(ranking, calibrator=None)  # its scores speak of the feedback's terms, not of the question
         except UmiError:
             return  # the rankings at hand stand without it
@@ -354,7 +356,7 @@ def _foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> Vector
     keys: Keys = np.array(sorted(best), dtype=np.int64)
     cosine = np.array([best[int(key)] for key in keys], dtype=np.float32)
     plain = np.zeros(len(keys), dtype=np.float32)
-    return VectorCandidates(keys, cosine, plain, plain, mean=0.0, deviation=0.0, count=0)
+    return VectorCandidates(keys, cosine, plain, mean=0.0, deviation=0.0, count=0)
 
 
 def _guarded(embedder: EmbeddingProvider | None) -> GuardedEmbedder | None:

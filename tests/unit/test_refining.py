@@ -1,0 +1,78 @@
+"""The second look, on stores made by hand, with the product's own index and numbers."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import numpy as np
+
+from umi.candidates import in_days
+from umi.limits import REFINED_CANDIDATES_COUNT
+from umi.pipelines.retrieve.period import asked_period
+from umi.ranking import rank
+from umi.refining import LOOKS
+from umi.stores.index import NamespaceIndex
+from umi.text import analyse, query_terms
+from umi.traits import read_traits
+
+
+def _index(*messages: tuple[str, str | None, int]) -> NamespaceIndex:
+    """Messages as text, session and month of 2024."""
+    index = NamespaceIndex()
+    for key, (content, session, month) in enumerate(messages):
+        at_days = in_days(datetime(2024, month, 10, tzinfo=UTC))
+        traits = read_traits(content, "user")
+        index.add_document(key, analyse(content), len(content.split()), session, None, traits, at_days)
+    return index
+
+
+def _ranked(index: NamespaceIndex, query: str) -> list[int]:
+    text = index.text_candidates(query_terms(query))
+    return rank(query, text, None, None, index.surroundings, asked_period(query)).keys.tolist()
+
+
+def test_a_statement_comes_before_a_question_of_the_same_words() -> None:
+    index = _index(("Did the pottery class start?", None, 1), ("The pottery class did start.", None, 1))
+    assert _ranked(index, "When did the pottery class start?") == [1, 0]
+
+
+def test_an_answer_is_found_by_the_question_before_it() -> None:
+    filler = [(f"We talked about the weather of day {n} at length.", f"w{n}", 1) for n in range(20)]
+    index = _index(
+        *filler,
+        ("What do you like to paint most of all?", "a", 2),
+        ("Sunsets over the sea, since I was small.", "a", 2),
+        ("The fence needs to be done again.", "b", 2),
+    )
+    ranked = _ranked(index, "What does she like to paint?")
+    assert ranked[:2] == [20, 21]
+
+
+def test_a_named_month_brings_its_messages_up() -> None:
+    index = _index(*[(f"We went camping by the lake, trip {month}.", f"s{month}", month) for month in range(1, 10)])
+    assert _ranked(index, "Where did we go camping in March?")[0] == 2
+    assert _ranked(index, "Where did we go camping in July?")[0] == 6
+
+
+def test_what_is_beyond_the_second_look_keeps_its_place_below_it() -> None:
+    size = REFINED_CANDIDATES_COUNT + 60
+    index = _index(*[("cat " * (1 + n % 3) + f"dog{n}", None, 1) for n in range(size)])
+    text = index.text_candidates(query_terms("cat"))
+    ranking = rank("cat", text, None, None, index.surroundings)
+    assert sorted(ranking.keys.tolist()) == list(range(size))
+    assert (np.diff(ranking.scores) <= 0).all()
+    assert ranking.parts.shape == (REFINED_CANDIDATES_COUNT, len(LOOKS))
+    assert ranking.legs(0)
+    assert ranking.legs(size - 1) == {}
+
+
+def test_surroundings_follow_deletions_and_equal_those_of_a_rebuilt_index() -> None:
+    messages = [("one?", "a", 1), ("two", "a", 2), ("three", "a", 3), ("four", None, 4)]
+    index = _index(*messages)
+    index.remove(1)
+    around = index.surroundings(np.array([0, 2, 3]))
+    assert around.before.tolist() == [-1, 0, -1]
+    assert around.after.tolist() == [2, -1, -1]
+    assert (around.traits_before & 2).tolist() == [0, 2, 0]
+    assert around.session[0] == around.session[1] != around.session[2]
+    assert np.diff(around.at).tolist() == [60.0, 31.0]
