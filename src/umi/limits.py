@@ -41,6 +41,8 @@ CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's s
 # Reading without a model.
 ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last note
 SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody speaks like that, and it bounds the work
+GIST_CHARACTERS_MAX: Final = 320  # a longer message is read clause by clause only
+GIST_SENTENCES_COUNT_MAX: Final = 4
 
 # Retrieval (seed 004).
 RRF_K: Final = 60

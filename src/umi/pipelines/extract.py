@@ -11,13 +11,16 @@ from typing import Any, Final
 
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
+from umi.pipelines.gist.gist import read as read_gist
+from umi.pipelines.gist.message import Gist, Known, nothing_known
 from umi.pipelines.guard import call_port
 from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.lexicon import words
-from umi.pipelines.language.slots import base_slot
-from umi.pipelines.language.statements import Statement, iter_statements
+from umi.pipelines.language.slots import base_slot, type_of_slot
+from umi.pipelines.language.statements import DRAFTERS, Statement, iter_statements
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import sentences
+from umi.pipelines.language.values import value_key
 from umi.pipelines.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi.pipelines.prompts import build_extraction_prompt
 from umi.ports import LLMProvider
@@ -26,8 +29,10 @@ from umi.types import CompletionRequest, Entity, EntityType, Episode, Extraction
 log = logging.getLogger("umi")
 
 _NOTE_CONFIDENCE: Final = 0.5
+_FIRM: Final = 0.6  # below it, a gist gives way to whatever the clause reader found
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_OF_PEOPLE: Final = words("works_at lives_in speaks hobby")
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
 
 
@@ -39,12 +44,13 @@ class Extracted:
     aliases: tuple[tuple[str, str], ...]
 
 
-def extract_rules(episode: Episode, resolve: Callable[[str], str | None]) -> Extracted:
+def extract_rules(episode: Episode, resolve: Callable[[str], str | None], known: Known = nothing_known) -> Extracted:
     """Read an episode by rules.
 
     Args:
         episode: What was said; `at` dates it and resolves its dates.
         resolve: The subject key that an alias stands for, or None.
+        known: The statements of a subject in a slot that are open at that time.
 
     Returns:
         At least one entity and at most 200, in order of span; what fills no slot becomes notes, one per run of sentences.
@@ -53,8 +59,16 @@ def extract_rules(episode: Episode, resolve: Callable[[str], str | None]) -> Ext
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2
     stream = iter_statements(text, speaker=episode.speaker, role=episode.role, at=episode.at)
     statements = list(islice(stream, room))
-    entities = [_entity(episode, statement, resolve) for statement in statements]
-    entities += [_note(episode, span) for span in _uncovered(text, statements)]
+    gists = _gists(episode, known)
+    if statements:
+        gists = [gist for gist in gists if gist.confidence >= _FIRM or gist.source]
+    if gists and not _agree(text, statements, gists):
+        statements = [one for one in statements if one.single and not _meets(one, gists)]
+        entities = [_entity(episode, statement, resolve) for statement in statements]
+        entities += [_of_gist(episode, gist, resolve) for gist in gists]
+    else:
+        entities = [_entity(episode, statement, resolve) for statement in statements]
+        entities += [_note(episode, span) for span in _uncovered(text, statements)]
     entities.sort(key=lambda entity: (entity.span or (0, 0), entity.slot, entity.value))
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
     aliases = tuple(dict.fromkeys(alias for statement in statements for alias in statement.aliases))
@@ -71,6 +85,60 @@ def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str
     }
     words = episode.content[span[0] : span[1]]
     return Entity(kind, name, words, episode_id=episode.id, span=span, **{**spoken, **fields})
+
+
+def _gists(episode: Episode, known: Known) -> list[Gist]:
+    if episode.speaker is None and episode.role in DRAFTERS:
+        return []  # what an assistant concludes or drafts changes nothing that people said
+    name = episode.speaker or episode.role
+    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known)
+
+
+def _agree(text: str, statements: Sequence[Statement], gists: Sequence[Gist]) -> bool:
+    """Whether the clause reader found the same, and left no sentence over: its reading has the finer spans and dates."""
+    for gist in gists:
+        same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
+        ended = {value_key(value) for one in same for value in one.ended}
+        wanted = {value_key(value) for value in gist.ended}
+        if same and same[0].confidence < _FIRM:
+            return False
+        if not same or gist.source or same[0].negated is not gist.negated or not (wanted <= ended or gist.negated):
+            plain = not wanted and not gist.source and not gist.negated
+            if gist.slot == "attr:value" or not (
+                plain and any(one.single and one.confidence >= _FIRM for one in statements)
+            ):
+                return False
+    return not any(_uncovered(text, list(statements)))
+
+
+def _is_of(statement: Statement, gist: Gist) -> bool:
+    return statement.subject == gist.subject and statement.slot == gist.slot
+
+
+def _meets(statement: Statement, gists: Sequence[Gist]) -> bool:
+    values = {value_key(gist.value) for gist in gists}
+    return any(_is_of(statement, gist) for gist in gists) or value_key(statement.value) in values
+
+
+def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None]) -> Entity:
+    metadata: dict[str, Any] = {"cues": list(gist.cues)}
+    if gist.ended:
+        metadata["ended"] = list(gist.ended)
+    if gist.source:
+        metadata["source"] = gist.source
+    span = (0, len(episode.content))
+    return said_in(
+        episode,
+        span,
+        type_of_slot(gist.slot, EntityType.PERSON if gist.slot in _OF_PEOPLE else EntityType.TOPIC),
+        gist.name,
+        subject=resolve(gist.subject) or gist.subject,
+        slot=gist.slot,
+        value=gist.value,
+        negated=gist.negated,
+        confidence=gist.confidence,
+        metadata=metadata,
+    )
 
 
 def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str | None]) -> Entity:

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 
 from umi.errors import IdempotencyConflict, NotFound, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
@@ -19,6 +20,7 @@ from umi.pipelines.combine import agreed_updates, proposal_of
 from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
+from umi.pipelines.gist.known import open_before
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import ExtractedEntity, NamedRelation
@@ -229,7 +231,7 @@ def read_episode(
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
-    extracted = extract_rules(episode, snapshot.subject_of)
+    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode))
     return overlay(extracted, named, episode) if named else extracted
 
 

@@ -91,6 +91,7 @@ class _Claim:
     content: str
     holds_from: datetime | None
     long_past: bool  # tells of something years before it was said
+    source: str = ""  # who is quoted
 
     @property
     def described(self) -> str:
@@ -176,8 +177,10 @@ def _read(content: str, name: str, at: datetime) -> tuple[Statement, ...]:
 def _claims(entity: Entity) -> list[_Claim]:
     if entity.entity_type is EntityType.NOTE and not entity.slot:
         return []  # its reader found no statement; reading it as if about its speaker would invent one
-    read = _read(entity.content, entity.name, entity.at or _EPOCH)
     subject = entity.subject or subject_key(entity.name)
+    if "cues" in entity.metadata:
+        return [_gist_claim(entity, subject)]
+    read = _read(entity.content, entity.name, entity.at or _EPOCH)
     owner, noun = str(entity.metadata.get("owner", "")), str(entity.metadata.get("noun", ""))
     if not entity.slot:
         return [
@@ -185,8 +188,7 @@ def _claims(entity: Entity) -> list[_Claim]:
         ]
     match = next((one for one in read if one.slot == entity.slot and one.value == entity.value), None)
     match = match or next((one for one in read if one.slot == entity.slot), None)
-    listed = entity.metadata.get("ended")
-    ended = tuple(str(value) for value in listed) if isinstance(listed, list) else ()
+    ended = _words_of(entity, "ended")
     return [
         _Claim(
             subject=subject,
@@ -203,6 +205,30 @@ def _claims(entity: Entity) -> list[_Claim]:
             long_past=_long_past(entity.valid_from, entity.at),
         )
     ]
+
+
+def _gist_claim(entity: Entity, subject: str) -> _Claim:
+    """An entity read by its gist: its words of change and what it ended were noted when it was read."""
+    return _Claim(
+        subject=subject,
+        slot=entity.slot,
+        value=entity.value,
+        negated=entity.negated,
+        confidence=entity.confidence,
+        ended=_words_of(entity, "ended"),
+        cues=frozenset(_words_of(entity, "cues")),
+        owner="",
+        noun="",
+        content=entity.content,
+        holds_from=entity.valid_from,
+        long_past=False,
+        source=str(entity.metadata.get("source", "")),
+    )
+
+
+def _words_of(entity: Entity, key: str) -> tuple[str, ...]:
+    listed = entity.metadata.get(key)
+    return tuple(str(value) for value in listed) if isinstance(listed, list) else ()
 
 
 def _claim(entity: Entity, read: Statement, subject: str) -> _Claim:
@@ -239,11 +265,34 @@ def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return _of_a_holding(new, old, old_id)
     if old.subject not in {new.subject, new.described}:
         return None
-    for rule in (_ends, _turns, _replaces, _counts, _adds):
+    if new.source or old.source:
+        return _of_hearsay(new, old, old_id)
+    for rule in (_ends, _turns, _replaces, _counts, _adds, _grows):
         verdict = rule(new, old, old_id)
         if verdict is not None:
             return verdict
     return None
+
+
+def _of_hearsay(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
+    """What others say is so ends nothing: it agrees, or both stand in dispute, until somebody says it at first hand."""
+    if new.slot != old.slot or new.negated or old.negated or not is_single(new.slot):
+        return _ends(new, old, old_id) if not new.source else None
+    if not (new.source and old.source):
+        return _refuted(new, old, old_id)
+    if _same(new.value, old.value):
+        return _verdict(
+            EvolutionType.EXTEND, _HEARD, f"{slot_words(new.slot)} {_short(new.value)}: said by others too", old_id
+        )
+    reason = f"{slot_words(new.slot)}: {_short(old.value)} or {_short(new.value)}; {new.source or old.source} says so"
+    return _verdict(EvolutionType.CONTRADICT, _HEARD, reason, old_id)
+
+
+def _refuted(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
+    """What somebody says at first hand, with a word of change, ends what was only heard of; hearsay says nothing against it."""
+    if new.source or _same(new.value, old.value) or not (new.turns or new.ended or "event" in new.cues):
+        return None
+    return _verdict(EvolutionType.UPDATE, new.confidence, _change(old, new), old_id)
 
 
 def _verdict(kind: EvolutionType, confidence: float, reason: str, old_id: str) -> Verdict:
@@ -283,6 +332,7 @@ def _met(new: _Claim, old: _Claim, gone: str) -> float:
     return max(_sure(new, old), _NAMED) if named else _sure(new, old)
 
 
+_HEARD: Final = 0.5
 _NEARLY: Final = 0.55
 _NAMED: Final = 0.7
 _FAMILIES: Final = (
@@ -379,6 +429,19 @@ def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         f"{slot_words(new.slot)} {_short(new.value)}: adds '{' '.join(more[:6])}'",
         old_id,
     )
+
+
+def _grows(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
+    """One more of a list: "Mia also speaks Greek"."""
+    if new.slot != old.slot or is_single(new.slot) or "also" not in new.cues or new.negated or old.negated:
+        return None
+    if new.slot not in _LISTS or _same(new.value, old.value):
+        return None
+    reason = f"{slot_words(new.slot)}: {_short(old.value)}, and {_short(new.value)}"
+    return _verdict(EvolutionType.EXTEND, _sure(new, old) * _PLAIN, reason, old_id)
+
+
+_LISTS: Final = frozenset({"hobby", "speaks", "uses"})
 
 
 def _words(text: str) -> set[str]:

@@ -13,7 +13,7 @@ SINGLE: Final = words(
 )
 MULTIPLE: Final = words(
     "likes owns knows speaks allergic_to visited has_child has_pet has_sibling plays uses drinks eats is_a "
-    "prefers called habit learns"
+    "prefers called habit learns hobby"
 )
 _SINGLE_PREFIXES: Final = ("favourite_", "prefers:", "uses:", "uses_for:", "attr:", "count:")
 

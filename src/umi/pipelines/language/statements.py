@@ -28,7 +28,7 @@ _BIRTHDAY: Final = re.compile(
 _DATE_LEADS: Final = frozenset(
     {"since", "in", "on", "from", "as", "by", "starting", "last", "this", "two", "three", "a"}
 )
-_DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
+DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
 _DRAFTED: Final = 0.6  # an assistant's "my name is Ann" is as a rule a letter written for someone: never acts
 _VAGUE: Final = 0.5  # "my friend": never acts
 
@@ -88,7 +88,7 @@ def iter_statements(
     """As `read_statements`, one sentence at a time, so that a caller with enough can stop."""
     name = speaker or role
     reader = _Reader(
-        text, (name, subject_key(name) or name), at, subject, drafting=speaker is None and role in _DRAFTERS
+        text, (name, subject_key(name) or name), at, subject, drafting=speaker is None and role in DRAFTERS
     )
     for start, end in sentences(text):
         if end - start <= SENTENCE_CHARACTERS_MAX:

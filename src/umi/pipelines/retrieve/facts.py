@@ -8,15 +8,21 @@ looked up; what the templates do not recognise stays with the other two legs.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, GIST_CHARACTERS_MAX
+from umi.pipelines.gist import asking, frames, mood, people, spans
+from umi.pipelines.gist.asking import month_of
+from umi.pipelines.gist.spans import Sort
 from umi.pipelines.language.complements import preference_slot
 from umi.pipelines.language.slots import ATTRIBUTES, is_single
 from umi.pipelines.language.subjects import subject_key
+from umi.pipelines.states import Standing, Standings, View
 from umi.ports import Snapshot
-from umi.types import Entity
+from umi.types import Entity, Episode
 
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
 _FIRST_PERSON_SUBJECT: Final = "user"
@@ -59,21 +65,78 @@ _TEMPLATES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class FactQuestion:
-    """One subject, and the slots of which any may answer."""
+    """One subject, the slots of which any may answer, and the month that is asked of (1 to 12; 0 for now).
+
+    `exact`: nothing else is asked beside it.
+    """
 
     subject: str
     slots: tuple[str, ...]
+    month: int = 0
+    exact: bool = False
+
+
+_CLAUSE: Final = re.compile(
+    r"^(?:i|we|you|they) \S|\b(?:where|who|which|that|supposed)\b|\b(?:currently|set|planned)$", re.IGNORECASE
+)
 
 
 def read_question(query: str) -> FactQuestion | None:
     """What single-valued fact of whom a question asks for, or None when it is not of that kind."""
-    asked = " ".join(query.split()).rstrip("?!. ")
+    gist = asking.read(query)
+    asked_of = (
+        None
+        if gist is None
+        else FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
+    )
+    if asked_of is not None and (asked_of.slots != ("attr:value",) or " of " in asked_of.subject):
+        return asked_of
+    month, rest = month_of(query)
+    asked = " ".join(rest.split()).rstrip("?!. ")
     for template, slots in _TEMPLATES:
         match = template.fullmatch(asked)
         if match is not None:
+            if _CLAUSE.search(match["subject"]):
+                continue
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
-            return FactQuestion(_subject(match["subject"]), wanted) if wanted else None
-    return None
+            if wanted:
+                return FactQuestion(_subject(match["subject"]), wanted, month)
+    return asked_of
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a fact that is asked for: the statements that the view shows, newest first, and whether any other was ever made."""
+
+    question: FactQuestion
+    standings: tuple[Standing, ...]
+    known: bool
+
+    def admits(self, episode: Episode) -> bool:
+        """Whether an episode that the other legs found may stand beside the answer.
+
+        Where nothing is known, a resemblance is no answer: what does not speak of the subject, or speaks of it in a question, a
+        wish or with none of the words that such a fact is told with, is left out.
+        """
+        return bool(self.standings) or not self.question.exact or evidence(self.question, episode)
+
+
+def answer(snapshot: Snapshot, query: str, view: View) -> Answer | None:
+    """What is known of the fact that a query asks for; None when it asks for none.
+
+    Args:
+        snapshot: Where to look.
+        query: The question.
+        view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
+    """
+    question = read_question(query)
+    if question is None:
+        return None
+    found = look_up(snapshot, question)
+    if question.month and found and view.as_of is None and view.time_range is None:
+        view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
+    standings = tuple(one for one in Standings(snapshot, view).of(found) if one.shown)
+    return Answer(question, _affirmed_first(standings), bool(found))
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
@@ -84,6 +147,39 @@ def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
         for slot in question.slots
         for entity in snapshot.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
     ]
+
+
+def evidence(question: FactQuestion, episode: Episode) -> bool:
+    """Whether an episode may bear on a fact of which no statement was read."""
+    content = episode.content
+    if len(content) > GIST_CHARACTERS_MAX:
+        return True  # too long to be judged by what it names
+    found = spans.find(content, episode.at)
+    state = mood.read(content, found)
+    if not state.ranges or state.forget:
+        return False
+    low = state.live.casefold()
+    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
+    named = question.subject in low or any(subject_key(span.text) == question.subject for span in found)
+    if people.RELATIVES.search(low):
+        return False
+    others = any(span.sort is Sort.NAME and frames.PERSON_VERB.search(span.after) for span in found)
+    if not (named or (mine and not others and frames.SPEAKER.search(low))):
+        return False
+    words = asking.triggers(question.slots)
+    return words is not None and words.search(low) is not None and state.source is None
+
+
+def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:
+    """Statements that say what is so, then those that say that something is not."""
+    return tuple(sorted(standings, key=lambda one: one.entity.negated))
+
+
+def _end_of_month(month: int, newest: datetime) -> datetime:
+    """The last moment of the latest such month that began before the newest statement."""
+    year = newest.year if (newest.month, newest.day) >= (month, 1) else newest.year - 1
+    following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return following - timedelta(seconds=1)
 
 
 def _slots_of(parts: dict[str, str | None]) -> tuple[str, ...]:

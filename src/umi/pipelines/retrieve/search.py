@@ -17,7 +17,7 @@ from umi import limits
 from umi.candidates import Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.retrieve.facts import look_up, read_question
+from umi.pipelines.retrieve.facts import Answer, answer
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
@@ -205,27 +205,27 @@ class _Search:
         merged = len(rankings) > 1
         ranking = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
         terms = query_terms(self._query.text)
-        hits = self._facts(snapshot, float(ranking.scores.max(initial=0.0)))
+        known = answer(snapshot, self._query.text, self._query.view)
+        hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         for place, shown in self._visible(snapshot, ranking, terms):
             if len(hits) >= self._query.limit or not self._is_enough(ranking, place, first=facts or not hits):
                 break
-            if shown.episode.id in given:
+            if shown.episode.id in given or not self._admits(known, shown.episode):
                 continue
             hits.append(_hit(shown, ranking, place, explain=self._query.explain))
         return hits
 
-    def _facts(self, snapshot: Snapshot, best_score: float) -> list[Hit]:
+    def _admits(self, known: Answer | None, episode: Episode) -> bool:
+        """Whether an episode may stand beside what is known; whoever sets a score of his own takes whatever comes."""
+        return known is None or self._query.min_score is not None or known.admits(episode)
+
+    def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, before whatever the legs found."""
-        question = read_question(self._query.text)
-        if question is None:
-            return []
-        standings = Standings(snapshot, self._query.view).of(look_up(snapshot, question))
         first_of_episode: dict[str, Standing] = {}
-        for standing in standings:
-            if standing.shown:
-                first_of_episode.setdefault(standing.entity.episode_id, standing)
+        for standing in () if known is None else known.standings:
+            first_of_episode.setdefault(standing.entity.episode_id, standing)
         episodes = snapshot.episodes(first_of_episode)
         score = max(FACT_SCORE, best_score)
         hits = [

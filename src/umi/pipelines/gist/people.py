@@ -1,0 +1,193 @@
+"""People: where they work and live, what they speak."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from umi.pipelines.gist import frames
+from umi.pipelines.gist.message import WEAK, About, Gist, Message, listed, named, opened, same, settle, turning
+from umi.pipelines.gist.spans import Sort, Span
+from umi.pipelines.language.lexicon import CALENDAR, KIN
+from umi.pipelines.language.subjects import subject_key
+from umi.types import Entity
+
+
+def _subjects(message: Message, slots: tuple[str, ...]) -> list[tuple[Span | None, str, str]]:
+    """Whom a message may be about, the likeliest first; None stands for the speaker."""
+    names = message.sorted_out(Sort.NAME)
+    live = message.mood.live
+    known = [span for span in names if opened(message, subject_key(span.text), slots)]
+    first_person = frames.SPEAKER.search(live) is not None
+    of_mine = [old.value for old in opened(message, message.speaker[1], slots)]
+    acting = [
+        span
+        for span in names
+        if _acts(span, first_person=first_person) and not any(same(span.text, value) for value in of_mine)
+    ]
+    found: list[tuple[Span | None, str, str]] = [
+        (span, span.text, subject_key(span.text)) for span in (*known, *acting)
+    ]
+    mine = opened(message, message.speaker[1], slots)
+    if not found and (first_person or any(named(message, old) for old in mine)):
+        found.append((None, *message.speaker))
+    elif names and not found:
+        persons = [
+            span
+            for span in names
+            if not frames.PLACE_BEFORE.search(span.before)
+            and not frames.GIVES_WORK.search(span.after)
+            and not span.first
+        ]
+        if persons:
+            found.append((persons[0], persons[0].text, subject_key(persons[0].text)))
+        elif message.mood.source is None and all(frames.PLACE_BEFORE.search(span.before) for span in names):
+            found.append((None, *message.speaker))  # "Still working for Nordlicht": nobody but the speaker is meant
+    return found
+
+
+def _acts(span: Span, *, first_person: bool) -> bool:
+    if len(span.text.split()) > 2 or "&" in span.text or frames.GIVES_WORK.search(span.after):
+        return False
+    if span.first and re.match(r" (?!is\b|was\b|has\b|pays\b)[a-z]{3,}(?:s|ed)\b", span.after):
+        return True
+    if frames.PERSON_VERB.search(span.after) and not re.search(
+        r"\b(?:at|in|with|joined|left|to|from|goodbye|hello|of|by|for|near)\s+$", span.before
+    ):
+        return True
+    return (
+        not first_person
+        and bool(re.search(r"\b(?:from|of|about|for|met|saw|to|visited|with|called|and|confused)\s+$", span.before))
+        and span.after[:1] in {":", ",", "", ".", ";", "!"}
+    ) or (not first_person and bool(re.search(r"\b(?:met|saw|heard from|for|about|sent [\w ]+ to)\s+$", span.before)))
+
+
+def read_person(message: Message) -> list[Gist]:
+    """Where somebody works or lives, the speaker included."""
+    live = message.mood.live
+    if RELATIVES.search(live):
+        return []
+    scores = {frame.slot: len(frame.trigger.findall(live)) for frame in frames.PERSON_FRAMES}
+    names = [span for span in message.sorted_out(Sort.NAME) if span.text.lower() not in CALENDAR]
+    for span, name, subject in _subjects(message, tuple(scores)):
+        if not subject:
+            continue
+        open_ones = opened(message, subject, tuple(scores))
+        values = tuple(
+            one
+            for one in names
+            if one is not span and one.key != (span.key if span else "") and _may_be_place(one, open_ones)
+        )
+        slot = _slot_of_person(scores, values, open_ones) or _weakly(values)
+        if not slot:
+            continue
+        weak = not scores[slot] and bool(_weakly(values))
+        known = tuple(old for old in open_ones if old.slot == slot)
+        about = About(name, subject, slot, values, known)
+        fresh = [one for one in values if not any(same(one.text, old.value) for old in known)]
+        leaving = bool(known) and not fresh and bool(values) and _LEAVING.search(live) is not None
+        if not scores[slot] and not weak and not leaving and not (fresh and turning(message)):
+            continue  # only its value is named
+        if span is None and slot == "lives_in" and _OTHERS_MOVE.search(live):
+            continue
+        if not values and not (known and _OVER[slot].search(live)):
+            continue
+        gists = settle(message, about)
+        if gists:
+            vague = not frames.CLEAR.search(live) and not any(
+                same(one.text, old.value) for old in known for one in values
+            )
+            unsure = vague or (weak and not any(one.ended for one in gists))
+            return [replace(one, confidence=WEAK, ended=()) for one in gists] if unsure else gists
+    return []
+
+
+_LEAVING: Final = re.compile(
+    r"\b(?:over|behind me|no longer|any ?more|any longer|for good|left|leaving|leaves|parted ways|done with|finished (?:at|with)|last day|history|farewell|unemployed|jobless|away from)\b",
+    re.IGNORECASE,
+)
+_OVER: Final = {  # what says that it is over without naming what
+    "works_at": re.compile(
+        r"\b(?:quit (?:my|his|her|their|the) (?:job|post|position)|unemployed|jobless|retired|laid off|let go|sacked|fired|made redundant|between jobs|out of (?:a job|work|the job)|stopped working|no job|lost (?:my|his|her|their|the) (?:job|position)|(?:job|work)[- ]hunting|looking for (?:a new job|work|a job)|"
+        r"gave up (?:my|his|her|their|the) job|not working|don't work|doesn't work|no longer (?:work\w*|employed|have a job|has a job)|resigned|contract (?:ran out|ended|expired)|handed in (?:my|his|her|their) (?:notice|badge|resignation)|no (?:longer an )?employer|sabbatical|career break|living off)\b",
+        re.IGNORECASE,
+    ),
+    "lives_in": re.compile(
+        r"\b(?:no home|homeless|between (?:homes|places|flats)|no fixed|moved out|moved away|(?:gave|given) up (?:my|the|our|his|her|their) (?:flat|apartment|house|place|home)|lease (?:is|was|has) (?:over|up|ended)|nomad\w*|(?:sleeping|living) on (?:sofas|couches|friends)|couch[- ]?surf\w*|no (?:new |permanent |forwarding )?address|"
+        r"sold (?:my|the|our|his|her|their) (?:flat|apartment|house|place|home)|without a home|living out of|no longer (?:live|lives|have a home)|van life|on the road)\b",
+        re.IGNORECASE,
+    ),
+}
+_OTHERS_MOVE: Final = re.compile(
+    r"\b(?:my|our) (?!(?:home|house|flat|place|family|address|new)\b)\w+ (?:has |have |just |is |was )?(?:moved|moving|relocat\w+|based)",
+    re.IGNORECASE,
+)
+_WEAKLY: Final = re.compile(
+    r"(?:\b(?:is|am|are|been)|'[ms]|'re)(?: (?:now|currently|still|already|back|over))* (at|with|in) $"
+)
+
+
+def _weakly(values: Sequence[Span]) -> str:
+    for span in values:
+        match = _WEAKLY.search(span.before)
+        if match is not None:
+            return "lives_in" if match[1] == "in" else "works_at"
+    return ""
+
+
+def _may_be_place(span: Span, known: Sequence[Entity]) -> bool:
+    if any(same(span.text, old.value) for old in known):
+        return True
+    return bool(
+        frames.PLACE_BEFORE.search(span.before)
+        or frames.GIVES_WORK.search(span.after)
+        or (span.first and not frames.PERSON_VERB.search(span.after))
+    )
+
+
+def _slot_of_person(scores: dict[str, int], values: Sequence[Span], known: Sequence[Entity]) -> str:
+    points = {slot: 2 * score for slot, score in scores.items()}
+    for old in known:
+        if any(same(span.text, old.value) for span in values):
+            points[old.slot] += 5
+    if not any(points.values()):
+        return ""
+    for span in values:
+        if re.search(r"\bin (?:the )?$", span.before):
+            points["lives_in"] += 1
+        elif re.search(r"\b(?:at|for|by|with|joined) $", span.before) or "&" in span.text:
+            points["works_at"] += 1
+    best = max(points, key=lambda slot: (points[slot], slot))
+    return best if points[best] >= 2 else ""
+
+
+RELATIVES: Final = re.compile(
+    r"(?:\b(?:my|our|his|her|their|your)|'s) (?:\w+ )?(?:"
+    + "|".join(sorted(KIN - {"client", "family"}))
+    + r")s?\b(?!')",
+    re.IGNORECASE,
+)
+
+
+def read_language(message: Message) -> list[Gist]:
+    """Which languages somebody speaks."""
+    values = message.sorted_out(Sort.LANGUAGE)
+    source = message.mood.source
+    names = message.sorted_out(Sort.NAME) or ([source] if source is not None else [])
+    if (
+        not values
+        or not names
+        or not frames.LANGUAGE.trigger.search(message.mood.live)
+        or _NOT_SPOKEN.search(message.mood.live)
+    ):
+        return []
+    name = names[0]
+    return listed(message, (name.text, subject_key(name.text)), "speaks", values)
+
+
+_NOT_SPOKEN: Final = re.compile(
+    r"\b(?:teach\w*|beautiful|translat\w+|colleague|hard to|who speaks|learning|food|restaurant|novel|film|cuisine|course in|sounds?|listen|subtitles?|gave up on|class(?:es)?|lessons in)\b",
+    re.IGNORECASE,
+)

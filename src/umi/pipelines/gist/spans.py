@@ -1,0 +1,260 @@
+"""What a message names: things, names, amounts of money, days, settings' values; each with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from umi.pipelines.gist import vocabulary
+from umi.pipelines.language.dates import find_dates
+from umi.pipelines.language.lexicon import LANGUAGES, NAME_STOPS
+from umi.pipelines.language.subjects import subject_key
+from umi.pipelines.language.tokens import Tokens, sentences, tokenize
+from umi.pipelines.language.values import value_key
+
+_NOUN_WORDS_MAX: Final = 5
+_NAME_WORDS_MAX: Final = 4
+_LONG_AGO: Final = timedelta(days=45)
+
+
+class Sort(StrEnum):
+    """What a span is."""
+
+    THING = "thing"  # the gym membership
+    ITEM = "item"  # PAY-482
+    CHOICE = "choice"  # my favourite café
+    NAME = "name"
+    MONEY = "money"
+    DATE = "date"
+    AMOUNT = "amount"  # 30 seconds, 8080, debug
+    LANGUAGE = "language"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of the text: half-open characters, its key, and the words beside it in the sentence."""
+
+    sort: Sort
+    text: str
+    key: str
+    start: int
+    end: int
+    before: str = ""
+    after: str = ""
+    first: bool = False  # begins its sentence
+
+
+def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
+    """Every span of a short text, in order of place; none overlaps another. Days are written as ISO dates, seen from `at`.
+
+    In a question (`asking`) a plain verb follows the thing: "When does the party take place".
+    """
+    found: list[Span] = []
+    taken: list[tuple[int, int]] = []
+
+    def take(span: Span) -> None:
+        if not any(start < span.end and span.start < end for start, end in taken):
+            found.append(span)
+            taken.append((span.start, span.end))
+
+    for sort, pattern in (
+        (Sort.MONEY, vocabulary.MONEY),
+        (Sort.DATE, vocabulary.DATE),
+        (Sort.ITEM, vocabulary.ITEM),
+    ):
+        for match in pattern.finditer(text):
+            said = _day(match.group(), at) if sort is Sort.DATE else match.group()
+            take(Span(sort, said, subject_key(said) if sort is Sort.ITEM else value_key(said), *match.span()))
+    for start, end in sentences(text):
+        tokens = tokenize(text, start, end)
+        for span in [
+            *_choices(text, start, end),
+            *_things(text, tokens, vocabulary.ASKED_VERBS if asking else frozenset()),
+            *_names(text, tokens),
+        ]:
+            take(span)
+        for span in _amounts(text, tokens, start, end):
+            take(span)
+    return sorted((_beside(text, span) for span in found), key=lambda span: span.start)
+
+
+def _day(said: str, at: datetime) -> str:
+    dates = find_dates(said, at)
+    if not dates:
+        return said
+    start = dates[0].start
+    if not re.search(r"\d{4}", said) and start < at - _LONG_AGO and (start.month, start.day) != (2, 29):
+        start = start.replace(year=start.year + 1)  # an event is told of before it takes place
+    return f"{start:%Y-%m-%d}"
+
+
+def _beside(text: str, span: Span) -> Span:
+    before = text[max(0, span.start - 60) : span.start].replace("’", "'").lower()
+    after = text[span.end : span.end + 60].replace("’", "'").lower()
+    first = not before.strip() or before.rstrip()[-1:] in ".!?:…"
+    return Span(span.sort, span.text, span.key, span.start, span.end, before, after, first)
+
+
+def _choices(text: str, start: int, end: int) -> Iterator[Span]:
+    for match in vocabulary.CHOICE.finditer(text, start, end):
+        words: list[str] = []
+        for word in match.group(3).split():
+            low = word.lower()
+            if (
+                (words and word[0].isupper())
+                or low in vocabulary.NOUN_BREAKS
+                or low in vocabulary.INFLECTED
+                or low == "s"
+            ):
+                break
+            words.append(low)
+            if not text[match.start(3) :].lower().startswith(" ".join(words) + " "):
+                break
+        if words:
+            noun = " ".join(words)
+            stop = match.start(3) + len(noun)
+            kind = match.group(2).lower().replace("favorite", "favourite")
+            yield Span(
+                Sort.CHOICE,
+                text[match.start() : stop],
+                f"{kind} {noun.replace('color', 'colour')}",
+                match.start(),
+                stop,
+            )
+
+
+def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
+    index = 0
+    while index < len(tokens):
+        if tokens.at(index) not in {"the", "our"} or (tokens.at(index) == "our" and not tokens.at(index + 1)):
+            index += 1
+            continue
+        end = _run(tokens, index + 1, verbs)
+        spoken = any(tokens.at(place) in LANGUAGES for place in range(index + 1, end))
+        if end == index + 1 or spoken:
+            index += 1
+            continue
+        if tokens.at(end - 1) in vocabulary.FACT_NOUNS and (end == index + 2 or tokens.at(end) in {"of", "for"}):
+            index = end
+            continue
+        if tokens.at(end) == "of" and tokens.at(end + 1) in {"the", "our"}:
+            inner = _run(tokens, end + 2, verbs)
+            end = inner if inner > end + 2 else end
+        name = text[tokens.start[index + 1] : tokens.end[end - 1]]
+        capital = all(tokens.capital(place) for place in range(index + 1, end))
+        sort = Sort.NAME if capital and end - index > 2 else Sort.THING
+        key = value_key(name) if sort is Sort.NAME else subject_key(name)
+        yield Span(sort, text[tokens.start[index] : tokens.end[end - 1]], key, tokens.start[index], tokens.end[end - 1])
+        index = end
+
+
+def _run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
+    """The end of a noun phrase: its first word may be any, a later one no verb in a finite form."""
+    end = index
+    while end < len(tokens) and end - index < _NOUN_WORDS_MAX:
+        low = tokens.at(end)
+        apart = not low[0].isalnum() or low in vocabulary.NOUN_BREAKS or (low[0].isdigit() and end > index)
+        owning = (
+            low in {"'", "’"} and end > index and tokens.at(end - 1).endswith("s") and tokens.at(end + 1)[:1].isalpha()
+        )
+        if owning:
+            end += 1
+            continue
+        if apart or (end > index and (low in vocabulary.INFLECTED or low in verbs)):
+            break
+        end += 1
+    return end
+
+
+def _names(text: str, tokens: Tokens) -> Iterator[Span]:
+    index = 0
+    while index < len(tokens):
+        if not _begins_name(tokens, index):
+            index += 1
+            continue
+        end = index + 1
+        while end < len(tokens) and end - index < _NAME_WORDS_MAX:
+            joined = tokens.at(end) in {"&", "of", "le", "de", "and"} and tokens.capital(end + 1)
+            if joined and tokens.at(end) in {"&", "le", "de"} and tokens.at(end + 1) not in vocabulary.COMMON:
+                end += 2
+                continue
+            if not tokens.capital(end) or tokens.at(end) in NAME_STOPS or not tokens.word[end][0].isalpha():
+                break
+            end += 1
+        name = text[tokens.start[index] : tokens.end[end - 1]]
+        sort = Sort.LANGUAGE if tokens.at(index) in LANGUAGES and end == index + 1 else Sort.NAME
+        yield Span(sort, name, value_key(name), tokens.start[index], tokens.end[end - 1])
+        index = end
+
+
+def _begins_name(tokens: Tokens, index: int) -> bool:
+    word = tokens.word[index]
+    if not tokens.capital(index) or not word[:1].isalpha() or len(word) < 2:
+        return False
+    low = tokens.at(index)
+    opening = index == 0 or tokens.at(index - 1) in {":", '"', "“", "(", "-"}
+    if low in vocabulary.COMMON:
+        return not opening and low not in NAME_STOPS and tokens.capital(index + 1)
+    if opening and low in vocabulary.INFLECTED:
+        return False
+    return not (opening and low.endswith(("ing", "ly")) and len(low) > 5)
+
+
+def _amounts(text: str, tokens: Tokens, start: int, end: int) -> Iterator[Span]:
+    for match in vocabulary.AMOUNT.finditer(text, start, end):
+        yield Span(Sort.AMOUNT, match.group(), value_key(match.group()), *match.span())
+    for place, low in enumerate(tokens.low):
+        before = tokens.at(place - 1)
+        if low in vocabulary.LEVELS and before in _VALUE_LEADS:
+            yield Span(Sort.AMOUNT, tokens.word[place], low, tokens.start[place], tokens.end[place])
+
+
+_VALUE_LEADS: Final = frozenset(
+    {
+        "to",
+        "at",
+        "is",
+        "=",
+        ":",
+        "now",
+        "from",
+        "not",
+        "never",
+        "than",
+        "of",
+        "value",
+        "on",
+        "use",
+        "read",
+        "be",
+        "was",
+        "'s",
+        ",",
+        "as",
+        "with",
+        "old",
+        "been",
+        "for",
+        "using",
+        "actually",
+        "isn't",
+        "n't",
+        ".",
+        "say",
+        "said",
+        "meant",
+        "used",
+        "''",
+        "still",
+        "that",
+    }
+)
+
+
+def of_sort(spans: Sequence[Span], *sorts: Sort) -> list[Span]:
+    """Those of some sorts."""
+    return [span for span in spans if span.sort in sorts]
