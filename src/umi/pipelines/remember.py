@@ -170,6 +170,7 @@ class Settlement:
                 episode.id in settled
             ):  # another process, or a task of this one, was faster; or only vectors were missing
                 self._entities += settled[episode.id]
+                self._evolutions += _made_of(self._tx, settled[episode.id])
             else:
                 self._settle(episode, item, (readings or {}).get(episode.id))
             if vectors is None and episode.id in settled:
@@ -239,12 +240,17 @@ def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:
     """What earlier remembers made of these episodes, for a replayed receipt."""
     groups = snapshot.entities_of(episode_ids)
     entities = [entity for id_ in episode_ids for entity in groups.get(id_, ())]
+    waiting = [id_ for id_ in episode_ids if id_ not in groups]
+    stand = _as_they_stand(snapshot, entities, Ledger(snapshot))
+    return Settled(stand, _made_of(snapshot, entities), tuple(waiting))
+
+
+def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionRelation, ...]:
+    """What these entities did to older ones, whoever settled them."""
     mine = {entity.id for entity in entities}
     rows = snapshot.relations_of(sorted(mine))
     found = {row.id: row for group in rows.values() for row in group if row.target_id in mine}
-    waiting = [id_ for id_ in episode_ids if id_ not in groups]
-    stand = _as_they_stand(snapshot, entities, Ledger(snapshot))
-    return Settled(stand, tuple(found[id_] for id_ in sorted(found)), tuple(waiting))
+    return tuple(found[id_] for id_ in sorted(found))
 
 
 def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: Ledger) -> tuple[Entity, ...]:
