@@ -69,6 +69,7 @@ def extract_rules(episode: Episode, resolve: Callable[[str], str | None], known:
     else:
         entities = [_entity(episode, statement, resolve) for statement in statements]
         entities += [_note(episode, span) for span in _uncovered(text, statements)]
+    entities = list({entity.id: entity for entity in entities}.values())  # "I live here, I live here" is one
     entities.sort(key=lambda entity: (entity.span or (0, 0), entity.slot, entity.value))
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
     aliases = tuple(dict.fromkeys(alias for statement in statements for alias in statement.aliases))

@@ -138,11 +138,11 @@ PERSON_VERB: Final = re.compile(
     _I,
 )
 PLACE_BEFORE: Final = re.compile(
-    r"\b(?:at|in|with|for|by|to|into|made|joined|joins|join|joining|near|leave|leaving|left|quit|than|not|over|called|named|is|are|it's|be|now|meant|of|from|via|as|hello|goodbye|was|off|never|chose|onto|inside|outside|around|behind|company|firm|employer|city|town|put|say|said|wrote|typed|actually|against|instead|and|or|but|swapped|traded|:|=|->|→|,|\()\s*(?:the )?[\"'“‘(]*$",
+    r"\b(?:at|in|with|for|by|to|into|made|joined|joins|join|joining|near|leave|leaving|left|quit|than|not|over|called|named|is|are|it's|be|now|meant|of|from|via|as|hello|goodbye|was|off|never|chose|onto|inside|outside|around|behind|company|firm|employer|city|town|put|say|said|wrote|typed|actually|against|instead|and|or|but|swapped|traded|:|=|->|→|\()\s*(?:the )?[\"'“‘(]*$",
     _I,
 )
 GIVES_WORK: Final = re.compile(
-    r"^[\"'”’)]*,? (?:is paying|pays|paid|made me|hired|hires|employs|employed|took me|takes me|let me|let \w+ go|laid|fired|sacked|snapped|offered|gave me|has me|signs|signed|poached|recruited|headhunted|wanted me|brought me|got me|is where|is my|is the|is [a-z]+'s|it is|is right|is correct|closed|went|shut|is history|is (?:his|her|their)|is now (?:my|where)|has (?:hired|employed|replaced|taken)|and i|cut|ended)\b",
+    r"^[\"'”’)]*,? (?:is paying|pays|paid|made me|hired|hires|employs|employed|took me|takes me|let me|let \w+ go|laid|fired|sacked|snapped|offered|gave me|has me|signs|signed|poached|recruited|headhunted|wanted me|brought me|got me|is where|is (?:my|the|our|his|her|their|[a-z]+'s) (?:new |current |real |right |old )*(?:employer|company|firm|workplace|home|town|city|place|one|address|base|boss|job|payer|name)|it is|is right|is correct|closed|went|shut|is history|is (?:his|her|their)|is now (?:my|where)|has (?:hired|employed|replaced|taken)|and i|cut|ended)\b",
     _I,
 )
 SPEAKER: Final = re.compile(r"\b(?:i|i'm|i've|i'd|i'll|me|my|mine|we|we're|we've|our|us|myself)\b", _I)

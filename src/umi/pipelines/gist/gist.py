@@ -47,7 +47,7 @@ def read(text: str, speaker: tuple[str, str], at: datetime, known: Known = nothi
         return []
     if state.source is not None and any(known(subject_key(state.source.text), slot) for slot in PERSON_SLOTS):
         state = replace(state, source=None)  # "Heard from Priya: ..." tells of Priya
-    live = tuple(span for span in found if state.holds(span) and span is not state.source)
+    live = tuple(one for one in found if state.holds(one) and one is not state.source and not mood.is_called(one))
     message = Message(text, state, live, speaker, known)
     if state.forget:
         return read_request(message)

@@ -49,6 +49,11 @@ class Message:
     speaker: tuple[str, str]
     known: Known
 
+    def around(self, values: Sequence[Span]) -> str:
+        """The sentences in which some spans stand; all that claim something when there are none."""
+        ranges = [one for one in self.mood.ranges if any(one[0] <= span.start < one[1] for span in values)]
+        return " ".join(self.text[start:end] for start, end in ranges or self.mood.ranges).replace("’", "'")
+
     def sorted_out(self, *sorts: Sort) -> list[Span]:
         """The spans of some sorts, in order of place."""
         return [span for span in self.spans if span.sort in sorts]

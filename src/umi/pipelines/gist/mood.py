@@ -190,6 +190,19 @@ def _source(spans: Sequence[Span]) -> Span | None:
     return None
 
 
+_CALLED_BEFORE: Final = re.compile(
+    r"(?:^|[.!…]\s*|(?<!boss)(?<!head)(?<!lead)(?<!owner)(?<!assignee)(?<!company)(?<!employer)(?<!firm)(?<!one),\s*|\b(?:hey|hi|hello|thanks|thank you|wow|whoa|woah|yeah|yep|yes|no|sure|congrats|oh|oof|aw|ok|okay|so much|dear|right|agree|welcome|cool|great|good luck|well done|nice work|way to go|bye|man|prob|problem|worries)\s*)$",
+    _I,
+)
+
+
+def is_called(span: Span) -> bool:
+    """Whether a name only calls somebody: "Thanks, Jon!"."""
+    if span.sort is not Sort.NAME or span.after[:1] not in {",", "!", ".", "?", ""}:
+        return False
+    return bool(_CALLED_BEFORE.search(span.before)) and not re.match(r", (?:who|not|which|that)\b", span.after)
+
+
 def age_of(span: Span) -> int:
     """Below 0 for a value that is said to be over or wrong, above 0 for one that is said to hold, 0 without a sign."""
     if _GIVES.search(span.before):

@@ -140,8 +140,9 @@ def read_hobby(message: Message) -> list[Gist]:
     known = opened(message, message.speaker[1], ("hobby", "likes"))
     mine = [old for old in known if named(message, old)]
     if mine:
-        if message.mood.ended:
-            return [over(About(*message.speaker, old.slot, (), ()), old.value) for old in mine]
+        dropped = [old for old in mine if _dropped(live, old.value)]
+        if dropped:
+            return [over(About(*message.speaker, old.slot, (), ()), old.value) for old in dropped]
         return [Gist(*message.speaker, mine[0].slot, mine[0].value)] if _HOBBY_CUE.search(live) else []
     if not _HOBBY_CUE.search(live):
         return []
@@ -151,6 +152,21 @@ def read_hobby(message: Message) -> list[Gist]:
                 cues = ("also",) if mood.ADDED.search(live) else ()
                 return [Gist(*message.speaker, "hobby", match["value"], cues=cues)]
     return []
+
+
+def _dropped(live: str, value: str) -> bool:
+    """Whether it is this value that is over: "gave up pottery", "pottery is no hobby of mine any more"."""
+    what = re.escape(value)
+    before = r"(?:giv(?:en|ing)|gave) up(?: on)?|quit(?:ting)?|stopp(?:ed|ing)|dropped|done with|no more|no longer(?: do| doing| into| enjoy)?|lost (?:all )?interest in|tired of|sick of|bored (?:of|with)|gone off|went off|moved on from|(?:don't|do not|can't|not)(?: \w+){0,2}|over|abandoned|sold (?:my|all) [\w ]*|retired from|hung up"
+    after = r"(?:is|'s) (?:no|not|over|history|behind|out)|isn't|any ?more|no longer|has lost|bores|had to go|got too|was (?:fun|nice) while"
+    return (
+        re.search(
+            rf"\b(?:{before}) (?:doing |my |the |with )?{what}\b|\b{what}\b[^.!?]{{0,25}}\b(?:{after})\b",
+            live,
+            re.IGNORECASE,
+        )
+        is not None
+    )
 
 
 _HOBBY_CUE: Final = re.compile(

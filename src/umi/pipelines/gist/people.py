@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from umi.pipelines.gist import frames
+from umi.pipelines.gist import frames, vocabulary
 from umi.pipelines.gist.message import WEAK, About, Gist, Message, listed, named, opened, same, settle, turning
 from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.language.lexicon import CALENDAR, KIN
@@ -66,42 +66,69 @@ def _acts(span: Span, *, first_person: bool) -> bool:
 
 def read_person(message: Message) -> list[Gist]:
     """Where somebody works or lives, the speaker included."""
-    live = message.mood.live
-    if RELATIVES.search(live):
+    if RELATIVES.search(message.mood.live):
         return []
-    scores = {frame.slot: len(frame.trigger.findall(live)) for frame in frames.PERSON_FRAMES}
+    slots = tuple(frame.slot for frame in frames.PERSON_FRAMES)
     names = [span for span in message.sorted_out(Sort.NAME) if span.text.lower() not in CALENDAR]
-    for span, name, subject in _subjects(message, tuple(scores)):
-        if not subject:
-            continue
-        open_ones = opened(message, subject, tuple(scores))
-        values = tuple(
-            one
-            for one in names
-            if one is not span and one.key != (span.key if span else "") and _may_be_place(one, open_ones)
-        )
-        slot = _slot_of_person(scores, values, open_ones) or _weakly(values)
-        if not slot:
-            continue
-        weak = not scores[slot] and bool(_weakly(values))
-        known = tuple(old for old in open_ones if old.slot == slot)
-        about = About(name, subject, slot, values, known)
-        fresh = [one for one in values if not any(same(one.text, old.value) for old in known)]
-        leaving = bool(known) and not fresh and bool(values) and _LEAVING.search(live) is not None
-        if not scores[slot] and not weak and not leaving and not (fresh and turning(message)):
-            continue  # only its value is named
-        if span is None and slot == "lives_in" and _OTHERS_MOVE.search(live):
-            continue
-        if not values and not (known and _OVER[slot].search(live)):
-            continue
-        gists = settle(message, about)
-        if gists:
-            vague = not frames.CLEAR.search(live) and not any(
-                same(one.text, old.value) for old in known for one in values
-            )
-            unsure = vague or (weak and not any(one.ended for one in gists))
-            return [replace(one, confidence=WEAK, ended=()) for one in gists] if unsure else gists
+    for span, name, subject in _subjects(message, slots):
+        if subject:
+            others = [one for one in names if one is not span and one.key != (span.key if span else "")]
+            gists = _of_person(message, span, (name, subject), others)
+            if gists:
+                return gists
     return []
+
+
+def _of_person(message: Message, span: Span | None, who: tuple[str, str], names: Sequence[Span]) -> list[Gist]:
+    slots = tuple(frame.slot for frame in frames.PERSON_FRAMES)
+    open_ones = opened(message, who[1], slots)
+    values = tuple(one for one in names if _may_be_place(one, open_ones))
+    told = message.around(values)  # where the values stand is what must speak of such a fact
+    if _POINTING.search(told):
+        told = message.mood.live
+    if span is None and values and not _by_speaker(message, told, values, open_ones):
+        return []
+    scores = {frame.slot: len(frame.trigger.findall(told)) for frame in frames.PERSON_FRAMES}
+    slot = _slot_of_person(scores, values, open_ones) or _weakly(values)
+    if not slot:
+        return []
+    known = tuple(old for old in open_ones if old.slot == slot)
+    weak = not scores[slot] and bool(_weakly(values))
+    if not _tells(message, slot, values, known, spoken=bool(scores[slot]) or weak):
+        return []
+    gists = settle(message, About(*who, slot, values, known))
+    again = any(same(one.text, old.value) for old in known for one in values)
+    vague = not frames.CLEAR.search(message.mood.live) and not again
+    unsure = vague or (weak and not any(one.ended for one in gists))
+    return [replace(one, confidence=WEAK, ended=()) for one in gists] if unsure else gists
+
+
+_POINTING: Final = re.compile(
+    r"^(?:(?:no|wait|oops|sorry|actually|and)[, ]+)*(?:it|that|this)(?:'s| is| should| was)\b|^i meant\b|^make (?:that|it)\b|^[^.!?]{2,40} it is\b|^not ",
+    re.IGNORECASE,
+)
+
+
+def _tells(message: Message, slot: str, values: Sequence[Span], known: Sequence[Entity], *, spoken: bool) -> bool:
+    """Whether the message says something of the fact, beyond naming its value."""
+    live = message.mood.live
+    if not values:
+        return bool(known) and _OVER[slot].search(live) is not None
+    if slot == "lives_in" and _OTHERS_MOVE.search(live):
+        return False
+    fresh = [one for one in values if not any(same(one.text, old.value) for old in known)]
+    leaving = bool(known) and not fresh and _LEAVING.search(live) is not None
+    return spoken or leaving or (bool(fresh) and len(fresh) < len(values) and turning(message))
+
+
+def _by_speaker(message: Message, told: str, values: Sequence[Span], known: Sequence[Entity]) -> bool:
+    """Whether a sentence about nobody in particular is about who says it: "I", "my", or a value of the speaker's own."""
+    own = any(same(one.text, old.value) for old in known for one in values)
+    return (
+        own
+        or frames.SPEAKER.search(told) is not None
+        or not re.search(r"\byou(?:r|'re|'ve|'ll)?\b", message.mood.live, re.IGNORECASE)
+    )
 
 
 _LEAVING: Final = re.compile(
@@ -140,10 +167,35 @@ def _weakly(values: Sequence[Span]) -> str:
 def _may_be_place(span: Span, known: Sequence[Entity]) -> bool:
     if any(same(span.text, old.value) for old in known):
         return True
-    return bool(
-        frames.PLACE_BEFORE.search(span.before)
-        or frames.GIVES_WORK.search(span.after)
-        or (span.first and not frames.PERSON_VERB.search(span.after))
+    if not _stands_alone(span):
+        return False
+    return bool(frames.PLACE_BEFORE.search(span.before) or frames.GIVES_WORK.search(span.after))
+
+
+def _stands_alone(span: Span) -> bool:
+    """Whether no noun follows: not "LGBTQ youth"."""
+    match = re.match(r"\s+([a-z][a-z'-]*)", span.after)
+    if match is None or frames.GIVES_WORK.search(span.after) or frames.PERSON_VERB.search(span.after):
+        return True
+    word = match[1].partition("'")[0]
+    return (
+        word in vocabulary.NOUN_BREAKS
+        or word in vocabulary.INFLECTED
+        or word
+        in {
+            "mostly",
+            "instead",
+            "finally",
+            "yet",
+            "full",
+            "part",
+            "together",
+            "next",
+            "last",
+            "only",
+            "straight",
+            "done",
+        }
     )
 
 

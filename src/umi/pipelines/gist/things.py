@@ -68,7 +68,7 @@ def _held(message: Message, thing: Span) -> list[Gist]:
         frame = frames.LEAD
     elif thing.sort is Sort.ITEM or re.search(ASSIGNS, live):
         frame = frames.TASK
-    if frame is None or not names:
+    if frame is None or not names or not (known or _holds_people(thing)):
         return []
     spoiled = frames.NOT_LEAD if frame is frames.LEAD else frames.NOT_TASK
     trigger = frame.trigger if frame is frames.LEAD else frames.TASK_SAID
@@ -78,6 +78,12 @@ def _held(message: Message, thing: Span) -> list[Gist]:
         return []
     about = About(_plain(thing), thing.key, frame.slot, names, tuple(one for one in known if one.slot == frame.slot))
     return settle(message, about)
+
+
+def _holds_people(thing: Span) -> bool:
+    """A team, a numbered item, or a thing of more than one word: "the support" is none."""
+    words = thing.key.split()
+    return thing.sort is Sort.ITEM or len(words) > 1 or words[-1] in vocabulary.TEAM_HEADS
 
 
 def read_tools(message: Message) -> list[Gist]:
