@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -136,8 +135,6 @@ CALIBRATORS: Final = {
         keep_from=0.014,
     ),
 }
-
-FEEDBACK_TERMS_COUNT: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,18 +373,6 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
         calibrator=rankings[0].calibrator,
         parts=parts,
     )
-
-
-def feedback_terms(asked: Sequence[str], said: Sequence[Sequence[str]]) -> list[str]:
-    """The query's terms and those that most of the first hits share besides, at most `FEEDBACK_TERMS_COUNT` new ones.
-
-    Args:
-        asked: The analysed query.
-        said: The analysed texts of the first hits.
-    """
-    counts = Counter(term for terms in said for term in dict.fromkeys(terms) if term not in asked)
-    shared = [term for term, count in counts.most_common() if count * 2 > len(said)]
-    return [*asked, *shared[:FEEDBACK_TERMS_COUNT]] if shared else []
 
 
 def reciprocal_rank_fusion(

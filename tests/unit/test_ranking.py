@@ -19,7 +19,6 @@ from umi.ranking import (
     Ranking,
     bm25,
     coverage,
-    feedback_terms,
     gate_weights,
     idf,
     merge_rankings,
@@ -219,10 +218,3 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     assert merged.calibrator is calibrator
     short = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 0.01], 2)
     assert set(short.keys.tolist()[:2]) == {1, 4}
-
-
-def test_feedback_takes_what_most_first_hits_share() -> None:
-    said = [["acme", "engin", "job"], ["acme", "lunch"], ["acme", "job"]]
-    assert feedback_terms(["job"], said) == ["job", "acme"]
-    assert feedback_terms(["job"], [["a"], ["b"], ["c"]]) == []
-    assert feedback_terms(["job"], []) == []

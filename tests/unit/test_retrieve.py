@@ -298,10 +298,9 @@ async def test_explain_names_what_each_leg_gave(memory: umi.Memory) -> None:
     assert plain.legs == {}
 
 
-def test_rule_variants_are_names_alone_and_other_words() -> None:
-    assert [each.text for each in rule_variants('Where does Alice Moreau work since "the merger"?')] == [
-        "the merger Alice Moreau",
-        'Where does Alice Moreau work since "the merger"? job employer company career',
+def test_rule_variants_are_other_words() -> None:
+    assert [each.text for each in rule_variants("Where does Alice Moreau work?")] == [
+        "Where does Alice Moreau work? job employer company career",
     ]
     assert rule_variants("acme") == []
     assert rule_variants("Acme") == []

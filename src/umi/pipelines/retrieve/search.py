@@ -30,9 +30,10 @@ from umi.ports import (
     Vector,
     VectorBackend,
 )
-from umi.ranking import Ranking, feedback_terms, merge_rankings, rank, reciprocal_rank_fusion
-from umi.text import analyse, query_terms
+from umi.ranking import Ranking, merge_rankings, rank, reciprocal_rank_fusion
+from umi.text import query_terms
 from umi.types import Degradation, Episode, Hit, VectorHit
+from umi.vectors import normalised
 
 FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
 _FEEDBACK_EPISODES: Final = 3
@@ -200,7 +201,7 @@ class _Search:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
         weights = [variant.weight for variant in self._variants]
         if self._deep:
-            rankings.extend(self._feedback(snapshot, rankings[0]))
+            rankings.extend(self._feedback(snapshot, rankings[0], degraded))
             weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
         merged = len(rankings) > 1
         ranking = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
@@ -267,19 +268,17 @@ class _Search:
             degraded[Degradation.VECTOR_LEG_FAILED] = None
             return None
 
-    def _feedback(self, snapshot: Snapshot, ranking: Ranking) -> Iterator[Ranking]:
-        """A text search for what the first hits say besides the query."""
-        keys = ranking.keys[:_FEEDBACK_EPISODES]
-        episodes = snapshot.episodes_at(int(key) for key in keys)
-        said = [analyse(episode.content) for _, episode in sorted(episodes.items())]
-        terms = feedback_terms(query_terms(self._query.text), said)
-        if not terms:
-            return
-        try:
-            ranking = rank(self._query.text, snapshot.text_candidates(terms), None, None, snapshot.surroundings)
-            yield replace(ranking, calibrator=None)  # its scores speak of the feedback's terms, not of the question
-        except UmiError:
-            return  # the rankings at hand stand without it
+    def _feedback(self, snapshot: Snapshot, ranking: Ranking, degraded: dict[Degradation, None]) -> Iterator[Ranking]:
+        """The query moved halfway towards its first hits, through both legs again (Rocchio, 1971)."""
+        asked = self._variants[0]
+        if asked.embedding is None or asked.hits is not None or Degradation.VECTOR_LEG_FAILED in degraded:
+            return  # feedback is one of vectors, and of those that the store itself holds
+        episodes = snapshot.episodes_at(int(key) for key in ranking.keys[:_FEEDBACK_EPISODES])
+        found = snapshot.vectors(episode.id for _, episode in sorted(episodes.items()))
+        if found:
+            said = normalised(np.mean([normalised(windows.mean(axis=0)) for windows in found.values()], axis=0))
+            moved = replace(asked, embedding=normalised(asked.embedding + said))
+            yield self._rank(snapshot, moved, degraded)
 
     def _visible(self, snapshot: Snapshot, ranking: Ranking, terms: Sequence[str]) -> Iterator[tuple[int, Shown]]:
         """Places in the ranking whose episode the view shows, best first, read in growing portions."""

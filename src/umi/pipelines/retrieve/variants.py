@@ -1,6 +1,6 @@
-"""Variations of a query for the deep path, without a model: its names alone, and its words by other words.
+"""Variations of a query for the deep path, without a model: its words by other words.
 
-Each is a list of terms or a text to embed; the third kind, feedback from the first hits, needs the hits and is made in the search.
+The other kind, feedback from the first hits, needs the hits and is made in the search.
 """
 
 from __future__ import annotations
@@ -9,17 +9,12 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from umi.text import STOP_WORDS
-
 # Questions that one look-up seldom answers: causes, comparisons, changes, overviews. Word borders keep "show" from "how".
 _DEEP: Final = re.compile(
     r"\b(?:why|how (?:did|does|do|has|have)|compare[ds]?|comparison|differen\w+|relat(?:e|es|ed|ion|ionship)s?|between"
     r"|everything|summar\w+|overview|history|over time|chang(?:e|es|ed)|evol\w+|in common|similar)\b",
     re.IGNORECASE,
 )
-_QUOTED: Final = re.compile(r"[\"\u201c\u300c]([^\"\u201d\u300d]{2,80})[\"\u201d\u300d]")
-_NAME: Final = re.compile(r"\b[A-Z][\w'\u2019-]*(?:\s+(?:of|the|de|van|von)?\s*[A-Z][\w'\u2019-]*)*")
-
 # Groups of words that stand for each other in what people say of themselves. Ours; short on purpose.
 _GROUPS: Final = (
     ("work", "job", "employer", "company", "career"),
@@ -44,11 +39,9 @@ _GROUPS: Final = (
 _SYNONYMS: Final = {word: tuple(other for other in group if other != word) for group in _GROUPS for word in group}
 
 
-# Weights of the lists beside the query's own, which has 1. (m) On the development sets rules add a point on BEAM and LongMemEval
-# and cost one on LoCoMo; more weight costs more. A model's variations are trusted more; unmeasured.
-NAMES_WEIGHT: Final = 0.05
-REWORDED_WEIGHT: Final = 0.3
-FEEDBACK_WEIGHT: Final = 0.1
+# Weights of the lists beside the query's own, which has 1 (ADR 0011). A model's variations are trusted more; unmeasured.
+REWORDED_WEIGHT: Final = 0.1
+FEEDBACK_WEIGHT: Final = 0.5
 MODEL_WEIGHT: Final = 0.5
 
 
@@ -66,17 +59,9 @@ def wants_deep(query: str) -> bool:
 
 
 def rule_variants(query: str) -> list[Variation]:
-    """Other ways to put a query, never the query itself: names and quotations alone; other words beside its words."""
-    found = (Variation(" ".join(_names(query)), NAMES_WEIGHT), Variation(_reworded(query), REWORDED_WEIGHT))
-    asked = query.strip().casefold()
-    return [variation for variation in found if variation.text and variation.text.casefold() != asked]
-
-
-def _names(query: str) -> list[str]:
-    quoted = _QUOTED.findall(query)
-    named = [match.group() for match in _NAME.finditer(query)]
-    kept = [name for name in named if name.casefold() not in STOP_WORDS and name != "I"]
-    return list(dict.fromkeys(quoted + kept))
+    """Other ways to put a query, never the query itself: other words beside its words, where any are known."""
+    reworded = _reworded(query)
+    return [Variation(reworded, REWORDED_WEIGHT)] if reworded else []
 
 
 def _reworded(query: str) -> str:
