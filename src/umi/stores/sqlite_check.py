@@ -158,9 +158,18 @@ def _same_texts(one: NamespaceIndex, other: NamespaceIndex, terms: list[str]) ->
     a, b = one.text_candidates(terms), other.text_candidates(terms)
     if not (np.array_equal(a.keys, b.keys) and np.array_equal(a.words, b.words) and np.array_equal(a.spoken, b.spoken)):
         return False
+    if not _same_surroundings(one, other, a.keys):
+        return False
     levels = ((a.turn, b.turn), (a.neighbours, b.neighbours), (a.session, b.session))
     firsts = ((None, None), (None, None), (_first_of(a), _first_of(b)))
     return all(_same_level(x, y, m, n) for (x, y), (m, n) in zip(levels, firsts, strict=True))
+
+
+def _same_surroundings(one: NamespaceIndex, other: NamespaceIndex, keys: Keys) -> bool:
+    """Where and how texts stand; the numbers of their sessions depend on the order in which an index met them."""
+    a, b = one.surroundings(keys), other.surroundings(keys)
+    columns = ((a.traits, b.traits), (a.traits_before, b.traits_before), (a.at, b.at))
+    return all(np.array_equal(x, y) for x, y in (*columns, (a.before, b.before), (a.after, b.after)))
 
 
 def _first_of(candidates: TextCandidates) -> Units:
