@@ -20,7 +20,7 @@ import numpy as np
 from fit_common import LEGS, Array, Bench, add_queries, cut, load_benches, recalls
 
 from umi.pipelines.retrieve.period import asked_period
-from umi.ranking import SIGNS, Calibrator, answer_signs, look_again
+from umi.ranking import SIGNS, Calibrator, answer_signs, log_shares, look_again
 from umi.refiners import REFINERS
 from umi.text import analyse
 
@@ -65,7 +65,7 @@ Who repaired my grandfather's zeppelin?|What medal did I win in Olympic fencing?
 
 @dataclass
 class Case:
-    """One query put to one store: its kind, its signs, its first hits' distance to the best, and which of them are relevant."""
+    """One query put to one store: its kind, its signs, the log of its first hits' shares, and which of them are relevant."""
 
     bench: Bench
     kind: str
@@ -162,13 +162,12 @@ def _keywords(bench: Bench, content: str, chance: random.Random) -> str:
 def _case(bench: Bench, legs: str, kind: str, text: str, gold: frozenset[str]) -> Case:
     evidence = bench.evidence(text, legs)
     order, fused, _ = look_again(evidence, REFINERS[legs], bench.index.surroundings, asked_period(text))
-    order, fused = order[:100], fused[:100]
-    top = float(fused.max()) if len(fused) else 0.0
+    order, fused = order[:100], log_shares(fused)[:100]
     keys = [int(key) for key in evidence.keys[order]]
     units = bench.gold_units(gold)
     answers = np.concatenate(units) if units else np.empty(0, dtype=np.int64)
     relevant = np.isin(evidence.keys[order], answers).astype(float)
-    return Case(bench, kind, gold, answer_signs(evidence), fused - top, keys, relevant, text)
+    return Case(bench, kind, gold, answer_signs(evidence), fused, keys, relevant, text)
 
 
 def _logistic(x: Array) -> Array:
@@ -214,20 +213,19 @@ def fit(cases: Sequence[Case], legs: str) -> Calibrator:
     hit = _fit_logistic(hits, labels, np.array([weight[number] for number, _ in rows]), np.array([False, True, True]))
 
     rounded = tuple(round(float(value), 3) for value in answerable)
-    bias, level, gap = (round(float(value), 3) for value in hit)
-    draft = Calibrator(rounded, (bias, level, gap), 0.0, 0.0)
+    bias, level, share = (round(float(value), 3) for value in hit)
+    draft = Calibrator(rounded, (bias, level, share), 0.0, 0.0)
     abstain = _threshold(used, draft)
-    return Calibrator(rounded, (bias, level, gap), abstain, _least(used, draft, abstain))
+    return Calibrator(rounded, (bias, level, share), abstain, _least(used, draft))
 
 
 def _best(case: Case, calibrator: Calibrator) -> float:
-    bias, level, _ = calibrator.hit
-    return float(_logistic(np.float64(bias + level * float(case.signs @ np.asarray(calibrator.answerable)))))
+    return float(_logistic(np.float64(case.signs @ np.asarray(calibrator.answerable))))
 
 
 def _probabilities(case: Case, calibrator: Calibrator) -> Array:
-    bias, level, gap = calibrator.hit
-    return _logistic(bias + level * float(case.signs @ np.asarray(calibrator.answerable)) + gap * case.fused)
+    bias, level, share = calibrator.hit
+    return _logistic(bias + level * float(case.signs @ np.asarray(calibrator.answerable)) + share * case.fused)
 
 
 def _by_set(cases: Sequence[Case], kind: str) -> dict[str, list[Case]]:
@@ -245,7 +243,7 @@ def _threshold(cases: Sequence[Case], calibrator: Calibrator) -> float:
     return round(float(levels[refused <= REFUSED_QUESTIONS][-1]), 3)
 
 
-def _least(cases: Sequence[Case], calibrator: Calibrator, abstain: float) -> float:
+def _least(cases: Sequence[Case], calibrator: Calibrator) -> float:
     """The highest probability a further hit may be asked for at the cost allowed, on the set that it costs most."""
     groups = _by_set(cases, "question").values()
 
@@ -253,7 +251,7 @@ def _least(cases: Sequence[Case], calibrator: Calibrator, abstain: float) -> flo
         return np.array([np.mean([_recall(case, calibrator, 0.0, level) for case in group]) for group in groups])
 
     full = recall(0.0)
-    levels = [level for level in np.arange(0.0, abstain, 0.002) if (recall(float(level)) >= full - LOST_RECALL).all()]
+    levels = [level for level in np.arange(0.0, 0.2, 0.002) if (recall(float(level)) >= full - LOST_RECALL).all()]
     return round(float(levels[-1]), 3)
 
 
@@ -282,7 +280,7 @@ def _report(cases: Sequence[Case], calibrator: Calibrator, legs: str) -> None:
     ):
         found = {n: np.mean([_recall(case, calibrator, abstain, least) for case in groups[n]]) for n in names}
         print(f"  {legs} R@10, {title}", {name: round(100 * float(share), 1) for name, share in found.items()})
-    top = [(_best(case, calibrator), case.relevant[0]) for case in cases if len(case.relevant)]
+    top = [(float(_probabilities(case, calibrator)[0]), case.relevant[0]) for case in cases if len(case.relevant)]
     for low in np.arange(0, 1, 0.2):
         inside = [hit for p, hit in top if low <= p < low + 0.2]
         if inside:

@@ -95,8 +95,8 @@ class Calibrator:
 
     Attributes:
         answerable: One weight per sign in `SIGNS`: the log-odds that the store holds an answer at all.
-        hit: Bias, weight of those log-odds, weight of a hit's distance to the best candidate's score.
-        abstain_below: With a best hit below this, the answer is empty.
+        hit: Bias, weight of those log-odds, weight of the logarithm of a hit's share among all candidates.
+        abstain_below: With a probability of an answer below this, there is none.
         keep_from: The least probability of a further hit.
     """
 
@@ -118,21 +118,21 @@ CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
         answerable=(-2.945, 0.471, 14.495, 0.0, 4.292, 0.422, 1.235, -1.94, -0.455),
-        hit=(-1.944, 0.38, 0.378),
-        abstain_below=0.09,
-        keep_from=0.022,
+        hit=(-0.862, 0.354, 0.534),
+        abstain_below=0.282,
+        keep_from=0.016,
     ),
     "text": Calibrator(
         answerable=(-0.205, 0.501, 0.0, 2.702, 0.0, 0.233, 2.546, -1.162, 0.0),
-        hit=(-2.11, 0.61, 0.406),
-        abstain_below=0.052,
-        keep_from=0.02,
+        hit=(-1.039, 0.57, 0.533),
+        abstain_below=0.218,
+        keep_from=0.012,
     ),
     "vector": Calibrator(
         answerable=(-3.094, 0.535, 15.212, 0.0, 0.0, -0.084, 0.193, -1.491, -0.363),
-        hit=(-1.896, 0.428, 0.441),
-        abstain_below=0.09,
-        keep_from=0.014,
+        hit=(-0.482, 0.42, 0.702),
+        abstain_below=0.282,
+        keep_from=0.006,
     ),
 }
 
@@ -230,7 +230,7 @@ def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
 class Ranking:
     """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
 
-    Shapes: `keys` and `scores` (candidates,); `parts` (looked at again, LOOKS), of the first candidates: what each feature
+    `answerable` is the probability that the store holds an answer at all. Shapes: `keys` and `scores` (candidates,); `parts` (looked at again, LOOKS), of the first candidates: what each feature
     added to their score before calibration.
     """
 
@@ -238,6 +238,7 @@ class Ranking:
     scores: Array
     calibrator: Calibrator | None
     parts: Array
+    answerable: float = 1.0
 
     def legs(self, place: int) -> dict[str, float]:
         """What each feature added for the candidate at a place, by name, without what added nothing; beyond the second look, nothing."""
@@ -270,8 +271,10 @@ def rank(
     order, fused, parts = look_again(evidence, REFINERS[legs], around, period)
     known = legs == "text" or embedder == CALIBRATED_EMBEDDER
     calibrator = CALIBRATORS[legs]
-    scores = np.round(probability(calibrator, evidence, fused), SCORE_DECIMALS)
-    return Ranking(evidence.keys[order], scores, calibrator if known else None, parts)
+    odds = float(answer_signs(evidence) @ np.asarray(calibrator.answerable))
+    scores = np.round(hit_probabilities(calibrator, odds, fused), SCORE_DECIMALS)
+    answerable = round(float(logistic(odds)), SCORE_DECIMALS)
+    return Ranking(evidence.keys[order], scores, calibrator if known else None, parts, answerable)
 
 
 def look_again(
@@ -306,13 +309,30 @@ def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None
     return "text" if vector is None or 2 * vector.count < text.turn.count else "both"
 
 
-def probability(calibrator: Calibrator, evidence: Evidence, fused: Array) -> Array:
-    """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query."""
-    top = float(fused.max()) if len(fused) else 0.0
-    answerable = float(answer_signs(evidence) @ np.asarray(calibrator.answerable))
-    bias, level, gap = calibrator.hit
-    logit = np.clip(bias + level * answerable + gap * (fused - top), -50.0, 50.0)
-    return np.asarray(1.0 / (1.0 + np.exp(-logit)), dtype=np.float64)
+def hit_probabilities(calibrator: Calibrator, odds: float, fused: Array) -> Array:
+    """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query.
+
+    Args:
+        calibrator: For the legs that answered.
+        odds: The logarithm of the odds that there is an answer.
+        fused: The candidates' scores.
+    """
+    bias, level, share = calibrator.hit
+    return logistic(bias + level * odds + share * log_shares(fused))
+
+
+def logistic(logit: Array | float) -> Array:
+    """Log-odds as probabilities."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -50.0, 50.0))), dtype=np.float64)
+
+
+def log_shares(fused: Array) -> Array:
+    """The logarithm of each candidate's share under the softmax that the second look was fitted with; never above 0."""
+    if not len(fused):
+        return fused
+    top = float(fused.max())
+    shares: Array = fused - top - math.log(float(np.exp(fused - top).sum()))
+    return shares
 
 
 def answer_signs(evidence: Evidence) -> Array:
@@ -372,6 +392,7 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
         scores=np.maximum.accumulate(scores[::-1])[::-1],
         calibrator=rankings[0].calibrator,
         parts=parts,
+        answerable=max(ranking.answerable for ranking in rankings),
     )
 
 

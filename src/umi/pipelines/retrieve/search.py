@@ -298,7 +298,9 @@ class _Search:
             return score >= self._query.min_score
         if ranking.calibrator is None:
             return True
-        return score >= (ranking.calibrator.abstain_below if first else ranking.calibrator.keep_from)
+        if first:
+            return ranking.answerable >= ranking.calibrator.abstain_below
+        return score >= ranking.calibrator.keep_from
 
 
 def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
