@@ -7,8 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
+import numpy as np
+
 from umi.errors import LLMError, UmiError
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.limits import (
+    CANDIDATES_PER_SLOT_COUNT_MAX,
+    EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT,
+    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
+)
 from umi.pipelines import rules
 from umi.pipelines.combine import Agreed, together
 from umi.pipelines.guard import call_port
@@ -16,7 +22,9 @@ from umi.pipelines.lineage import Lineage, Proposal, statement_order
 from umi.pipelines.model import read_verdict
 from umi.pipelines.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi.pipelines.prompts import build_detection_prompt
-from umi.ports import LLMProvider, StorageBackend, Transaction
+from umi.ports import LLMProvider, Snapshot, StorageBackend, Transaction
+from umi.ranking import bm25
+from umi.text import analyse, query_terms
 from umi.types import (
     CompletionRequest,
     DetectionOptions,
@@ -156,6 +164,48 @@ def evolve(
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
             break  # the next one closes it; later ones follow from that one
     return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+
+
+def candidates(snapshot: Snapshot, new: Entity) -> list[Entity]:
+    """What a new entity may concern: older entities, at most ten, the likeliest first.
+
+    Those of its subject and slot come first, then, of each older message that shares words with it (rare ones count for more, those of the
+    same speaker for more still), the entity that shares most.
+    """
+    place = statement_order(new)
+    slots = rules.candidate_slots(new).pairs
+    found = {old.id: old for subject, slot in slots for old in snapshot.statements(subject, slot, limit=_COUNT)}
+    groups = snapshot.entities_of(_alike(snapshot, new))
+    words = frozenset(analyse(new.content))
+    for group in groups.values():
+        older = [old for old in group if statement_order(old) < place and old.episode_id != new.episode_id]
+        if older:
+            best = max(older, key=lambda old: (len(words & frozenset(analyse(old.content))), old.id))
+            found.setdefault(best.id, best)
+    older_ones = [old for old in found.values() if statement_order(old) < place and old.id != new.id]
+    return older_ones[:_COUNT]
+
+
+def _alike(snapshot: Snapshot, new: Entity) -> list[str]:
+    """The ids of the messages nearest in words, of whoever speaks in `new` before those of others."""
+    text = snapshot.text_candidates(query_terms(new.content))
+    scores = bm25(text.turn, 1.0)
+    best = np.argsort(-scores, kind="stable")[:_POOL]
+    episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
+    mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
+    weighed: list[tuple[float, int, str]] = []
+    for row in best:
+        episode = episodes.get(int(text.keys[row]))
+        if episode is None or episode.id == new.episode_id:
+            continue
+        same = mine is not None and (mine.speaker, mine.role) == (episode.speaker, episode.role)
+        weighed.append((float(scores[row]) * (_SAME_SPEAKER if same else 1.0), episode.arrival, episode.id))
+    return [id_ for _, _, id_ in sorted(weighed, key=lambda one: (-one[0], one[1]))]
+
+
+_COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
+_POOL = 60
+_SAME_SPEAKER = 3.0  # people correct and update themselves
 
 
 def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:

@@ -111,7 +111,7 @@ NOT_LEAD: Final = re.compile(
 TOOL: Final = _frame(
     "uses",
     r"us(?:e|es|ed|ing)|part of|rel(?:y|ies|ying) on|runs? on|running on|built|tools?|toolbox|toolkit|stack|add(?:ed|s|ing)?|on top|introduc\w+|integrat\w+|power(?:s|ed)|depend\w*|under the hood|hook(?:ed|s) up|migrat\w+|remov\w+|ripped|dropped?|gone|wired|"
-    r"plug(?:ged|s)|kick(?:ed|s)? out|components?|librar\w+|behind|install\w*|adopt\w*|got rid|has|got|brought in|ingredient|backbone|leans? on|leaning on|sits? on|based on|work(?:s|ing)? with|dependency|dependencies|threw out|thrown out|phased out|retired|swapped out|uninstalled|goodbye|bolted|joined|includes?|included|now|set up|connected|handles?|does the|ships? with|comes with|deployed|in use|alongside|via|through|started|stopped|cut|no longer|without|moved off|off|put|there's|there is|threw|thrown|powers?",
+    r"plug(?:ged|s)|kick(?:ed|s)? out|components?|librar\w+|behind|install\w*|adopt\w*|got rid|has|got|brought in|ingredient|backbone|leans? on|leaning on|based on|work(?:s|ing)? with|dependency|dependencies|threw out|thrown out|phased out|swapped out|uninstalled|goodbye|bolted|joined|includes?|included|now|set up|connected|handles?|does the|ships? with|comes with|deployed|in use|alongside|stopped|no longer|without|moved off|put|there's|there is|threw|thrown|powers?",
     Sort.NAME,
 )
 NOT_TOOL: Final = re.compile(

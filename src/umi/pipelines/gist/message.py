@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from umi.pipelines.gist import frames, mood
@@ -129,7 +129,8 @@ def settle(message: Message, about: About) -> list[Gist]:
         denied = True  # both are named, and this one is said to hold
     if new and (not again or all(ages[id(span)] < 1 for span in again) or turning(message)):
         best = max(new, key=lambda span: (ages[id(span)], span.start))
-        return [said(message, about, best.text, old, denied=denied)]
+        gist = said(message, about, best.text, old, denied=denied)
+        return [gist if again or _linked(message, about.slot, best) else replace(gist, ended=(), confidence=WEAK)]
     if again and not gone(message, about):
         if about.slot in _HELD_SLOTS and not _triggers(about.slot).search(message.mood.live):
             return []
@@ -150,6 +151,30 @@ def _triggers(slot: str) -> re.Pattern[str]:
 def turning(message: Message) -> bool:
     """Whether it says that something has changed or was wrong."""
     return message.mood.changed or message.mood.corrected
+
+
+_GAP: Final = 24  # characters between a value and the words that say what it is
+
+
+def _linked(message: Message, slot: str, value: Span) -> bool:
+    """Whether a value stands beside the words that say what it is: one that is only named in passing changes nothing."""
+    if slot in _NEAR:
+        pointing = message.mood.corrected and mood.age_of(value) > 0  # "It's Osaka" points to what was said before
+        return pointing or _near(message, _NEAR[slot], value)
+    return mood.age_of(value) > 0 or _TIGHT.search(value.before) is not None
+
+
+def _near(message: Message, words: re.Pattern[str], value: Span) -> bool:
+    found = words.finditer(message.text.replace("’", "'"))
+    return any(match.start() - value.end <= _GAP and value.start - match.end() <= _GAP for match in found)
+
+
+_NEAR: Final = {
+    "works_at": frames.JOB.trigger,
+    "lives_in": frames.HOME.trigger,
+    "attr:lead": frames.LEAD.trigger,
+    "attr:assignee": frames.TASK_SAID,
+}
 
 
 def gone(message: Message, about: About) -> bool:
@@ -174,7 +199,7 @@ def said(message: Message, about: About, value: str, old: Sequence[str], *, deni
 
 
 _TIGHT: Final = re.compile(
-    r"(?:\b(?:is|are|costs?|charges?|charge|pay|pays|paying|be|comes to|runs (?:us|me)|on|set to|set at|set for|at|for|to|=|says)|:)(?: (?:now|on|at|set to|actually|only|the))* ?$",
+    r"(?:\b(?:is|are|costs?|charges?|charge|pay|pays|paying|be|comes to|runs (?:us|me)|on|until|till|cheaper,|dearer,|expensive,|set to|set at|set for|at|for|to|=|says)|:)(?: (?:now|on|at|set to|actually|only|the))* ?$",
     re.IGNORECASE,
 )
 

@@ -157,7 +157,7 @@ def read_hobby(message: Message) -> list[Gist]:
 def _dropped(live: str, value: str) -> bool:
     """Whether it is this value that is over: "gave up pottery", "pottery is no hobby of mine any more"."""
     what = re.escape(value)
-    before = r"(?:giv(?:en|ing)|gave) up(?: on)?|quit(?:ting)?|stopp(?:ed|ing)|dropped|done with|no more|no longer(?: do| doing| into| enjoy)?|lost (?:all )?interest in|tired of|sick of|bored (?:of|with)|gone off|went off|moved on from|(?:don't|do not|can't|not)(?: \w+){0,2}|over|abandoned|sold (?:my|all) [\w ]*|retired from|hung up"
+    before = r"(?:giv(?:en|ing)|gave) up(?: on)?|quit(?:ting)?|stopp(?:ed|ing)|dropped|done with|no more|no longer(?: do| doing| into| enjoy)?|lost (?:all )?interest in|tired of|sick of|bored (?:of|with)|gone off|went off|moved on from|(?:don't|do not|can't) (?:do|play|enjoy|practi[sc]e|go)|abandoned|sold (?:my|all) [\w ]*|retired from|hung up"
     after = r"(?:is|'s) (?:no|not|over|history|behind|out)|isn't|any ?more|no longer|has lost|bores|had to go|got too|was (?:fun|nice) while"
     return (
         re.search(

@@ -84,9 +84,9 @@ def _of_person(message: Message, span: Span | None, who: tuple[str, str], names:
     open_ones = opened(message, who[1], slots)
     values = tuple(one for one in names if _may_be_place(one, open_ones))
     told = message.around(values)  # where the values stand is what must speak of such a fact
-    if _POINTING.search(told):
+    if _POINTING.search(told) or (message.mood.corrected and not values):
         told = message.mood.live
-    if span is None and values and not _by_speaker(message, told, values, open_ones):
+    if span is None and not _by_speaker(message, told, names, open_ones):
         return []
     scores = {frame.slot: len(frame.trigger.findall(told)) for frame in frames.PERSON_FRAMES}
     slot = _slot_of_person(scores, values, open_ones) or _weakly(values)
@@ -121,13 +121,29 @@ def _tells(message: Message, slot: str, values: Sequence[Span], known: Sequence[
     return spoken or leaving or (bool(fresh) and len(fresh) < len(values) and turning(message))
 
 
-def _by_speaker(message: Message, told: str, values: Sequence[Span], known: Sequence[Entity]) -> bool:
-    """Whether a sentence about nobody in particular is about who says it: "I", "my", or a value of the speaker's own."""
-    own = any(same(one.text, old.value) for old in known for one in values)
+def _by_speaker(message: Message, told: str, names: Sequence[Span], known: Sequence[Entity]) -> bool:
+    """Whether a sentence about nobody in particular is about who says it.
+
+    Somebody else who is named would be whom it is about, so there may be one new name at most, and "I" or "my" must be said, or
+    a value of the speaker's own.
+    """
+    new = {one.key for one in names if not any(same(one.text, old.value) for old in known)}
+    if len(new) > 1:
+        return False
+    own = len(new) < len({one.key for one in names})
+    if message.mood.source is not None:
+        return _SPEAKING.search(told) is not None
+    return own or frames.SPEAKER.search(told) is not None or (bool(names) and _unsaid(message))
+
+
+_SPEAKING: Final = re.compile(r"\b(?:i|i'm|i've|my|mine)\b", re.IGNORECASE)
+
+
+def _unsaid(message: Message) -> bool:
+    """Whether the sentence leaves out who does it, as people do of themselves: "Still working for Nordlicht"."""
     return (
-        own
-        or frames.SPEAKER.search(told) is not None
-        or not re.search(r"\byou(?:r|'re|'ve|'ll)?\b", message.mood.live, re.IGNORECASE)
+        re.match(r"(?:still|been|started|working|just|finally|got|first|back|now)\b", message.mood.live, re.IGNORECASE)
+        is not None
     )
 
 

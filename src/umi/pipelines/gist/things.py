@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from umi.pipelines.gist import frames, vocabulary
 from umi.pipelines.gist.frames import Frame
@@ -95,8 +96,13 @@ def read_tools(message: Message) -> list[Gist]:
     return []
 
 
+_PLACES: Final = re.compile(r"\b(?:lake|party|phone|weather|keys|first|panel|crew|door|piano|weekend|dog|mail|notes)\b")
+
+
 def _tool(message: Message, thing: Span) -> list[Gist]:
     live = message.mood.live
+    if thing.key.split()[-1] in vocabulary.FACT_NOUNS or _PLACES.search(thing.key):
+        return []
     names = message.sorted_out(Sort.NAME)
     if not names or not frames.TOOL.trigger.search(live) or frames.NOT_TOOL.search(live):
         return []
