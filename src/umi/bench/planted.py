@@ -21,11 +21,12 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from umi.errors import Closed, InvalidInput, StoreError
-from umi.pipelines import intake, remember, settle, states
+from umi.pipelines import extract, intake, remember, rules, settle, states
 from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
 from umi.pipelines.remember import Admitted, Reading, Settled, Settlement, Wishes, Work
+from umi.pipelines.retrieve import search
 from umi.pipelines.settle import Outcome, Settler
 from umi.pipelines.states import Standings
 from umi.ports import Matrix, ReplayRow, Transaction
@@ -414,5 +415,29 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "A question as of a day is answered as of today.",
         "umi.pipelines.states.Standings.__init__",
         partial(edited, Standings, "__init__", "view or View()", "replace(view or View(), as_of=None)"),
+    ),
+    Mutation(
+        "end-taken-for-an-addition",
+        "A statement that names what is over adds to it instead of closing it.",
+        "umi.pipelines.rules._ends",
+        partial(edited, rules, "_ends", "_verdict(EvolutionType.UPDATE, _met(", "_verdict(EvolutionType.EXTEND, _met("),
+    ),
+    Mutation(
+        "look-up-shows-what-is-over",
+        "A question for one fact is answered by every statement of it, closed ones too.",
+        "umi.pipelines.retrieve.facts.answer",
+        partial(edited, search, "answer", " if one.shown)", ")"),
+    ),
+    Mutation(
+        "gist-forgets-whose",
+        "What is known when a message is read is known of everybody under one name.",
+        "umi.pipelines.gist.gist.read",
+        partial(
+            edited,
+            extract,
+            "read_gist",
+            "[_quoted(message, gist) for gist in gists]",
+            "[replace(_quoted(message, gist), subject=speaker[1]) for gist in gists]",
+        ),
     ),
 )
