@@ -1,0 +1,124 @@
+"""The gist of short messages: whose fact, which value, what becomes of what was known; and what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pytest
+
+from umi.pipelines.gist.asking import read as read_question
+from umi.pipelines.gist.gist import read
+from umi.types import Entity, EntityType
+
+MARCH = datetime(2026, 3, 1, tzinfo=UTC)
+ME = ("user", "user")
+
+
+def gists(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, tuple[str, ...]]]:
+    """(subject, slot, value, ended) of each; a value that is over begins with "not "."""
+
+    def opened(subject: str, slot: str) -> Sequence[Entity]:
+        made = [Entity(EntityType.NOTE, one[0], "", subject=one[0], slot=one[1], value=one[2]) for one in known]
+        return [one for one in made if (one.subject, one.slot) == (subject, slot)]
+
+    found = read(text, ME, MARCH, opened)
+    return [(one.subject, one.slot, f"{'not ' if one.negated else ''}{one.value}", one.ended) for one in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "slot", "value"),
+    [
+        ("My paycheck comes from Nordlicht.", "user", "works_at", "Nordlicht"),
+        ("I'm an analyst over at Nordlicht.", "user", "works_at", "Nordlicht"),
+        ("Home for me is Ghent.", "user", "lives_in", "Ghent"),
+        ("Priya's flat is in Ghent.", "priya", "lives_in", "Ghent"),
+        ("For the gym membership I'm paying $39.", "gym membership", "costs", "$39"),
+        ("Save the date: the offsite, 12 June.", "offsite", "scheduled_at", "2026-06-12"),
+        ("Noor is taking care of PAY-482.", "pay-482", "attr:assignee", "Noor"),
+        ("Noor calls the shots in the data team.", "data team", "attr:lead", "Noor"),
+        ("We run with the port of the billing API at 8080.", "port of the billing api", "attr:value", "8080"),
+        ("If anybody asks, teal is my favourite colour.", "user", "favourite_colour", "teal"),
+        ("Priya can hold a conversation in Korean.", "priya", "speaks", "Korean"),
+        ("We rely on Redis in the website.", "website", "uses", "Redis"),
+    ],
+)
+def test_what_is_stated(text: str, subject: str, slot: str, value: str) -> None:
+    assert gists(text) == [(subject, slot, value, ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "value", "ended"),
+    [
+        ("So I handed in my badge at Nordlicht. Halden & Pike is paying me now!", ("user", "works_at", "Nordlicht"), "Halden & Pike", True),
+        ("Oops, autocomplete. I never worked at Nordlicht, it's Emberline.", ("user", "works_at", "Nordlicht"), "Emberline", True),
+        ("Heard from Priya: not at Nordlicht any longer, works for Emberline now.", ("priya", "works_at", "Nordlicht"), "Emberline", True),
+        ("The gym membership got more expensive, $45 instead of $39.", ("gym membership", "costs", "$39"), "$45", True),
+        ("Typo above. I meant $45 for the gym membership.", ("gym membership", "costs", "$39"), "$45", True),
+        ("Not Noor! PAY-482 is Quinn's, always has been.", ("pay-482", "attr:assignee", "Noor"), "Quinn", True),
+        ("Noor made way for Quinn at the top of the data team.", ("data team", "attr:lead", "Noor"), "Quinn", True),
+        ("I've gone off teal. My new favourite colour is coral.", ("user", "favourite_colour", "teal"), "coral", True),
+        ("They called off the offsite, so the day is free again.", ("offsite", "scheduled_at", "2026-06-12"), "not 2026-06-12", True),
+        ("PAY-482 is up for grabs again.", ("pay-482", "attr:assignee", "Noor"), "not Noor", True),
+        ("As of today I have no home: lease is over, van is packed.", ("user", "lives_in", "Ghent"), "not Ghent", True),
+        ("Please drop the bit about Noor having PAY-482.", ("pay-482", "attr:assignee", "Noor"), "not Noor", True),
+        ("Don't keep that I work at Nordlicht.", ("user", "works_at", "Nordlicht"), "not Nordlicht", True),
+        ("I cycle to work at Nordlicht when it's dry.", ("user", "works_at", "Nordlicht"), "Nordlicht", False),
+        ("The $39 for the gym membership gets debited on the first.", ("gym membership", "costs", "$39"), "$39", False),
+    ],
+)  # fmt: skip
+def test_what_becomes_of_what_is_known(text: str, known: tuple[str, str, str], value: str, ended: bool) -> None:
+    assert gists(text, known) == [(known[0], known[1], value, (known[2],) if ended else ())]
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("I was wrong about Priya: the employer is Emberline.", ("user", "works_at", "Nordlicht")),
+        ("I got a parcel from Emberline today.", ("user", "works_at", "Nordlicht")),
+        ("Thanks, Jon! I'm so happy with my new job.", ("user", "works_at", "Nordlicht")),
+        ("I almost moved to Osaka last week.", ("user", "lives_in", "Ghent")),
+        ("Priya's parents live in Osaka now.", ("priya", "lives_in", "Ghent")),
+        ("Would $45 be fair for the gym membership now?", ("gym membership", "costs", "$39")),
+        ("I had $45 in my pocket when I signed up for the gym membership today.", ("gym membership", "costs", "$39")),
+        ("Quinn opened PAY-482 back then, as the reporter.", ("pay-482", "attr:assignee", "Noor")),
+        ("Quinn is in the data team now.", ("data team", "attr:lead", "Noor")),
+        ("I just can't stop gardening now.", ("user", "hobby", "gardening")),
+        ("The car wash is $45 now.", ("gym membership", "costs", "$39")),
+    ],
+)
+def test_what_resembles_a_change_ends_nothing(text: str, known: tuple[str, str, str]) -> None:
+    assert [one for one in gists(text, known) if one[3]] == []
+
+
+def test_hearsay_names_its_source_and_ends_nothing() -> None:
+    (one,) = read("According to Uma my employer is Emberline.", ME, MARCH)
+    assert (one.slot, one.value, one.source, one.ended) == ("works_at", "Emberline", "uma", ())
+
+
+def test_a_long_message_has_no_gist() -> None:
+    assert gists("I work at Nordlicht. " * 30) == []
+    assert gists("I work at Nordlicht. It rains. It pours. It snows. It thaws.") == []
+
+
+@pytest.mark.parametrize(
+    ("question", "subject", "slot", "month"),
+    [
+        ("I need to fill in a form: name of my employer?", "", "works_at", 0),
+        ("What's the name of the place where Priya works?", "priya", "works_at", 0),
+        ("Whom do I ping about PAY-482?", "pay-482", "attr:assignee", 0),
+        ("When does the book club take place?", "book club", "scheduled_at", 0),
+        ("In March, what was the port of the billing API set to?", "port of the billing api", "attr:value", 3),
+        ("Who led the choir back in May?", "choir", "attr:assignee", 5),
+    ],
+)
+def test_questions_for_one_fact(question: str, subject: str, slot: str, month: int) -> None:
+    asked = read_question(question)
+    assert asked is not None
+    assert (asked.subject, asked.slots[0], asked.month, asked.exact) == (subject, slot, month, True)
+
+
+@pytest.mark.parametrize("question", ["Who plays the cello?", "When did we visit the museum?"])
+def test_a_question_that_asks_for_more_is_not_exact(question: str) -> None:
+    asked = read_question(question)
+    assert asked is None or not asked.exact
