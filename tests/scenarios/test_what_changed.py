@@ -192,3 +192,12 @@ async def test_a_nonsense_question_gets_an_empty_answer_that_says_so(memory: umi
     found = await memory.recall("What is the boiling point of tungsten in kelvin?")
     assert found.hits == ()
     assert found.abstained
+
+
+async def test_a_request_to_forget_closes_what_was_never_read_as_a_fact(memory: umi.Memory) -> None:
+    told = await memory.remember("The spare key hides beneath the blue flowerpot.", at=day("2026-01-05"))
+    await memory.remember("The flowerpot needs water.", at=day("2026-01-05"))
+    await memory.remember("Please forget that the spare key hides beneath the blue flowerpot.", at=day("2026-03-05"))
+    (step,) = [one for one in (await memory.list()).items if one.entity.episode_id in told.episode_ids]
+    assert step.state is umi.HitState.SUPERSEDED
+    assert [row.reason for row in step.evolutions] == ["asked to forget it"]

@@ -17,6 +17,7 @@ from umi.limits import (
 )
 from umi.pipelines import rules
 from umi.pipelines.combine import Agreed, together
+from umi.pipelines.gist.message import FORGET
 from umi.pipelines.guard import call_port
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
 from umi.pipelines.model import read_verdict
@@ -156,6 +157,8 @@ def evolve(
         Proposal(v.related_id, new.id, v.evolution_type, v.reason, together(v, new.id, agreed), Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
+    if not new.slot and FORGET in new.metadata.get("cues", ()):
+        proposals += _forgotten(tx, new)
     for successor in newer:
         proposals += [
             Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
@@ -164,6 +167,33 @@ def evolve(
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
             break  # the next one closes it; later ones follow from that one
     return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+
+
+def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
+    """What a request to forget means where no statement was read: the earliest message that holds most of its words."""
+    wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS
+    shared: list[tuple[int, Entity]] = []
+    for old in candidates(tx, new):
+        count = len(wanted & frozenset(analyse(f"{old.name} {old.content}")))
+        if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE) and _open_at(old, new):
+            shared.append((count, old))
+    if not shared:
+        return []
+    most = max(count for count, _ in shared)
+    found = min((old for count, old in shared if count == most), key=statement_order)
+    reason = "asked to forget it"
+    return [Proposal(found.id, new.id, EvolutionType.UPDATE, reason, _ASKED, Detector.RULES)]
+
+
+_REQUEST_WORDS = frozenset(
+    analyse(
+        "forget delete erase remove wipe drop please keep remember store know tell told say said note information fact memory about that want private secret"
+        " should never would rather can could bit what don't not notes"
+    )
+)
+_SHARED_LEAST = 2
+_SHARED_SHARE = 0.5
+_ASKED = 0.7
 
 
 def candidates(snapshot: Snapshot, new: Entity) -> list[Entity]:

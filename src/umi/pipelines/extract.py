@@ -131,7 +131,7 @@ def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None])
     return said_in(
         episode,
         span,
-        type_of_slot(gist.slot, EntityType.PERSON if gist.slot in _OF_PEOPLE else EntityType.TOPIC),
+        type_of_slot(gist.slot, _type_of(gist)),
         gist.name,
         subject=resolve(gist.subject) or gist.subject,
         slot=gist.slot,
@@ -140,6 +140,12 @@ def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None])
         confidence=gist.confidence,
         metadata=metadata,
     )
+
+
+def _type_of(gist: Gist) -> EntityType:
+    if not gist.slot:
+        return EntityType.NOTE
+    return EntityType.PERSON if gist.slot in _OF_PEOPLE else EntityType.TOPIC
 
 
 def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str | None]) -> Entity:

@@ -15,6 +15,7 @@ from umi.pipelines.language.values import narrower, value_key
 from umi.types import Entity
 
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+FORGET: Final = "forget"  # the cue of a request to forget
 PERSON_SLOTS: Final = ("works_at", "lives_in", "speaks")
 WEAK: Final = 0.58  # "I'm with Nordlicht": so much may be meant that it closes nothing by itself
 SURE: Final = 0.85

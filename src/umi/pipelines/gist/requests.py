@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from umi.pipelines.gist import frames
-from umi.pipelines.gist.message import PERSON_SLOTS, THING_SLOTS, Gist, Message, named, opened
+from umi.pipelines.gist.message import FORGET, PERSON_SLOTS, THING_SLOTS, WEAK, Gist, Message, named, opened
 from umi.pipelines.gist.own import choice_slot
 from umi.pipelines.gist.spans import Sort
 from umi.pipelines.language.subjects import subject_key
@@ -39,6 +39,8 @@ def read_request(message: Message) -> list[Gist]:
     chosen = fitting if len({hit[2].slot for hit in hits}) > 1 and fitting else hits
     done: dict[tuple[str, str, str], Gist] = {}
     for subject, name, old in chosen:
-        gist = Gist(name, subject, old.slot, old.value, (old.value,), negated=True, cues=("over", "event", "forget"))
+        gist = Gist(name, subject, old.slot, old.value, (old.value,), negated=True, cues=("over", "event", FORGET))
         done.setdefault((subject, old.slot, value_key(old.value)), gist)
+    if not done:  # the fact was never read: its words are looked for (`umi.pipelines.evolve`)
+        return [Gist(*message.speaker, "", "", confidence=WEAK, cues=(FORGET,))]
     return list(done.values())
