@@ -379,8 +379,7 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
     for number, ranking in enumerate(rankings):
         for place, key in enumerate(lists[number]):
             score = float(ranking.scores[place])
-            means_the_same = ranking.calibrator is not None or rankings[0].calibrator is None
-            if means_the_same and score > best.get(key, (-1.0, 0, 0))[0]:
+            if _means_the_same(ranking, rankings[0]) and score > best.get(key, (-1.0, 0, 0))[0]:
                 best[key] = (score, number, place)
     scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
     parts = np.zeros((len(merged), len(LOOKS)))
@@ -392,8 +391,13 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
         scores=np.maximum.accumulate(scores[::-1])[::-1],
         calibrator=rankings[0].calibrator,
         parts=parts,
-        answerable=max(ranking.answerable for ranking in rankings),
+        answerable=max(ranking.answerable for ranking in rankings if _means_the_same(ranking, rankings[0])),
     )
+
+
+def _means_the_same(ranking: Ranking, first: Ranking) -> bool:
+    """Whether a list's scores are on the scale of the first's."""
+    return ranking.calibrator is not None or first.calibrator is None
 
 
 def reciprocal_rank_fusion(

@@ -1,6 +1,7 @@
 """BM25, the gate, reciprocal rank fusion, calibration."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -218,3 +219,11 @@ def test_merged_rankings_keep_calibration_and_never_rise() -> None:
     assert merged.calibrator is calibrator
     short = merge_rankings([ranking([1, 2, 3], [0.5, 0.3, 0.1]), ranking([4, 2], [0.9, 0.8])], [1.0, 0.01], 2)
     assert set(short.keys.tolist()[:2]) == {1, 4}
+
+
+def test_an_uncalibrated_list_does_not_say_that_there_is_an_answer() -> None:
+    index = _index("the cat sat", "a dog ran")
+    asked = rank("zebra", _text(index, "zebra"), None, None)
+    moved = replace(rank("cat sat", _text(index, "cat sat"), None, None), calibrator=None)
+    assert moved.answerable > asked.answerable
+    assert merge_rankings([asked, moved], [1.0, 0.5], 2).answerable == asked.answerable

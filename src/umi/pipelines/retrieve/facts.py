@@ -86,7 +86,7 @@ def read_question(query: str) -> FactQuestion | None:
     gist = asking.read(query)
     asked_of = (
         None
-        if gist is None
+        if gist is None or not gist.exact  # "a reliable smart home assistant" asks for no home
         else FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
     )
     if asked_of is not None and (asked_of.slots != ("attr:value",) or " of " in asked_of.subject):

@@ -278,7 +278,8 @@ class _Search:
         if found:
             said = normalised(np.mean([normalised(windows.mean(axis=0)) for windows in found.values()], axis=0))
             moved = replace(asked, embedding=normalised(asked.embedding + said))
-            yield self._rank(snapshot, moved, degraded)
+            found_again = self._rank(snapshot, moved, degraded)
+            yield replace(found_again, calibrator=None)  # its scores speak of the hits, not of the question
 
     def _visible(self, snapshot: Snapshot, ranking: Ranking, terms: Sequence[str]) -> Iterator[tuple[int, Shown]]:
         """Places in the ranking whose episode the view shows, best first, read in growing portions."""
