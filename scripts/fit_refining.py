@@ -11,6 +11,7 @@ fitted without itself (what carries over to something else).
 from __future__ import annotations
 
 import argparse
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,11 +191,11 @@ def _report(title: str, items: Sequence[Item], refiner: Callable[[Item], Refiner
 
 
 def _module(fitted: dict[str, Refiner]) -> str:
-    lines = [
+    head = [
         '"""Fitted numbers of the second look, one `Refiner` per set of legs; written by `scripts/fit_refining.py`."""',
         "",
     ]
-    lines += [
+    head += [
         "from __future__ import annotations",
         "",
         "from typing import Final",
@@ -202,13 +203,23 @@ def _module(fitted: dict[str, Refiner]) -> str:
         "from umi.refining import Refiner",
         "",
     ]
-    lines += ["REFINERS: Final = {"]
+    lines = [*head, "# fmt: off", "REFINERS: Final = {"]
     for legs, refiner in fitted.items():
         lines += [f'    "{legs}": Refiner(']
         for name in ("mean", "spread", "signal_mean", "signal_spread"):
-            lines += [f"        {name}={getattr(refiner, name)!r},"]
-        lines += ["        weights=(", *(f"            {row!r}," for row in refiner.weights), "        ),", "    ),"]
-    return "\n".join([*lines, "}", ""])
+            lines += [f"        {name}=(", *_wrapped(getattr(refiner, name)), "        ),"]
+        lines += ["        weights=("]
+        for row in refiner.weights:
+            lines += ["            (", *_wrapped(row, 16), "            ),"]
+        lines += ["        ),", "    ),"]
+    return "\n".join([*lines, "}", "# fmt: on", ""])
+
+
+def _wrapped(values: Sequence[float], indent: int = 12) -> list[str]:
+    margin = " " * indent
+    return textwrap.wrap(
+        " ".join(f"{value!r}," for value in values), 110, initial_indent=margin, subsequent_indent=margin
+    )
 
 
 if __name__ == "__main__":

@@ -246,8 +246,10 @@ BREAKS: dict[str, tuple[str, str]] = {
         "time is not its episode's: e2",
     ),
     "other terms than the index has": (
-        "UPDATE terms SET terms = 'dog', crc = umi_crc(key, words, traits, 'dog', NULL, NULL,"
-        " (SELECT at FROM episodes WHERE episodes.key = terms.key))",
+        (
+            "UPDATE terms SET terms = 'dog', crc = umi_crc(key, words, traits, 'dog', NULL, NULL,"
+            " (SELECT at FROM episodes WHERE episodes.key = terms.key))"
+        ),
         "finds other texts",
     ),
     "other vectors than the index has": (

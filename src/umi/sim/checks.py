@@ -120,7 +120,7 @@ class Checks:
             for step in (await memory.list(limit=1000)).items:
                 episode = await memory.get(step.entity.episode_id)
                 whole = isinstance(episode, Episode) and said.get(episode.message_id) == episode.content
-                if not whole or not episode.message_id.startswith(f"{space}-"):
+                if not whole or not str(episode.message_id).startswith(f"{space}-"):
                     raise Violation(f"{space} shows what nobody said: {episode!r}")
                 if step.entity.content not in episode.content:
                     raise Violation(f"{step.entity.content!r} is not in {episode.content!r}, where it was said")

@@ -286,7 +286,16 @@ class NamespaceIndex:
 
     def _columns(self) -> tuple[GrowingArray, ...]:
         return (
-            *(self._keys, self._alive, self._words, self._traits, self._at, self._lengths, self._around, self._previous),
+            *(
+                self._keys,
+                self._alive,
+                self._words,
+                self._traits,
+                self._at,
+                self._lengths,
+                self._around,
+                self._previous,
+            ),
             *(self._next, self._session, self._speaker, self._session_last, self._session_size, self._session_length),
             *(self._owner, self._vectored),
         )

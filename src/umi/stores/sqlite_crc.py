@@ -118,7 +118,9 @@ def register(db: apsw.Connection) -> None:
         return crc32(last, checksum(rest)) if isinstance(last, bytes) else checksum(values)
 
     db.create_scalar_function(SQL_FUNCTION, of_values, deterministic=True)
-    def of_message(content: Any, role: Any) -> int:
+
+    def of_message(*values: Any) -> int:
+        content, role = values
         return read_traits(content, role)
 
     db.create_scalar_function(SQL_TRAITS, of_message, 2, deterministic=True)
