@@ -26,6 +26,8 @@ READ: dict[str, Claims] = {
     "My car and Alice moved to Porto.": [("alice", "lives_in", "Porto")],
     "Alice is coming in June. She lives in Porto.": [("alice", "lives_in", "Porto")],
     "July lives in Porto.": [],
+    "My wife moved to Paris.": [("sam's wife", "lives_in", "Paris")],
+    "My manager changed to Bob.": [("sam", "attr:manager", "Bob")],
     "I prefer dark roast.": [("sam", "prefers:roast", "dark roast")],
     "Alice majors in physics.": [("alice", "studies", "physics")],
 }

@@ -69,6 +69,8 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
         return None
     whole, cut, _ = without_from(context, verb.index, lowered)
     changed = _CHANGED.match(whole)
+    if changed is not None and slot in _PERSON_SLOTS and changed.group().startswith("moved"):
+        return None  # a wife who moved to Paris is not called Paris
     if changed is not None and not verb.modal:
         index = verb.index + changed.group().count(" ") + cut
     elif verb.be and not verb.past and not verb.modal:
