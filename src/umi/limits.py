@@ -48,6 +48,7 @@ GIST_SENTENCES_COUNT_MAX: Final = 4
 RRF_K: Final = 60
 QUERY_VARIATIONS_COUNT_MAX: Final = 5
 CANDIDATE_POOL_COUNT: Final = 400
+ANSWER_PLACES_COUNT_MAX: Final = 50  # of a ranking, read for what bears on a fact that is asked for
 REFINED_CANDIDATES_COUNT: Final = 150  # of a query, looked at a second time
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning
 STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536

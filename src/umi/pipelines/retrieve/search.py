@@ -213,7 +213,11 @@ class _Search:
         for place, shown in self._visible(snapshot, ranking, terms):
             if len(hits) >= self._query.limit or not self._is_enough(ranking, place, first=facts or not hits):
                 break
-            if shown.episode.id in given or not self._admits(known, shown.episode):
+            if shown.episode.id in given:
+                continue
+            if not self._admits(known, shown.episode):
+                if place >= limits.ANSWER_PLACES_COUNT_MAX:
+                    break  # what bears on the question is not that far down, and reading on takes seconds in a large store
                 continue
             hits.append(_hit(shown, ranking, place, explain=self._query.explain))
         return hits
@@ -299,9 +303,9 @@ class _Search:
             return score >= self._query.min_score
         if ranking.calibrator is None:
             return True
-        if first:
-            return ranking.answerable >= ranking.calibrator.abstain_below
-        return score >= ranking.calibrator.keep_from
+        if first and ranking.answerable < ranking.calibrator.abstain_below:
+            return False
+        return score >= ranking.calibrator.keep_from or (first and place == 0)
 
 
 def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
