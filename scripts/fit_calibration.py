@@ -20,7 +20,7 @@ import numpy as np
 from fit_common import LEGS, Array, Bench, add_queries, cut, load_benches, recalls
 
 from umi.pipelines.retrieve.period import asked_period
-from umi.ranking import SIGNS, Calibrator, answer_signs, log_shares, look_again
+from umi.ranking import SIGNS, Calibrator, answer_signs, first_look, log_shares, look_again
 from umi.refiners import REFINERS
 from umi.text import analyse
 
@@ -161,13 +161,14 @@ def _keywords(bench: Bench, content: str, chance: random.Random) -> str:
 
 def _case(bench: Bench, legs: str, kind: str, text: str, gold: frozenset[str]) -> Case:
     evidence = bench.evidence(text, legs)
-    order, fused, _ = look_again(evidence, REFINERS[legs], bench.index.surroundings, asked_period(text))
+    first = first_look(evidence)
+    order, fused, _ = look_again(evidence, first, REFINERS[legs], bench.index.surroundings, asked_period(text))
     order, fused = order[:100], log_shares(fused)[:100]
     keys = [int(key) for key in evidence.keys[order]]
     units = bench.gold_units(gold)
     answers = np.concatenate(units) if units else np.empty(0, dtype=np.int64)
     relevant = np.isin(evidence.keys[order], answers).astype(float)
-    return Case(bench, kind, gold, answer_signs(evidence), fused, keys, relevant, text)
+    return Case(bench, kind, gold, answer_signs(evidence, first), fused, keys, relevant, text)
 
 
 def _logistic(x: Array) -> Array:

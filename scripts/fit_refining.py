@@ -22,7 +22,7 @@ from fit_common import LEGS, Array, Bench, add_queries, load_benches, recalls
 from umi.bench.datasets import Question
 from umi.limits import REFINED_CANDIDATES_COUNT
 from umi.pipelines.retrieve.period import asked_period
-from umi.ranking import SCORE_DECIMALS, SIGNALS, first_look, fuse
+from umi.ranking import SCORE_DECIMALS, SIGNALS, first_look
 from umi.refining import LOOKS, Refiner, gates, refined, second_look, standardised
 
 FOLDS = 5
@@ -88,11 +88,11 @@ def main() -> None:
 
 def _item(bench: Bench, question: Question, number: int, legs: str) -> Item:
     evidence = bench.evidence(question.text, legs)
-    fused = np.round(fuse(evidence), SCORE_DECIMALS)
-    rows = np.lexsort((evidence.keys, -fused))[:REFINED_CANDIDATES_COUNT]
+    first = first_look(evidence)
+    rows = np.lexsort((first.keys, -first.fused))[:REFINED_CANDIDATES_COUNT]
     keys = evidence.keys[rows]
     around = bench.index.surroundings(keys)
-    looks = second_look(first_look(evidence, fused), rows, around, asked_period(question.text))
+    looks = second_look(first, rows, around, asked_period(question.text))
     unit = np.full(len(keys), -1)
     for place, answers in enumerate(bench.gold_units(question.gold)):
         unit[np.isin(keys, answers)] = place

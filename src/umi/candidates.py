@@ -84,3 +84,8 @@ class Surroundings:
 def in_days(moment: datetime) -> float:
     """A moment as days since 1970, UTC."""
     return (moment - _EPOCH) / _DAY
+
+
+def from_days(days: float) -> datetime:
+    """The inverse of `in_days`, to the microsecond."""
+    return _EPOCH + timedelta(days=days)

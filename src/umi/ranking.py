@@ -268,36 +268,38 @@ def rank(
     """
     evidence = weigh_evidence(query, text, vector)
     legs = _answering_legs(text, vector)
-    order, fused, parts = look_again(evidence, REFINERS[legs], around, period)
+    first = first_look(evidence)
+    order, fused, parts = look_again(evidence, first, REFINERS[legs], around, period)
     known = legs == "text" or embedder == CALIBRATED_EMBEDDER
     calibrator = CALIBRATORS[legs]
-    odds = float(answer_signs(evidence) @ np.asarray(calibrator.answerable))
+    odds = float(answer_signs(evidence, first) @ np.asarray(calibrator.answerable))
     scores = np.round(hit_probabilities(calibrator, odds, fused), SCORE_DECIMALS)
     answerable = round(float(logistic(odds)), SCORE_DECIMALS)
     return Ranking(evidence.keys[order], scores, calibrator if known else None, parts, answerable)
 
 
 def look_again(
-    evidence: Evidence, refiner: Refiner, around: Around, period: Period
+    evidence: Evidence, first: FirstLook, refiner: Refiner, around: Around, period: Period
 ) -> tuple[npt.NDArray[np.int64], Array, Array]:
     """Both looks: the order of all candidates, their fused scores in that order, and the parts of those looked at again.
 
     What the first look leaves behind the first `REFINED_CANDIDATES_COUNT` keeps its order and its distances, below them.
     """
-    first = np.round(fuse(evidence), SCORE_DECIMALS)
-    order = _falling(first)
+    fused = first.fused
+    order = _falling(fused)
     head, tail = order[:REFINED_CANDIDATES_COUNT], order[REFINED_CANDIDATES_COUNT:]
-    looks = second_look(first_look(evidence, first), head, around(evidence.keys[head]), period)
+    looks = second_look(first, head, around(first.keys[head]), period)
     scores, parts = refined(refiner, looks, evidence.signals)
     scores = np.round(scores, SCORE_DECIMALS)
     again = _falling(scores, head)
     worst = float(scores.min(initial=0.0)) if len(scores) else 0.0
-    behind = worst + first[tail] - (first[head[-1]] if len(head) else 0.0)
+    behind = worst + fused[tail] - (fused[head[-1]] if len(head) else 0.0)
     return np.concatenate([head[again], tail]), np.concatenate([scores[again], behind]), parts[again]
 
 
-def first_look(evidence: Evidence, fused: Array) -> FirstLook:
-    """What the second look builds on."""
+def first_look(evidence: Evidence) -> FirstLook:
+    """The fused scores, rounded, and what else the second look builds on."""
+    fused = np.round(fuse(evidence), SCORE_DECIMALS)
     columns = {name: evidence.features[:, place] for place, name in enumerate(FEATURES)}
     return FirstLook(evidence.keys, fused, columns)
 
@@ -335,15 +337,16 @@ def log_shares(fused: Array) -> Array:
     return shares
 
 
-def answer_signs(evidence: Evidence) -> Array:
+def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
     """What speaks for an answer being there, shape (SIGNS,).
 
     The best of many irrelevant scores is higher than the best of few, so the store's size speaks against.
 
     Args:
         evidence: The query's.
+        first: Its candidates as fused.
     """
-    top = float(np.round(fuse(evidence), SCORE_DECIMALS).max(initial=0.0))
+    top = float(first.fused.max(initial=0.0))
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
     _, first_person, asks_advice, *_ = evidence.signals
     legs = [top, evidence.best_cosine, evidence.best_coverage, covered]

@@ -13,7 +13,7 @@ from anthropic.types import Message, TextBlock, ToolUseBlock
 
 from umi.errors import LLMError
 from umi.limits import LLM_ANSWER_TOKENS_MAX
-from umi.providers.dialect import DIALECTS_COUNT, Dialect, Shape
+from umi.providers.dialect import Dialect, Shape, converse
 from umi.providers.http import Refusal
 from umi.types import Completion, CompletionRequest, Usage
 
@@ -82,17 +82,13 @@ class AnthropicLLM:
         await self._client.close()
 
     async def _converse(self, request: CompletionRequest) -> object:
-        for _ in range(DIALECTS_COUNT):
-            used = self.dialect
-            try:
-                return await self._client.messages.create(**self._arguments(request, used))
-            except anthropic.APIStatusError as error:
-                simpler = used.after(error.status_code, error.message)
-                if simpler is None:
-                    raise
-                if self.dialect == used:  # else a call beside this one has learned it already
-                    self.dialect = simpler
-        raise LLMError.NotConfigured(f"{self._name} refuses every form of question that Umi knows")
+        async def ask(dialect: Dialect) -> object:
+            return await self._client.messages.create(**self._arguments(request, dialect))
+
+        def said(error: anthropic.APIStatusError) -> tuple[int, str]:
+            return error.status_code, error.message
+
+        return await converse(self, self._name, ask, anthropic.APIStatusError, said)
 
     def _arguments(self, request: CompletionRequest, dialect: Dialect) -> dict[str, Any]:
         arguments: dict[str, Any] = {

@@ -15,7 +15,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionMessage, ChatComplet
 from umi.errors import LLMError
 from umi.limits import LLM_ANSWER_TOKENS_MAX
 from umi.providers import openai_client
-from umi.providers.dialect import DIALECTS_COUNT, Dialect, Shape
+from umi.providers.dialect import Dialect, Shape, converse
 from umi.providers.openai_client import Server
 from umi.types import Completion, CompletionRequest, Usage
 
@@ -71,18 +71,14 @@ class OpenAILLM:
         await self._client.close()
 
     async def _converse(self, request: CompletionRequest) -> object:
-        for _ in range(DIALECTS_COUNT):
-            used = self.dialect
-            try:
-                return await self._client.chat.completions.create(**self._arguments(request, used))
-            except openai.APIStatusError as error:
-                refused = openai_client.refusal(error)
-                simpler = used.after(refused.status, refused.said)
-                if simpler is None:
-                    raise
-                if self.dialect == used:  # else a call beside this one has learned it already
-                    self.dialect = simpler
-        raise LLMError.NotConfigured(f"{self._server.name} refuses every form of question that Umi knows")
+        async def ask(dialect: Dialect) -> object:
+            return await self._client.chat.completions.create(**self._arguments(request, dialect))
+
+        def said(error: openai.APIStatusError) -> tuple[int, str]:
+            refusal = openai_client.refusal(error)
+            return refusal.status, refusal.said
+
+        return await converse(self, self._server.name, ask, openai.APIStatusError, said)
 
     def _arguments(self, request: CompletionRequest, dialect: Dialect) -> dict[str, Any]:
         arguments: dict[str, Any] = {

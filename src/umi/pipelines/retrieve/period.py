@@ -6,16 +6,14 @@ Relative times ("last week") are left alone: a question does not say when it is 
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Final
 
-from umi.candidates import in_days
+from umi.candidates import from_days, in_days
 from umi.pipelines.language.dates import find_dates
 from umi.refining import Period, never
 
 _NAMED: Final = re.compile(r"[12]\d{3}|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec", re.IGNORECASE)
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def asked_period(query: str) -> Period:
@@ -27,8 +25,7 @@ def asked_period(query: str) -> Period:
 
 
 def _period(query: str, newest_days: float) -> tuple[float, float] | None:
-    newest = _EPOCH + timedelta(days=newest_days)
-    for date in find_dates(query, newest, past=True):
+    for date in find_dates(query, from_days(newest_days), past=True):
         start, end = date.span
         if _NAMED.search(query[start:end]):
             return in_days(date.start), in_days(date.end)
