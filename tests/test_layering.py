@@ -28,6 +28,7 @@ FILES = {
     "umi.clock": CLOCK,
     "umi.config": WIRING,
     "umi.build": WIRING,
+    "umi.engine": WIRING,
     "umi.models": WIRING,
     "umi.reembed": WIRING,
     "umi.memory": WIRING,

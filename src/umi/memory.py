@@ -20,25 +20,19 @@ from typing import Any, Self
 from umi import limits, validate
 from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
 from umi.config import Config
-from umi.errors import Closed, InvalidInput, UmiError
+from umi.engine import Engine
+from umi.errors import Closed, InvalidInput
 from umi.models import LLMChoice
 from umi.pipelines import timeline
-from umi.pipelines.echo import Echoes
-from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.intake import Intake, in_batches
-from umi.pipelines.lineage import Lineage, Proposal
-from umi.pipelines.model import Conversation
-from umi.pipelines.remember import Admitted, Wishes, recollect
-from umi.pipelines.retrieve import DualRetriever, Query
-from umi.pipelines.settle import Outcome, Settler
+from umi.pipelines.intake import in_batches
+from umi.pipelines.lineage import Proposal
+from umi.pipelines.remember import Wishes, recollect
+from umi.pipelines.retrieve import Query
 from umi.pipelines.states import View
 from umi.ports import (
     Clock,
     EmbeddingProvider,
     Entropy,
-    NamespaceStore,
-    StorageBackend,
-    Store,
 )
 from umi.types import (
     BulkReceipt,
@@ -80,18 +74,13 @@ class Memory:
         url: str,
         namespace: str,
         parts: Parts,
-        store: Store | None = None,
-        draining: dict[str, asyncio.Task[None]] | None = None,
+        engine: Engine | None = None,
     ) -> None:
         self._url = url
         self._name = namespace
         self._parts = parts
-        self._store = store
-        self._is_view = store is not None
-        self._draining = {} if draining is None else draining  # by namespace, shared with the views
-        self._something_waits = self._is_view  # a view looks with its first remember
-        self._degradations: Counter[Degradation] = Counter()
-        self._echoes = Echoes()
+        self._engine = engine
+        self._is_view = engine is not None
 
     @classmethod
     def open(
@@ -132,23 +121,26 @@ class Memory:
         A view needs no closing: it ends with this memory.
         """
         name = validate.name(namespace, "namespace")
-        return type(self)(self._url, name, self._parts, self._open_store, self._draining)
+        mine = self._open
+        # A view looks for waiting work with its first remember.
+        return type(self)(
+            self._url, name, self._parts, Engine(self._parts, mine.store, name, mine.draining, something_waits=True)
+        )
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()
 
     async def __aenter__(self) -> Self:
-        if self._store is not None:
+        if self._engine is not None:
             raise InvalidInput("this memory is open already")
         store = await open_store(self._url, self._parts)
         try:
             await prepare_embedder(store, self._parts.embedder)
-            self._store = store
-            self._something_waits = await self._storage.read(timeline.waiting_count) > 0
+            waiting = await store.namespace(self._name).read(timeline.waiting_count)
         except BaseException:
-            self._store = None
             await store.close()
             raise
+        self._engine = Engine(self._parts, store, self._name, {}, something_waits=waiting > 0)
         return self
 
     async def __aexit__(
@@ -158,11 +150,15 @@ class Memory:
 
     async def close(self) -> None:
         """Finish background work and let go of the store. Closing twice is fine."""
-        tasks = [task for name, task in self._draining.items() if name == self._name or not self._is_view]
-        await asyncio.gather(*tasks)
-        store, self._store = self._store, None
-        if store is not None and not self._is_view:
-            await store.close()
+        engine = self._engine
+        if engine is None:
+            return
+        await asyncio.gather(
+            *(task for name, task in engine.draining.items() if name == self._name or not self._is_view)
+        )
+        self._engine = None
+        if not self._is_view:
+            await engine.store.close()
             await close_parts(self._parts)
 
     # What goes in.
@@ -200,7 +196,7 @@ class Memory:
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
             NotFound: When `derived_from` names what is not here.
         """
-        storage = self._storage
+        engine = self._open
         several = isinstance(content, Sequence) and not isinstance(content, str)
         given = list(content) if several else [content]  # type: ignore[arg-type]
         validate.count(len(given), "number of messages", low=1, high=limits.REMEMBER_MESSAGES_COUNT_MAX)
@@ -213,10 +209,10 @@ class Memory:
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
         )
-        model = self._conversation()
-        admitted, outcome = await self._take(storage, messages, wishes, model)
+        model = engine.conversation()
+        admitted, outcome = await engine.take(messages, wishes, model)
         if admitted.replayed:
-            outcome.add(await storage.read(partial(recollect, episode_ids=admitted.replayed)))
+            outcome.add(await engine.storage.read(partial(recollect, episode_ids=admitted.replayed)))
         return RememberReceipt(
             episode_ids=admitted.episode_ids,
             entities=tuple(outcome.entities),
@@ -241,12 +237,12 @@ class Memory:
             messages: As `remember` takes them, one after the other.
             progress: Called with the number of messages done after each batch.
         """
-        storage = self._storage
+        engine = self._open
         done: Counter[str] = Counter()
         degradations: dict[Degradation, None] = {}
         async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
             prepared = [validate.message(message, {}) for message in batch]
-            admitted, outcome = await self._take(storage, prepared, Wishes(), self._conversation())
+            admitted, outcome = await engine.take(prepared, Wishes(), engine.conversation())
             done["messages"] += len(batch)
             done["replayed"] += len(admitted.replayed)
             done["entities"] += len(outcome.entities)
@@ -288,7 +284,7 @@ class Memory:
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
             explain: Fill each hit's `legs`.
         """
-        storage = self._storage
+        engine = self._open
         asked = Query(
             text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
             limit=validate.count(limit, "limit", low=1, high=limits.RECALL_LIMIT_MAX),
@@ -303,10 +299,8 @@ class Memory:
             max_tokens=validate.optional_count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX),
             explain=explain,
         )
-        model = self._conversation()
-        found = await DualRetriever(model, await self._agreed_embedder(), storage, storage).search(asked)
-        self._count(found.degraded)
-        self._echoes.handed_out(found.hits)
+        model = engine.conversation()
+        found = await engine.search(asked, model)
         return RecallReceipt(
             id=self._parts.entropy.new_id("rec", self._parts.clock.now()),
             query=query,
@@ -321,17 +315,17 @@ class Memory:
     async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
         """The entity or episode of that id, or None."""
         key = validate.name(id, "id")
-        return await self._storage.read(partial(timeline.find, key=key))
+        return await self._open.storage.read(partial(timeline.find, key=key))
 
     async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
         """Entities in order of arrival, a page at a time, with the state of each."""
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        return await self._storage.read(partial(timeline.page, after=after, limit=limit))
+        return await self._open.storage.read(partial(timeline.page, after=after, limit=limit))
 
     async def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
         """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
         key = validate.name(entity_id_or_subject, "entity id or subject")
-        return await self._storage.read(partial(timeline.history, key=key))
+        return await self._open.storage.read(partial(timeline.history, key=key))
 
     async def why(self, entity_id: str) -> Explanation:
         """Where an entity comes from, what it rests on, and what made it stand as it does.
@@ -340,7 +334,7 @@ class Memory:
             NotFound: For an unknown id.
         """
         key = validate.name(entity_id, "entity id")
-        return await self._storage.read(partial(timeline.why, entity_id=key))
+        return await self._open.storage.read(partial(timeline.why, entity_id=key))
 
     # What the caller knows better.
 
@@ -365,7 +359,7 @@ class Memory:
             1.0,
             Detector.CALLER,
         )
-        return await self._change(lambda lineage: lineage.record(proposal))
+        return await self._open.change(lambda lineage: lineage.record(proposal))
 
     async def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
         """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
@@ -375,7 +369,7 @@ class Memory:
             EvolutionError: When it is not an open contradiction.
         """
         key = validate.name(relation_id, "relation id")
-        return await self._change(lambda lineage: lineage.resolve(key, keep))
+        return await self._open.change(lambda lineage: lineage.resolve(key, keep))
 
     async def undo(self, relation_id: str) -> EvolutionRelation:
         """Take a relation back: what it closed holds again, what it made stale is fresh again.
@@ -385,113 +379,36 @@ class Memory:
             EvolutionError: When it was undone before.
         """
         key = validate.name(relation_id, "relation id")
-        return await self._change(lambda lineage: lineage.undo(key))
+        return await self._open.change(lambda lineage: lineage.undo(key))
 
     # Upkeep.
 
     async def maintain(self) -> MaintainReceipt:
         """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
-        storage, completed = self._storage, 0
-        await self._claim_embedder()
-        degradations: dict[Degradation, None] = {}
-        while (waiting := await storage.read(timeline.waiting_count)) > 0:
-            outcome = await self._settler(storage, self._conversation()).drain(limits.BULK_BATCH_COUNT)
-            self._count(outcome.degraded)
-            degradations.update(outcome.degraded)
-            left = await storage.read(timeline.waiting_count)
-            completed += max(0, waiting - left)
-            if left >= waiting:
-                break
-        self._something_waits = waiting > 0
-        return MaintainReceipt(
-            completed,
-            tuple(await storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))),
-            tuple(degradations),
-        )
+        return await self._open.maintain()
 
     async def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
         """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        return await self._storage.read(partial(timeline.waiting, limit=limit))
+        return await self._open.storage.read(partial(timeline.waiting, limit=limit))
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
         """Every namespace of the store, by name."""
-        return await self._open_store.namespaces()
+        return await self._open.store.namespaces()
 
     async def stats(self) -> Stats:
         """Counts of this namespace, the states of its entities, and the degradations of this process."""
-        identity = await self._open_store.embedder_identity()
-        degradations = {str(name): self._degradations[name] for name in sorted(self._degradations)}
-        return await timeline.stats(self._storage, identity.name if identity else None, degradations)
+        engine = self._open
+        identity = await engine.store.embedder_identity()
+        degradations = {str(name): engine.degradations[name] for name in sorted(engine.degradations)}
+        return await timeline.stats(engine.storage, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the store, in words; empty when all is well."""
-        return await self._open_store.check_integrity()
-
-    # Inside.
+        return await self._open.store.check_integrity()
 
     @property
-    def _open_store(self) -> Store:
-        if self._store is None:
+    def _open(self) -> Engine:
+        if self._engine is None:
             raise Closed("this memory is not open; use it inside `async with umi.Memory.open(...) as memory:`")
-        return self._store
-
-    @property
-    def _storage(self) -> NamespaceStore:
-        return self._open_store.namespace(self._name)
-
-    def _conversation(self) -> Conversation | None:
-        """The model for one operation, with the operation's own deadline and meter."""
-        return None if self._parts.asker is None else self._parts.asker.begin(self._parts.config.deadline_s)
-
-    async def _claim_embedder(self) -> None:
-        """Vectors will be written: they must be of the store's embedder, which another process may have replaced."""
-        if self._parts.embedder is not None:
-            await self._open_store.set_embedder_identity(self._parts.embedder.identity)
-
-    async def _agreed_embedder(self) -> GuardedEmbedder | None:
-        """The embedder for a question; None when the store's vectors have become another's."""
-        mine = self._parts.embedder
-        kept = await self._open_store.embedder_identity() if mine else None
-        return mine if mine and kept in {None, mine.identity} else None
-
-    def _settler(self, storage: StorageBackend, model: Conversation | None) -> Settler:
-        return Settler(storage, self._parts.embedder, model, self._parts.clock, self._parts.entropy)
-
-    async def _take(
-        self, storage: StorageBackend, messages: Sequence[Message], wishes: Wishes, model: Conversation | None
-    ) -> tuple[Admitted, Outcome]:
-        waits_for_nothing = self._parts.embedder is None and model is None
-        settler = None if waits_for_nothing else self._settler(storage, model)
-        await self._claim_embedder()
-        intake = Intake(storage, settler, self._echoes, self._parts.clock, self._parts.entropy)
-        admitted, outcome = await intake.take(messages, wishes)
-        self._count(outcome.degraded)
-        if outcome.waiting:
-            self._something_waits = True
-        elif self._something_waits and admitted.fresh:
-            self._start_draining(storage)
-        return admitted, outcome
-
-    def _start_draining(self, storage: StorageBackend) -> None:
-        if self._name not in self._draining or self._draining[self._name].done():
-            self._draining[self._name] = asyncio.get_running_loop().create_task(self._drain_some(storage))
-
-    async def _drain_some(self, storage: StorageBackend) -> None:
-        try:
-            await self._claim_embedder()
-            outcome = await self._settler(storage, self._conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
-            self._count(outcome.degraded)
-            self._something_waits = await storage.read(timeline.waiting_count) > 0
-        except UmiError as error:
-            # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.
-            log.warning("deferred work goes on waiting: %s", error)
-
-    async def _change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
-        now = self._parts.clock.now()
-        return await self._storage.write(lambda tx: change(Lineage(tx, self._parts.entropy, now)))
-
-    def _count(self, degraded: Iterable[Degradation]) -> None:
-        for name in degraded:
-            self._degradations[name] += 1
-            log.warning("degraded: %s", name)
+        return self._engine

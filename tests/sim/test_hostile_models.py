@@ -67,7 +67,7 @@ async def relations(memory: umi.Memory) -> tuple[list[Entity], list[EvolutionRel
         rows = snapshot.relations_of([entity.id for entity in entities])
         return entities, list({row.id: row for group in rows.values() for row in group}.values())
 
-    return await memory._storage.read(look)
+    return await memory._open.storage.read(look)
 
 
 async def require_sound(memory: umi.Memory, receipts: Sequence[RememberReceipt]) -> None:
@@ -93,7 +93,7 @@ async def require_sound(memory: umi.Memory, receipts: Sequence[RememberReceipt])
 
 
 async def _waiting(memory: umi.Memory) -> set[str]:
-    return {item.episode_id for item in await memory._storage.read(lambda snapshot: snapshot.outbox(100))}
+    return {item.episode_id for item in await memory._open.storage.read(lambda snapshot: snapshot.outbox(100))}
 
 
 async def recover(env: SimEnvironment, memory: umi.Memory, rounds: int = 3) -> int:

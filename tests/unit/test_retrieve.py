@@ -111,7 +111,7 @@ async def memory() -> AsyncIterator[umi.Memory]:
 
 
 def _storage(memory: umi.Memory) -> Any:
-    return memory._storage
+    return memory._open.storage
 
 
 def _retriever(memory: umi.Memory, embedder: Any = None, *, vector: Any = None, llm: Any = None) -> DualRetriever:
