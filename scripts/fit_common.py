@@ -43,12 +43,14 @@ class Bench:
 
     def evidence(self, query: str, legs: str = "both") -> Evidence:
         """What the named legs say about a query."""
-        text = None if legs == "vector" else self.index.text_candidates(query_terms(query))
-        vector = None
-        if legs != "text":
-            also = np.empty(0, dtype=np.int64) if text is None else text.keys
-            vector = self.index.vector_candidates(self.queries[query][0], also=also, pool=CANDIDATE_POOL_COUNT)
-        return weigh_evidence(query, text, vector)
+        asked, terms = self.queries[query][0], query_terms(query)
+        if legs == "text":
+            return weigh_evidence(query, self.index.text_candidates(terms), None)
+        vector = self.index.vector_candidates(asked, pool=CANDIDATE_POOL_COUNT)
+        if legs == "vector":
+            return weigh_evidence(query, None, vector)
+        text = self.index.text_candidates(terms, also=vector.keys)
+        return weigh_evidence(query, text, self.index.vector_candidates(asked, also=text.keys, pool=0))
 
     def gold_units(self, gold: frozenset[str]) -> list[npt.NDArray[np.int64]]:
         """For each thing that answers, the arrivals that stand for it (a session's every message)."""

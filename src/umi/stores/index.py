@@ -7,6 +7,7 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates
 from umi.errors import EmbedderMismatch
 from umi.invariants import check
 from umi.ports import Matrix, Vector
@@ -33,6 +34,16 @@ _TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
 _DEAD_WINDOWS_MIN: Final = 64
 _DENSE_SHARE: Final = 8
 _COSINE_DECIMALS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Scan:
+    """How near every document is to an embedding (its best window; -1 without vectors), and what that is like over those with vectors."""
+
+    embedding: Vector
+    best: Floats
+    mean: float
+    deviation: float
 
 
 @dataclass(slots=True)
@@ -76,6 +87,9 @@ class NamespaceIndex:
         self._owner = GrowingArray(np.int64)
         self._vectored = GrowingArray(np.bool_)
         self._dead_windows = 0
+        self._vectored_count = 0
+        self._is_one_window_each = True
+        self._scan: _Scan | None = None  # of the last embedding: a search asks twice
 
     def __len__(self) -> int:
         return len(self._keys) - self._dead
@@ -109,6 +123,7 @@ class NamespaceIndex:
             traits: How it is worded, as of `umi.traits.read_traits`.
             at_days: When it was said, in days since 1970.
         """
+        self._scan = None
         place = len(self._keys)
         check(place == 0 or key > int(self._keys.rows[-1]), f"document {key} arrives out of order")
         for term, count in Counter(terms).items():
@@ -153,9 +168,12 @@ class NamespaceIndex:
             self._vectors = GrowingArray(np.float32, int(windows.shape[1]))
         self._require_dimensions(int(windows.shape[1]))
         self._drop_vectors(place or 0)
+        self._scan = None
+        self._is_one_window_each = self._is_one_window_each and len(windows) == 1
         self._vectors.extend(windows)
         self._owner.extend(np.full(windows.shape[0], place, dtype=np.int64))
         self._vectored.rows[place] = True
+        self._vectored_count += 1
 
     def remove(self, key: int) -> None:
         """Forget a document; its neighbours become neighbours of each other. Unknown keys are ignored."""
@@ -173,6 +191,7 @@ class NamespaceIndex:
         self._session_length.rows[number] -= self._lengths.rows[place]
         self._speaker_size.rows[self._speaker.rows[place]] -= 1
         self._drop_vectors(place)
+        self._scan = None
         for column in (self._lengths, self._around):
             column.rows[place] = 0
         self._alive.rows[place] = False
@@ -180,11 +199,12 @@ class NamespaceIndex:
 
     # Asking.
 
-    def text_candidates(self, terms: Sequence[str]) -> TextCandidates:
-        """Every document that shares a term with the query in its turn, its neighbours or its session.
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        """Every document that shares a term with the query in its turn or its neighbours, and those of `also`.
 
         Args:
             terms: The analysed query, without repeats.
+            also: Keys whose statistics are wanted whatever they share.
         """
         found = [self._occurrences(term) for term in terms]
         term = np.repeat(np.arange(len(terms)), [len(turns) for turns, _ in found])
@@ -194,16 +214,19 @@ class NamespaceIndex:
         in_session, session_term, session_tf = _sums(
             self._session.rows[turns], term, counts, len(self._session_size), len(terms)
         )
-        touched = np.zeros(len(self._session_size), dtype=np.bool_)
-        touched[in_session] = True
-        units = np.flatnonzero(touched)
-        places = np.flatnonzero(touched[self._session.rows] & self._alive.rows)
+        near, near_term, near_tf = self._neighbour_counts(turns, term, counts, len(terms))
+        touched = np.zeros(len(self._keys), dtype=np.bool_)
+        touched[near] = True
+        touched[self._places(also)] = True
+        places = np.flatnonzero(touched)
         row_of = np.empty(len(self._keys), dtype=np.int64)
         row_of[places] = np.arange(len(places))
+        sessions = np.zeros(len(self._session_size), dtype=np.bool_)
+        sessions[in_session] = True
+        sessions[self._session.rows[places]] = True
+        units = np.flatnonzero(sessions)
         unit_of = np.empty(len(self._session_size), dtype=np.int64)
         unit_of[units] = np.arange(len(units))
-
-        near, near_term, near_tf = self._neighbour_counts(turns, term, counts, len(terms))
         alive = len(self)
         session_count = int(np.count_nonzero(self._session_size.rows))
         lengths, around = self._lengths.rows, self._around.rows
@@ -228,7 +251,7 @@ class NamespaceIndex:
             ),
         )
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
         """The `pool` documents nearest to a vector, and those of `also` that have vectors.
 
         Args:
@@ -239,24 +262,22 @@ class NamespaceIndex:
         Raises:
             EmbedderMismatch: When the embedding's dimensions are not those of the vectors here.
         """
-        places = np.flatnonzero(self._vectored.rows)
-        if self._vectors is None or not len(places):
+        if self._vectors is None or not self._vectored_count:
             empty = np.empty(0, dtype=np.float32)
-            return VectorCandidates(np.empty(0, dtype=np.int64), empty, empty, 0.0, 0.0, 0)
+            return VectorCandidates(NO_KEYS, empty, empty, 0.0, 0.0, 0)
         self._require_dimensions(int(embedding.shape[0]))
-        best = self._best_windows(embedding)
-        nearness = best[places]
+        scan = self._scanned(embedding)
         chosen = np.zeros(len(self._keys), dtype=np.bool_)
-        chosen[places[_nearest(nearness, pool)]] = True
+        chosen[_nearest(scan.best, min(pool, self._vectored_count))] = True
         chosen[self._places(also)] = True
         rows = np.flatnonzero(chosen & self._vectored.rows)
         return VectorCandidates(
             keys=self._keys.rows[rows],
-            cosine=best[rows],
+            cosine=np.round(scan.best[rows], _COSINE_DECIMALS),
             words=self._words.rows[rows],
-            mean=float(nearness.mean(dtype=np.float64)),
-            deviation=float(nearness.std(dtype=np.float64)),
-            count=len(places),
+            mean=scan.mean,
+            deviation=scan.deviation,
+            count=self._vectored_count,
         )
 
     def surroundings(self, keys: Keys) -> Surroundings:
@@ -385,6 +406,7 @@ class NamespaceIndex:
         if not self._vectored.rows[place] or self._vectors is None:
             return
         self._vectored.rows[place] = False
+        self._vectored_count -= 1
         owned = self._owner.rows == place
         self._owner.rows[owned] = _NONE
         self._dead_windows += int(np.count_nonzero(owned))
@@ -394,17 +416,29 @@ class NamespaceIndex:
             self._owner.replace(self._owner.rows[kept])
             self._dead_windows = 0
 
+    def _scanned(self, embedding: Vector) -> _Scan:
+        if self._scan is None or self._scan.embedding is not embedding:
+            best = self._best_windows(embedding)
+            real = best if self._vectored_count == len(best) else best[self._vectored.rows]
+            mean = float(real.mean(dtype=np.float64))
+            deviation = math.sqrt(max(0.0, float(np.square(real, dtype=np.float64).mean()) - mean * mean))
+            self._scan = _Scan(embedding, best, mean, deviation)
+        return self._scan
+
     def _best_windows(self, embedding: Vector) -> Floats:
         """The cosine of every document's best window, shape (documents,); -1 where there is none."""
         best = np.full(len(self._keys), -1.0, dtype=np.float32)
         if self._vectors is None:
             return best
-        nearness = np.round(cosines(self._vectors.rows, embedding), _COSINE_DECIMALS)
+        nearness = cosines(self._vectors.rows, embedding)
         owner = self._owner.rows
         if self._dead_windows:
             living = owner != _NONE
             owner, nearness = owner[living], nearness[living]
-        np.maximum.at(best, owner, nearness)
+        if self._is_one_window_each:
+            best[owner] = nearness
+        else:
+            np.maximum.at(best, owner, nearness)
         return best
 
 

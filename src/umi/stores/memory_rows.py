@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NoReturn, TypeVar, cast
 
-from umi.candidates import Keys, Surroundings, TextCandidates, VectorCandidates, in_days
+from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates, in_days
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
 from umi.ports import (
@@ -193,10 +193,10 @@ class MemorySnapshot:
             cache_bytes=0 if space.index is None else space.index.bytes,
         )
 
-    def text_candidates(self, terms: Sequence[str]) -> TextCandidates:
-        return self._current().text_candidates(terms)
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        return self._current().text_candidates(terms, also=also)
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
         return self._current().vector_candidates(embedding, also=also, pool=pool)
 
     def surroundings(self, keys: Keys) -> Surroundings:

@@ -23,7 +23,6 @@ _FINDINGS_COUNT_MAX: Final = 100
 _PROBES_COUNT: Final = 32  # documents per namespace whose own terms and vectors are looked up in both indexes
 Units = npt.NDArray[np.int64]
 
-_NO_KEYS: Final[Keys] = np.empty(0, np.int64)
 
 # Each selects what is wrong, as one text column named `id`.
 _CROSS_CHECKS: Final = {
@@ -194,5 +193,5 @@ def _entries(level: TermCounts, names: Units | None) -> list[tuple[int, int, flo
 
 
 def _same_vectors(one: NamespaceIndex, other: NamespaceIndex, embedding: Vector) -> bool:
-    a, b = (index.vector_candidates(embedding, also=_NO_KEYS, pool=_PROBES_COUNT) for index in (one, other))
+    a, b = (index.vector_candidates(embedding, pool=_PROBES_COUNT) for index in (one, other))
     return a.count == b.count and np.array_equal(a.keys, b.keys) and np.array_equal(a.cosine, b.cosine)

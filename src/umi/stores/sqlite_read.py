@@ -9,7 +9,7 @@ from typing import Final, NoReturn
 
 import apsw
 
-from umi.candidates import Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.invariants import InvariantError
 from umi.ports import Counts, Matrix, ReplayRow, Vector
 from umi.stores import sqlite_rows as rows
@@ -186,10 +186,10 @@ class SqliteSnapshot:
             cache_bytes=self._cache.bytes_of(self._ns),
         )
 
-    def text_candidates(self, terms: Sequence[str]) -> TextCandidates:
-        return self._cache.current(self._execute, self._head, self._touched).text_candidates(terms)
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        return self._cache.current(self._execute, self._head, self._touched).text_candidates(terms, also=also)
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys, pool: int) -> VectorCandidates:
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
         index = self._cache.current(self._execute, self._head, self._touched)
         return index.vector_candidates(embedding, also=also, pool=pool)
 

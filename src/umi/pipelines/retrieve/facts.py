@@ -154,20 +154,21 @@ def evidence(question: FactQuestion, episode: Episode) -> bool:
     content = episode.content
     if len(content) > GIST_CHARACTERS_MAX:
         return True  # too long to be judged by what it names
+    words = asking.triggers(question.slots)
+    if words is None or words.search(content.replace("’", "'").casefold()) is None:
+        return False  # what costs little first
     found = spans.find(content, episode.at)
     state = mood.read(content, found)
-    if not state.ranges or state.forget:
+    if not state.ranges or state.forget or state.source is not None:
         return False
     low = state.live.casefold()
-    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
-    named = question.subject in low or any(subject_key(span.text) == question.subject for span in found)
     if people.RELATIVES.search(low):
         return False
+    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
+    named = question.subject in low or any(subject_key(span.text) == question.subject for span in found)
     others = any(span.sort is Sort.NAME and frames.PERSON_VERB.search(span.after) for span in found)
-    if not (named or (mine and not others and frames.SPEAKER.search(low))):
-        return False
-    words = asking.triggers(question.slots)
-    return words is not None and words.search(low) is not None and state.source is None
+    spoken = mine and not others and frames.SPEAKER.search(low) is not None
+    return (named or spoken) and words.search(low) is not None
 
 
 def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:

@@ -14,7 +14,7 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 
 from umi import limits
-from umi.candidates import Keys, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.retrieve.facts import Answer, answer
@@ -37,7 +37,6 @@ from umi.vectors import normalised
 
 FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
 _FEEDBACK_EPISODES: Final = 3
-_NO_KEYS: Final = np.empty(0, dtype=np.int64)
 
 
 class HasId(Protocol):
@@ -240,34 +239,32 @@ class _Search:
         return hits[: self._query.limit]
 
     def _rank(self, snapshot: Snapshot, variant: _Variant, degraded: dict[Degradation, None]) -> Ranking:
-        """Both legs of one variant. Raises the text leg's error when neither answers."""
+        """Both legs of one variant, each with what the other found. Raises the text leg's error when neither answers."""
         text: TextCandidates | None = None
-        failure: UmiError | None = None
+        vector = self._vector_leg(snapshot, variant, degraded)
         try:
-            text = snapshot.text_candidates(query_terms(variant.text))
-        except UmiError as error:
+            text = snapshot.text_candidates(query_terms(variant.text), also=NO_KEYS if vector is None else vector.keys)
+        except UmiError:
             degraded[Degradation.TEXT_LEG_FAILED] = None
-            failure = error
-        vector = self._vector_leg(snapshot, variant, text, degraded)
-        if failure is not None and vector is None:
-            raise failure
+            if vector is None:
+                raise
+        if text is not None and vector is not None and variant.embedding is not None and variant.hits is None:
+            vector = snapshot.vector_candidates(variant.embedding, also=text.keys, pool=0)
         return rank(variant.text, text, vector, self._embedder, snapshot.surroundings, self._period)
 
     def _vector_leg(
         self,
         snapshot: Snapshot,
         variant: _Variant,
-        text: TextCandidates | None,
         degraded: dict[Degradation, None],
     ) -> VectorCandidates | None:
         if variant.embedding is None:
             return None
-        also = _NO_KEYS if text is None else text.keys
         pool = max(limits.CANDIDATE_POOL_COUNT, 2 * self._query.limit)
         try:
             if variant.hits is not None:
                 return _foreign_candidates(snapshot, variant.hits)
-            return snapshot.vector_candidates(variant.embedding, also=also, pool=pool)
+            return snapshot.vector_candidates(variant.embedding, pool=pool)
         except UmiError:
             degraded[Degradation.VECTOR_LEG_FAILED] = None
             return None
