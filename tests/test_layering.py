@@ -27,6 +27,7 @@ FILES = {
     "umi.ports": PORTS,
     "umi.clock": CLOCK,
     "umi.config": WIRING,
+    "umi.copying": WIRING,
     "umi.build": WIRING,
     "umi.engine": WIRING,
     "umi.models": WIRING,

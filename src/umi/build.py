@@ -15,6 +15,7 @@ from umi.pipelines.model import Allowance, Asker
 from umi.ports import Clock, Closing, EmbeddingProvider, Entropy, Store
 from umi.stores.memory import MemoryStore
 from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite_open import MEMORY
 from umi.validate import text
 
 SQLITE_PREFIX = "sqlite:///"
@@ -78,6 +79,12 @@ async def open_store(url: str, parts: Parts) -> Store:
         busy_timeout_ms=parts.config.busy_timeout_ms,
         vfs=vfs or None,
     )
+
+
+def has_file(url: str) -> bool:
+    """Whether a URL names a file of the operating system's, which another connection can open too."""
+    path = str(url).removeprefix(SQLITE_PREFIX)
+    return path not in {MEMORY, "dict:"} and VFS_MARK not in path
 
 
 def open_embedder(

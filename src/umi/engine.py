@@ -77,6 +77,10 @@ class Engine:
         now = self.parts.clock.now()
         return await self.storage.write(lambda tx: change(Lineage(tx, self.parts.entropy, now)))
 
+    def expect_work(self) -> None:
+        """Rows came in from elsewhere: some of them may wait."""
+        self._something_waits = True
+
     async def maintain(self) -> MaintainReceipt:
         """Finish what waits, as long as it gets less."""
         completed = 0

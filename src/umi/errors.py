@@ -3,6 +3,7 @@
     UmiError
     |-- InvalidInput(ValueError)         a value outside its limits; names the limit, the value and the cure
     |   |-- InvalidOptions               options of an operation (EvolutionError.InvalidOptions is this)
+    |   |-- ExportDamaged                a line of an export that cannot be restored, or an export that is cut
     |   `-- NotFound(KeyError)           an id that is not in this namespace
     |-- IdempotencyConflict              a known key came back with other content
     |-- EvolutionError                   a relation that cannot be recorded, resolved or undone
@@ -13,6 +14,7 @@
     |   |-- StoreFull                    disk full
     |   |-- StoreCorrupt                 the file's own checks failed
     |   |-- StoreVersion                 written by a newer Umi
+    |   |-- RestoreConflict              the namespace holds something that is not of this restore
     |   `-- EmbedderMismatch             vectors in the file come from another embedder
     |-- EmbeddingError                   an embedder failed or answered badly
     |   |-- EmbedderBusy                 too many requests, or overloaded; may know `retry_after_s`
@@ -47,6 +49,10 @@ class InvalidInput(UmiError, ValueError):  # noqa: N818 - reads as what it is
 
 class InvalidOptions(InvalidInput):
     """Options of an operation are outside their limits."""
+
+
+class ExportDamaged(InvalidInput):
+    """A line of an export that cannot be restored, or an export without its end."""
 
 
 class NotFound(InvalidInput, KeyError):  # noqa: N818
@@ -92,6 +98,10 @@ class StoreCorrupt(StoreError):  # noqa: N818
 
 class StoreVersion(StoreError):  # noqa: N818
     """The file was written by a newer Umi."""
+
+
+class RestoreConflict(StoreError):  # noqa: N818
+    """A restore into a namespace that holds something else: nothing was written."""
 
 
 class EmbedderMismatch(StoreError):  # noqa: N818

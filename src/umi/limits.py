@@ -24,6 +24,8 @@ ECHO_LINES_COUNT_MAX: Final = 10_000  # lines that recall handed out and that ar
 # Bulk work.
 BULK_BATCH_COUNT: Final = 128  # messages per transaction pair in remember_many
 IMPORT_RECORD_BYTES_MAX: Final = 64 * 1024 * 1024  # one line, or one conversation of a JSON file, read at once
+RESTORE_BATCH_COUNT: Final = 512  # lines of an export per transaction
+RESTORE_BATCH_BYTES_MAX: Final = 4 * 1024 * 1024  # and no more than this once the last of them is read
 EMBED_BATCH_COUNT_MAX: Final = 32  # texts per run of the local model
 EMBED_BATCH_TOKENS_MAX: Final = 4_096  # tokens per run
 EMBED_DIMENSIONS_MAX: Final = 8_192

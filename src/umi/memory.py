@@ -14,10 +14,11 @@ from collections import Counter
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, Self
 
-from umi import limits, validate
+from umi import copying, limits, validate
 from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
 from umi.config import Config
 from umi.engine import Engine
@@ -43,6 +44,7 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
+    ExportReceipt,
     HistoryStep,
     MaintainReceipt,
     Message,
@@ -51,6 +53,7 @@ from umi.types import (
     Page,
     RecallReceipt,
     RememberReceipt,
+    RestoreReceipt,
     Stats,
     Usage,
 )
@@ -380,6 +383,60 @@ class Memory:
         """
         key = validate.name(relation_id, "relation id")
         return await self._open.change(lambda lineage: lineage.undo(key))
+
+    # In and out as files.
+
+    async def export(
+        self,
+        target: copying.Target,
+        *,
+        every_namespace: bool = False,
+        progress: Callable[[int], None] | None = None,
+    ) -> ExportReceipt:
+        """Write all of this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
+
+        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes.
+
+        Args:
+            target: A path, which holds the export once it is whole, or a binary stream.
+            every_namespace: All of the store instead.
+            progress: Called now and then with the number of lines written, from another thread.
+
+        Raises:
+            InvalidInput: When the file cannot be written.
+        """
+        names = None if every_namespace else [self._name]
+        return await copying.export(self._open, self._url, target, names, progress)
+
+    async def restore(self, source: copying.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+        """Bring an export back, into any store, with nothing read or embedded again.
+
+        An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken
+        off goes on when it is run again.
+
+        Args:
+            source: A path or a binary stream.
+            progress: Called with the number of bytes done after each batch.
+
+        Raises:
+            ExportDamaged: When the file is no export, is damaged or is cut; the error names the line.
+            RestoreConflict: When the namespace holds something else.
+            EmbedderMismatch: When the vectors are of another embedder.
+            StoreVersion: When a newer Umi wrote the export.
+        """
+        return await copying.restore(self._open, self._name, source, progress)
+
+    async def backup(self, path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Copy the whole database, as of one moment, into a new file, while others go on writing. Its size in bytes.
+
+        Args:
+            path: A file that is not there yet; it appears when it is whole.
+            progress: Called with the pages done and the pages in all, from another thread.
+
+        Raises:
+            StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
+        """
+        return await self._open.store.backup(fspath(path), progress)
 
     # Upkeep.
 

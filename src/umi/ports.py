@@ -8,7 +8,7 @@ rules cannot race with another process, and a cancelled task cannot leave a tran
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar, overload, runtime_checkable
@@ -114,6 +114,14 @@ class EpisodeRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PackedVectors:
+    """An episode's windows as `umi.vectors.pack` made them: a copy of them is the same to the last bit."""
+
+    dimensions: int
+    blob: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class ReplayRow:
     """What an idempotency key stands for: the content's digest and the episodes it made."""
 
@@ -189,6 +197,36 @@ class Snapshot(Protocol):
         """Where candidates stand, in the order of their keys."""
         ...
 
+    # Everything, one row at a time and never more than a row in memory; to be read to its end inside the transaction.
+
+    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        """Every episode with its windows, in order of arrival."""
+        ...
+
+    def scan_entities(self) -> Iterator[Entity]:
+        """In order of (arrival, place within the episode)."""
+        ...
+
+    def scan_relations(self) -> Iterator[EvolutionRelation]:
+        """By id, undone ones too."""
+        ...
+
+    def scan_aliases(self) -> Iterator[tuple[str, str]]:
+        """Alias and subject, by alias."""
+        ...
+
+    def scan_replays(self) -> Iterator[ReplayRow]:
+        """By key."""
+        ...
+
+    def scan_outbox(self) -> Iterator[OutboxItem]:
+        """In order of arrival."""
+        ...
+
+    def restoring(self) -> str | None:
+        """What an unfinished restore noted of itself, None when there is none."""
+        ...
+
 
 class Transaction(Snapshot, Protocol):
     """A snapshot that can change. All of it commits, or none.
@@ -201,6 +239,10 @@ class Transaction(Snapshot, Protocol):
     def add_entities(self, entities: Sequence[Entity]) -> None: ...
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         """Windows by episode id; replaces what was there."""
+        ...
+
+    def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        """As `add_vectors`, for windows that a store kept before."""
         ...
 
     def put_relation(self, relation: EvolutionRelation) -> None:
@@ -218,6 +260,7 @@ class Transaction(Snapshot, Protocol):
         ...
 
     def remove_outbox(self, episode_id: str) -> None: ...
+    def set_restoring(self, note: str | None) -> None: ...
     def delete_episode(self, episode_id: str) -> bool:
         """The episode and all that hangs on it: entities, terms, vectors, outbox, relations. True if it was there."""
         ...
@@ -276,6 +319,14 @@ class Store(Protocol):
         """Keep this one instead, in one transaction: every vector goes, and every episode waits in the outbox for its own.
 
         Returns how many wait.
+        """
+        ...
+
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> int:
+        """Copy the whole database, as of one moment, into a new file while others go on writing; its size in bytes.
+
+        `progress` gets the pages done and the pages in all, from another thread. Raises `StoreUnavailable` where there
+        is nothing to copy, or the file is there already.
         """
         ...
 

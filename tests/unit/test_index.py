@@ -254,3 +254,20 @@ def test_a_comparison_is_kept_for_the_second_call_and_no_longer_than_it_holds() 
     assert index.vector_candidates(query, pool=1).keys.tolist() == [0]
     index.add_document(3, ["cat"], 1, None, None)
     assert index.vector_candidates(query, pool=5).keys.tolist() == [0]
+
+
+def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
+    index = NamespaceIndex()
+    index.add_document(0, ["ferry", "gull"], 2, "trip", "Ada")
+    index.add_document(1, ["ferry"], 1, None, "Bo")
+    index.add_vectors(0, np.ones((1, 4), np.float32))
+    index.remove(0)
+    assert index._postings.terms == ["ferry"]
+    assert list(index._speakers) == ["", "Bo"]
+    assert list(index._speakers_by_term) == ["bo"]
+    assert list(index._session_names) == []
+    assert index._vectors is not None
+    assert not index._vectors.rows.any()
+    index.add_document(2, ["gull"], 1, "trip", "Ada")
+    assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
+    assert index.text_candidates(["ada"]).spoken.tolist() == []

@@ -20,6 +20,7 @@ from umi.ports import (
     Entropy,
     EpisodeRow,
     Matrix,
+    PackedVectors,
     Snapshot,
     Transaction,
     Vector,
@@ -28,6 +29,7 @@ from umi.ranking import bm25, idf
 from umi.text import analyse, count_words, query_terms
 from umi.traits import read_traits
 from umi.types import Entity, Episode, VectorHit
+from umi.vectors import unpack
 
 T = TypeVar("T")
 
@@ -224,6 +226,15 @@ def vector_fault(episode_id: str, windows: Matrix, dimensions: int) -> UmiError 
             "use the embedder that made them, or import everything into a new file"
         )
     return None
+
+
+def packed_fault(episode_id: str, packed: PackedVectors, dimensions: int) -> UmiError | None:
+    """As `vector_fault`, of windows that are packed."""
+    if packed.dimensions < 1 or not packed.blob or len(packed.blob) % (2 * packed.dimensions):
+        return InvalidInput(
+            f"vectors of {episode_id} have {len(packed.blob)} bytes, which are no rows of {packed.dimensions} dimensions"
+        )
+    return vector_fault(episode_id, unpack(packed.blob, packed.dimensions), dimensions)
 
 
 def _claim(entity: Entity) -> tuple[object, ...]:

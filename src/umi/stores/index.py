@@ -8,8 +8,6 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 from __future__ import annotations
 
 import math
-from array import array
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -21,6 +19,7 @@ from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidat
 from umi.errors import EmbedderMismatch
 from umi.invariants import check
 from umi.ports import Matrix, Vector
+from umi.stores.postings import Postings
 from umi.text import analyse
 from umi.vectors import GrowingArray, cosines
 
@@ -29,8 +28,6 @@ Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1
 _NOBODY: Final = 0  # speaker code of a message without speaker
-_POSTING_BYTES: Final = 8
-_TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
 _DEAD_WINDOWS_MIN: Final = 64
 _DENSE_SHARE: Final = 8
 _COSINE_DECIMALS: Final = 6
@@ -46,20 +43,11 @@ class _Scan:
     deviation: float
 
 
-@dataclass(slots=True)
-class _Posting:
-    """Where a term occurs: turns in order, and how often in each."""
-
-    turns: array[int]
-    counts: array[int]
-
-
 class NamespaceIndex:
     """Documents in order of arrival, their vectors whenever they come."""
 
     def __init__(self) -> None:
-        self._postings: dict[str, _Posting] = {}
-        self._posting_count = 0
+        self._postings = Postings()
         # One row per document, in order of arrival; a document's row number is its place.
         self._keys = GrowingArray(np.int64)
         self._alive = GrowingArray(np.bool_)
@@ -98,7 +86,7 @@ class NamespaceIndex:
     def bytes(self) -> int:
         """An estimate of the memory it takes, to within a third."""
         held = sum(column.nbytes for column in self._columns()) + (0 if self._vectors is None else self._vectors.nbytes)
-        return held + self._posting_count * _POSTING_BYTES + len(self._postings) * _TERM_BYTES
+        return held + self._postings.bytes
 
     # Growing.
 
@@ -126,13 +114,7 @@ class NamespaceIndex:
         self._scan = None
         place = len(self._keys)
         check(place == 0 or key > int(self._keys.rows[-1]), f"document {key} arrives out of order")
-        for term, count in Counter(terms).items():
-            posting = self._postings.get(term)
-            if posting is None:
-                posting = self._postings[term] = _Posting(array("i"), array("i"))
-            posting.turns.append(place)
-            posting.counts.append(count)
-            self._posting_count += 1
+        self._postings.add(place, terms)
         number = self._session_number(session)
         previous = int(self._session_last.rows[number])
         length = float(len(terms))
@@ -175,27 +157,17 @@ class NamespaceIndex:
         self._vectored.rows[place] = True
         self._vectored_count += 1
 
-    def remove(self, key: int) -> None:
-        """Forget a document; its neighbours become neighbours of each other. Unknown keys are ignored."""
-        place = self._place(key)
-        if place is None:
-            return
-        previous, following = int(self._previous.rows[place]), int(self._next.rows[place])
-        self._link(previous, place, -1.0)
-        self._link(place, following, -1.0)
-        self._link(previous, following, 1.0)
-        number = int(self._session.rows[place])
-        if following == _NONE:
-            self._session_last.rows[number] = previous
-        self._session_size.rows[number] -= 1
-        self._session_length.rows[number] -= self._lengths.rows[place]
-        self._speaker_size.rows[self._speaker.rows[place]] -= 1
-        self._drop_vectors(place)
-        self._scan = None
-        for column in (self._lengths, self._around):
-            column.rows[place] = 0
-        self._alive.rows[place] = False
-        self._dead += 1
+    def remove(self, *keys: int) -> None:
+        """Forget documents, with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
+        gone = np.zeros(len(self._keys), dtype=np.bool_)
+        for key in keys:
+            place = self._place(key)
+            if place is not None:
+                gone[place] = True
+                self._unlink(place)
+        if gone.any():
+            self._scan = None
+            self._postings.drop(gone)
 
     # Asking.
 
@@ -206,7 +178,7 @@ class NamespaceIndex:
             terms: The analysed query, without repeats.
             also: Keys whose statistics are wanted whatever they share.
         """
-        found = [self._occurrences(term) for term in terms]
+        found = [self._postings.of(term) for term in terms]
         term = np.repeat(np.arange(len(terms)), [len(turns) for turns, _ in found])
         turns = np.concatenate([turns for turns, _ in found]) if found else np.empty(0, dtype=np.int64)
         counts = np.concatenate([counts for _, counts in found]) if found else np.empty(0, dtype=np.float32)
@@ -299,6 +271,34 @@ class NamespaceIndex:
 
     # Inside.
 
+    def _unlink(self, place: int) -> None:
+        previous, following = int(self._previous.rows[place]), int(self._next.rows[place])
+        self._link(previous, place, -1.0)
+        self._link(place, following, -1.0)
+        self._link(previous, following, 1.0)
+        number = int(self._session.rows[place])
+        if following == _NONE:
+            self._session_last.rows[number] = previous
+        self._session_size.rows[number] -= 1
+        self._session_length.rows[number] -= self._lengths.rows[place]
+        if not self._session_size.rows[number]:
+            self._session_names = {name: of for name, of in self._session_names.items() if of != number}
+        self._leave_speaker(int(self._speaker.rows[place]))
+        self._drop_vectors(place)
+        for column in (self._lengths, self._around):
+            column.rows[place] = 0
+        self._alive.rows[place] = False
+        self._dead += 1
+
+    def _leave_speaker(self, number: int) -> None:
+        """One message of a speaker is gone; with the last one the name goes too."""
+        self._speaker_size.rows[number] -= 1
+        if number == _NOBODY or self._speaker_size.rows[number]:
+            return
+        self._speakers = {name: of for name, of in self._speakers.items() if of != number}
+        left = {term: [of for of in named if of != number] for term, named in self._speakers_by_term.items()}
+        self._speakers_by_term = {term: named for term, named in left.items() if named}
+
     def _keys_at(self, places: Ints) -> Keys:
         if not len(places):
             return places
@@ -334,7 +334,7 @@ class NamespaceIndex:
         return number
 
     def _speaker_number(self, speaker: str | None) -> int:
-        number = self._speakers.setdefault(speaker or "", len(self._speakers))
+        number = self._speakers.setdefault(speaker or "", len(self._speaker_size))
         if number == len(self._speaker_size):
             self._speaker_size.append(0)
             for term in analyse(speaker or "")[:1]:
@@ -367,17 +367,6 @@ class NamespaceIndex:
         found: Ints = places[self._keys.rows[places] == keys]
         return found
 
-    def _occurrences(self, term: str) -> tuple[Ints, Floats]:
-        posting = self._postings.get(term)
-        if posting is None:
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        turns = np.frombuffer(posting.turns, dtype=np.intc).astype(np.int64)
-        counts = np.frombuffer(posting.counts, dtype=np.intc).astype(np.float32)
-        if not self._dead:
-            return turns, counts
-        kept = self._alive.rows[turns]
-        return turns[kept], counts[kept]
-
     def _neighbour_counts(self, turns: Ints, term: Ints, counts: Floats, terms: int) -> tuple[Ints, Ints, Floats]:
         """Counts of each term in each turn together with the turn before and after it in its session."""
         before, after = self._previous.rows[turns], self._next.rows[turns]
@@ -409,6 +398,7 @@ class NamespaceIndex:
         self._vectored_count -= 1
         owned = self._owner.rows == place
         self._owner.rows[owned] = _NONE
+        self._vectors.rows[owned] = 0
         self._dead_windows += int(np.count_nonzero(owned))
         if self._dead_windows > _DEAD_WINDOWS_MIN and 2 * self._dead_windows > len(self._owner):
             kept = self._owner.rows != _NONE

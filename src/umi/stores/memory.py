@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from umi.errors import Closed, EmbedderMismatch
+from umi.errors import Closed, EmbedderMismatch, StoreUnavailable
 from umi.limits import STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
 from umi.stores.bound import REEMBED_WHY, BoundStore, StoreSnapshot, StoreTransaction, another_embedder
@@ -86,6 +86,10 @@ class MemoryStore:
                 space.outbox.setdefault(arrival, OutboxItem(row.episode.id, arrival, reason=REEMBED_WHY))
         return sum(len(space.outbox) for space in self._spaces.values())
 
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> int:  # noqa: ARG002 - the port's
+        self._open()
+        raise StoreUnavailable(f"a store of dicts has no file to copy to {path}: export it")
+
     async def check_integrity(self) -> list[str]:
         """Whether each index equals a rebuilt one; dicts have no file that could be damaged."""
         self._open()
@@ -110,8 +114,8 @@ class MemoryStore:
     def _dimensions(self) -> int:
         if self._identity is not None:
             return self._identity.dimensions
-        kept = (matrix for space in self._spaces.values() for matrix in space.vectors.values())
-        return next((int(matrix.shape[1]) for matrix in kept), 0)
+        kept = (packed for space in self._spaces.values() for packed in space.vectors.values())
+        return next((packed.dimensions for packed in kept), 0)
 
     def _index(self, namespace: str) -> NamespaceIndex:
         space = self._space(namespace)

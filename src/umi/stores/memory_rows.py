@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -21,10 +21,11 @@ from umi.ports import (
     Counts,
     EpisodeRow,
     Matrix,
+    PackedVectors,
     ReplayRow,
     Vector,
 )
-from umi.stores.bound import vector_fault
+from umi.stores.bound import packed_fault, vector_fault
 from umi.stores.index import NamespaceIndex
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
 from umi.vectors import pack, unpack
@@ -60,7 +61,8 @@ class Space:
     subjects: dict[str, str] = field(default_factory=dict)  # by alias
     replays: dict[str, ReplayRow] = field(default_factory=dict)
     outbox: dict[int, OutboxItem] = field(default_factory=dict)
-    vectors: dict[int, Matrix] = field(default_factory=dict)
+    vectors: dict[int, PackedVectors] = field(default_factory=dict)
+    restoring: str | None = None
     index: NamespaceIndex | None = None
 
 
@@ -90,6 +92,11 @@ def _episode_out(episode: Episode) -> Episode:
 def _entity_out(kept: _Kept) -> Entity:
     entity = kept.entity
     return replace(entity, metadata=_copied(entity.metadata)) if entity.metadata else entity
+
+
+def _windows(space: Space, arrival: int) -> Matrix:
+    packed = space.vectors[arrival]
+    return unpack(packed.blob, packed.dimensions)
 
 
 class _Ended:
@@ -202,13 +209,36 @@ class MemorySnapshot:
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._current().surroundings(keys)
 
+    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        for arrival, row in sorted(self._space.rows.items()):
+            yield replace(row, episode=_episode_out(row.episode)), self._space.vectors.get(arrival)
+
+    def scan_entities(self) -> Iterator[Entity]:
+        for _, ids in sorted(self._space.of_episode.items()):
+            yield from (_entity_out(self._space.entities[id_]) for id_ in ids)
+
+    def scan_relations(self) -> Iterator[EvolutionRelation]:
+        return (relation for _, relation in sorted(self._space.relations.items()))
+
+    def scan_aliases(self) -> Iterator[tuple[str, str]]:
+        return iter(sorted(self._space.subjects.items()))
+
+    def scan_replays(self) -> Iterator[ReplayRow]:
+        return (row for _, row in sorted(self._space.replays.items()))
+
+    def scan_outbox(self) -> Iterator[OutboxItem]:
+        return (item for _, item in sorted(self._space.outbox.items()))
+
+    def restoring(self) -> str | None:
+        return self._space.restoring
+
     def _current(self) -> NamespaceIndex:
         return self._index()
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """Per episode its windows as kept; an episode without vectors has no key."""
         wanted = {id_: self._space.arrivals.get(id_, -1) for id_ in episode_ids}
-        return {id_: self._space.vectors[key].copy() for id_, key in wanted.items() if key in self._space.vectors}
+        return {id_: _windows(self._space, key) for id_, key in wanted.items() if key in self._space.vectors}
 
 
 class MemoryTransaction(MemorySnapshot):
@@ -290,7 +320,17 @@ class MemoryTransaction(MemorySnapshot):
             if fault is not None:
                 raise self._refuse(fault)
             self._dimensions = int(windows.shape[1])
-            self._put(self._space.vectors, arrival, unpack(pack(windows), self._dimensions))
+            self._put(self._space.vectors, arrival, PackedVectors(self._dimensions, pack(windows)))
+            self._touched.add(arrival)
+
+    def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        for episode_id, packed in vectors.items():
+            arrival = self._arrival(episode_id)
+            fault = packed_fault(episode_id, packed, self._dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+            self._dimensions = packed.dimensions
+            self._put(self._space.vectors, arrival, packed)
             self._touched.add(arrival)
 
     def remove_vectors(self, episode_id: str) -> bool:
@@ -330,6 +370,10 @@ class MemoryTransaction(MemorySnapshot):
 
     def remove_outbox(self, episode_id: str) -> None:
         self._drop(self._space.outbox, self._space.arrivals.get(episode_id, -1))
+
+    def set_restoring(self, note: str | None) -> None:
+        self._undo.append(partial(setattr, self._space, "restoring", self._space.restoring))
+        self._space.restoring = note
 
     def delete_episode(self, episode_id: str) -> bool:
         arrival = self._space.arrivals.get(episode_id)
@@ -397,7 +441,7 @@ def grow(space: Space, index: NamespaceIndex, since: int) -> None:
             arrival, row.terms, row.words, episode.session, episode.speaker, row.traits, in_days(episode.at)
         )
         if arrival in space.vectors:
-            index.add_vectors(arrival, space.vectors[arrival])
+            index.add_vectors(arrival, _windows(space, arrival))
 
 
 def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known: int) -> NamespaceIndex | None:
@@ -408,7 +452,7 @@ def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known
         if arrival not in space.rows:
             index.remove(arrival)
         elif arrival in space.vectors:
-            index.add_vectors(arrival, space.vectors[arrival])
+            index.add_vectors(arrival, _windows(space, arrival))
         else:
             return None
     grow(space, index, known)

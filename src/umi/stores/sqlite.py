@@ -14,6 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Final, Self, TypeVar, cast
 
 import apsw
@@ -24,6 +25,7 @@ from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy
 from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
 from umi.stores.schema import NAMESPACE_LAST
+from umi.stores.sqlite_backup import copy_database
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
 from umi.stores.sqlite_crc import CURE, damaged_rows
@@ -151,6 +153,19 @@ class SqliteStore:
     async def replace_embedder(self, identity: EmbedderIdentity) -> int:
         return await self._locked(partial(self._replace_identity, identity))
 
+    async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> int:
+        stopped = Event()
+        job = partial(copy_database, path=path, progress=progress, stopped=stopped.is_set)
+        try:
+            if self._path == MEMORY or self._vfs is not None:  # nobody else can open these
+                return await self._run(lambda: job(self._db))
+            self._require_open()
+            self._require_same_file()
+            return await asyncio.to_thread(self._copied, job)
+        except asyncio.CancelledError:
+            stopped.set()
+            raise
+
     async def check_integrity(self) -> list[str]:
         return await self._run(lambda: findings(self._db, self._cache, self._identity))
 
@@ -207,11 +222,22 @@ class SqliteStore:
                 raise busy(self._path)
             await self._clock.sleep(_LOCK_PAUSE_S)
 
-    async def _run(self, job: Callable[[], T]) -> T:
+    def _copied(self, job: Callable[[apsw.Connection], int]) -> int:
+        """On a connection of its own, so that nobody waits for it."""
+        connection, _ = connect(self._path, self._busy_timeout_ms)
+        try:
+            return job(connection)
+        finally:
+            connection.close()
+
+    def _require_open(self) -> None:
         if self._closed:
             raise Closed(f"the store {self._path} was closed: open it again")
         if self._process_id != os.getpid():
             raise StoreUnavailable(f"{self._path} was opened before this process was forked: open it after the fork")
+
+    async def _run(self, job: Callable[[], T]) -> T:
+        self._require_open()
         return await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._mapped, job))
 
     def _mapped(self, job: Callable[[], T]) -> T:

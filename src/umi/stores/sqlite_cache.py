@@ -135,6 +135,5 @@ class IndexCache:
                 return False
             del gone[key]
             index.add_vectors(arrival_of(key), to_windows(key, *vector))
-        for key in gone:
-            index.remove(arrival_of(key))
+        index.remove(*map(arrival_of, gone))
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Final, NoReturn
@@ -11,7 +11,7 @@ import apsw
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.invariants import InvariantError
-from umi.ports import Counts, Matrix, ReplayRow, Vector
+from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
 from umi.stores import sqlite_rows as rows
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
@@ -204,6 +204,46 @@ class SqliteSnapshot:
         )
         found = self._execute(sql, (self._ns, _packed(episode_ids)))
         return {id_: rows.to_windows(*vector) for id_, *vector in found}
+
+    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        sql = (
+            f"SELECT {rows.EPISODE_COLUMNS}, {rows.TERM_COLUMNS}, {rows.VECTOR_COLUMNS} FROM episodes p"
+            " JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
+            " WHERE p.key BETWEEN ? AND ? ORDER BY p.key"
+        )
+        return map(rows.to_episode_row, self._execute(sql, self._range()))
+
+    def scan_entities(self) -> Iterator[Entity]:
+        sql = f"{_ENTITIES} WHERE e.key BETWEEN ? AND ? ORDER BY e.key, e.place"
+        return map(rows.to_entity, self._execute(sql, self._range()))
+
+    def scan_relations(self) -> Iterator[EvolutionRelation]:
+        sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? ORDER BY r.id"
+        return map(rows.to_relation, self._execute(sql, (self._ns,)))
+
+    def scan_aliases(self) -> Iterator[tuple[str, str]]:
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? ORDER BY a.alias"
+        found = (rows.verified("aliases", row, 1) for row in self._execute(sql, (self._ns,)))
+        return ((alias, subject) for _, alias, subject in found)
+
+    def scan_replays(self) -> Iterator[ReplayRow]:
+        sql = f"SELECT {rows.REPLAY_COLUMNS} FROM replays r WHERE r.ns = ? ORDER BY r.key"
+        return map(rows.to_replay, self._execute(sql, (self._ns,)))
+
+    def scan_outbox(self) -> Iterator[OutboxItem]:
+        sql = (
+            f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
+            " WHERE o.key BETWEEN ? AND ? ORDER BY o.key"
+        )
+        return map(rows.to_outbox, self._execute(sql, self._range()))
+
+    def restoring(self) -> str | None:
+        row = self._execute("SELECT name, value, crc FROM meta WHERE name = ?", (self._restoring_name,)).fetchone()
+        return None if row is None else str(rows.verified("meta", row, 0)[1])
+
+    @property
+    def _restoring_name(self) -> str:
+        return f"restoring:{self._ns}"
 
     def _range(self) -> tuple[int, int]:
         return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)

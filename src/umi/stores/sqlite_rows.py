@@ -9,7 +9,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Final
 
-from umi.ports import EpisodeRow, Matrix, ReplayRow
+from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores.schema import ARRIVAL_MASK, arrival_of
 from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum
 from umi.types import (
@@ -55,6 +55,8 @@ OUTBOX_COLUMNS: Final = (
 )
 TERM_COLUMNS: Final = "t.key, t.words, t.traits, t.terms, p.session, p.speaker, p.at, t.crc"  # t and p joined
 VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
+_EPISODE_COUNT: Final = EPISODE_COLUMNS.count(",") + 1
+_VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
 _CLAIM_COUNT: Final = 18  # columns of an entity that never change
 
 
@@ -166,6 +168,17 @@ def to_episode(row: Row) -> Episode:
         message_id,
         _metadata(metadata),
     )
+
+
+def to_episode_row(row: Row) -> tuple[EpisodeRow, PackedVectors | None]:
+    """A row of `EPISODE_COLUMNS`, `TERM_COLUMNS` and `VECTOR_COLUMNS`, the last empty where there is no vector."""
+    episode = to_episode(row[:_EPISODE_COUNT])
+    _, words, traits, terms, *_ = verified("terms", row[_EPISODE_COUNT:-_VECTOR_COUNT], 0)
+    dimensions, windows, crc = row[-_VECTOR_COUNT:]
+    if dimensions is None:
+        return EpisodeRow(episode, tuple(to_terms(terms)), words, traits), None
+    to_windows(row[0], dimensions, windows, crc)  # is it what was written?
+    return EpisodeRow(episode, tuple(to_terms(terms)), words, traits), PackedVectors(dimensions, windows)
 
 
 def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:

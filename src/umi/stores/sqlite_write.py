@@ -11,9 +11,9 @@ import apsw
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import check
 from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
-from umi.ports import EpisodeRow, Matrix, ReplayRow
+from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores import sqlite_rows as codec
-from umi.stores.bound import vector_fault
+from umi.stores.bound import packed_fault, vector_fault
 from umi.stores.schema import ARRIVAL_MASK, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_crc import checksum
@@ -109,15 +109,29 @@ class SqliteTransaction(SqliteSnapshot):
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         if not vectors:
             return
-        where = self._where(vectors)
         dimensions = self._dimensions()
+        packed = {}
         for episode_id, windows in vectors.items():
             fault = vector_fault(episode_id, windows, dimensions)
             if fault is not None:
                 raise self._refuse(fault)
             dimensions = int(windows.shape[1])
+            packed[episode_id] = PackedVectors(dimensions, pack(windows))
+        self._put_packed(packed)
+
+    def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        dimensions = self._dimensions()
+        for episode_id, one in vectors.items():
+            fault = packed_fault(episode_id, one, dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+        self._put_packed(vectors)
+
+    def _put_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        where = self._where(vectors)
+        for episode_id, one in vectors.items():
             key = where[episode_id].key
-            self._execute(_PUT_VECTORS, codec.vector_values(key, dimensions, pack(windows)))
+            self._execute(_PUT_VECTORS, codec.vector_values(key, one.dimensions, one.blob))
             self._touch(key)
 
     def remove_vectors(self, episode_id: str) -> bool:
@@ -158,6 +172,12 @@ class SqliteTransaction(SqliteSnapshot):
         self._execute(
             "DELETE FROM outbox WHERE key = (SELECT key FROM episodes WHERE ns = ? AND id = ?)", (self._ns, episode_id)
         )
+
+    def set_restoring(self, note: str | None) -> None:
+        if note is None:
+            self._execute("DELETE FROM meta WHERE name = ?", (self._restoring_name,))
+        else:
+            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", codec.summed((self._restoring_name, note)))
 
     def delete_episode(self, episode_id: str) -> bool:
         place = self._places([episode_id]).get(episode_id)

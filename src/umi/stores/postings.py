@@ -1,0 +1,83 @@
+"""Where each term occurs: turns in order, and how often in each. Nothing of a turn that was taken out stays, not even its words."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+
+_POSTING_BYTES: Final = 8
+_TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
+
+
+@dataclass(slots=True)
+class _Posting:
+    turns: array[int]
+    counts: array[int]
+
+
+class Postings:
+    """Turns by term. Turns are added in order."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, _Posting] = {}
+        self._count = 0
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory they take."""
+        return self._count * _POSTING_BYTES + len(self._of) * _TERM_BYTES
+
+    @property
+    def terms(self) -> list[str]:
+        """Every term that occurs, sorted."""
+        return sorted(self._of)
+
+    def add(self, place: int, terms: Sequence[str]) -> None:
+        """Add a turn at the end, with its terms, repeats kept."""
+        for term, count in Counter(terms).items():
+            posting = self._of.get(term)
+            if posting is None:
+                posting = self._of[term] = _Posting(array("i"), array("i"))
+            posting.turns.append(place)
+            posting.counts.append(count)
+            self._count += 1
+
+    def drop(self, gone: Flags) -> None:
+        """Take turns out.
+
+        Args:
+            gone: By turn, whether it goes; shape (turns,).
+        """
+        emptied = []
+        for term, posting in self._of.items():
+            turns = np.frombuffer(posting.turns, dtype=np.intc)
+            kept = ~gone[turns]
+            if kept.all():
+                continue
+            left = _Posting(array("i"), array("i"))
+            left.turns.frombytes(turns[kept].tobytes())
+            left.counts.frombytes(np.frombuffer(posting.counts, dtype=np.intc)[kept].tobytes())
+            self._count -= len(turns) - len(left.turns)
+            self._of[term] = left
+            if not left.turns:
+                emptied.append(term)
+        for term in emptied:
+            del self._of[term]
+
+    def of(self, term: str) -> tuple[Ints, Floats]:
+        """The turns of a term, and how often it occurs in each."""
+        posting = self._of.get(term)
+        if posting is None:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
+        turns = np.frombuffer(posting.turns, dtype=np.intc).astype(np.int64)
+        return turns, np.frombuffer(posting.counts, dtype=np.intc).astype(np.float32)
