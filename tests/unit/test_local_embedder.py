@@ -8,12 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import onnxruntime
 import pytest
+from tokenizers import Tokenizer
 
 from umi.errors import EmbedderUnavailable
-from umi.providers import local
+from umi.providers import local, minilm
 from umi.providers.local import (
-    DIMENSIONS,
     IDENTITY,
     OVERLAP_TOKENS,
     WINDOW_TOKENS,
@@ -21,6 +22,7 @@ from umi.providers.local import (
     installed_folder,
     token_windows,
 )
+from umi.providers.minilm import DIMENSIONS
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +45,32 @@ async def test_vectors_have_unit_length_and_do_not_depend_on_their_batch(embedde
     assert np.allclose([np.linalg.norm(each) for each in together], 1, atol=1e-5)
     for place in (0, 12, 69):
         alone = await embedder.embed(texts[place])
-        assert float(together[place][0] @ alone) > 0.9999
+        assert np.array_equal(together[place][0], alone)
+
+
+async def test_whole_numbers_mean_what_single_precision_meant(embedder: LocalEmbedder) -> None:
+    folder = installed_folder()
+    exact = onnxruntime.InferenceSession(str(folder / "onnx/model.onnx"), providers=["CPUExecutionProvider"])
+    tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer.no_padding()
+    for text in (
+        "Where does Alice work?",
+        "The quarterly report is due on 3 May, says Bob.",
+        "I moved to Lisbon. " * 20,
+    ):
+        ids = np.array([tokenizer.encode(text).ids])
+        feeds = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        mean = exact.run(None, feeds)[0][0].mean(axis=0)
+        assert float(await embedder.embed(text) @ (mean / np.linalg.norm(mean))) > 0.98
+
+
+@pytest.mark.parametrize("count", [100, 22_565_377, 23_000_000])
+def test_weights_of_another_length_are_not_read_as_this_model(tmp_path: Path, count: int) -> None:
+    path = tmp_path / "weights"
+    with path.open("wb") as file:
+        file.truncate(4 * count)
+    with pytest.raises(EmbedderUnavailable, match="numbers"):
+        minilm.load(path, lambda graph: graph)
 
 
 async def test_nothing_of_a_long_text_is_cut(embedder: LocalEmbedder) -> None:
