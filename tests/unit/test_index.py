@@ -163,9 +163,9 @@ def test_the_best_window_counts_and_pool_and_wanted_keys_come_back() -> None:
     found = index.vector_candidates(query, also=np.array([without, farthest, 999_999]), pool=7)
     assert found.keys.tolist() == sorted({*nearest, farthest})
     for key, cosine in zip(found.keys, found.cosine, strict=True):
-        assert math.isclose(float(cosine), truth[int(key)], abs_tol=2e-6)
+        assert math.isclose(float(cosine), truth[int(key)], abs_tol=2e-5)
     assert found.count == len(truth)
-    assert math.isclose(found.mean, sum(truth.values()) / len(truth), abs_tol=1e-5)
+    assert math.isclose(found.mean, sum(truth.values()) / len(truth), abs_tol=1e-3)
 
 
 def test_of_equally_near_documents_the_first_to_arrive_are_in_the_pool() -> None:
@@ -266,8 +266,10 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
     assert list(index._speakers) == ["", "Bo"]
     assert list(index._speakers_by_term) == ["bo"]
     assert list(index._session_names) == []
-    assert index._vectors is not None
-    assert not index._vectors.rows.any()
+    assert index._windows._coarse is not None
+    assert index._windows._rest is not None
+    assert not index._windows._coarse.rows.any()
+    assert not index._windows._rest.rows.any()
     index.add_document(2, ["gull"], 1, "trip", "Ada")
     assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
     assert index.text_candidates(["ada"]).spoken.tolist() == []

@@ -7,40 +7,28 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates
-from umi.errors import EmbedderMismatch
 from umi.invariants import check
+from umi.limits import TEXT_POOL_COUNT
 from umi.ports import Matrix, Vector
+from umi.stores.counting import Entries, choose, count_sessions, count_turns, largest
 from umi.stores.postings import Postings
+from umi.stores.windows import Windows
 from umi.text import analyse
-from umi.vectors import GrowingArray, cosines
+from umi.vectors import GrowingArray
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1
 _NOBODY: Final = 0  # speaker code of a message without speaker
-_DEAD_WINDOWS_MIN: Final = 64
-_DENSE_SHARE: Final = 8
 _COSINE_DECIMALS: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class _Scan:
-    """How near every document is to an embedding (its best window; -1 without vectors), and what that is like over those with vectors."""
-
-    embedding: Vector
-    best: Floats
-    mean: float
-    deviation: float
 
 
 class NamespaceIndex:
@@ -70,14 +58,7 @@ class NamespaceIndex:
         self._speakers_by_term: dict[str, list[int]] = {}
         self._speaker_size = GrowingArray(np.int64)
         self._speaker_size.append(0)
-        # One row per window.
-        self._vectors: GrowingArray | None = None
-        self._owner = GrowingArray(np.int64)
-        self._vectored = GrowingArray(np.bool_)
-        self._dead_windows = 0
-        self._vectored_count = 0
-        self._is_one_window_each = True
-        self._scan: _Scan | None = None  # of the last embedding: a search asks twice
+        self._windows = Windows()
 
     def __len__(self) -> int:
         return len(self._keys) - self._dead
@@ -85,8 +66,7 @@ class NamespaceIndex:
     @property
     def bytes(self) -> int:
         """An estimate of the memory it takes, to within a third."""
-        held = sum(column.nbytes for column in self._columns()) + (0 if self._vectors is None else self._vectors.nbytes)
-        return held + self._postings.bytes
+        return sum(column.nbytes for column in self._columns()) + self._windows.bytes + self._postings.bytes
 
     # Growing.
 
@@ -111,7 +91,6 @@ class NamespaceIndex:
             traits: How it is worded, as of `umi.traits.read_traits`.
             at_days: When it was said, in days since 1970.
         """
-        self._scan = None
         place = len(self._keys)
         check(place == 0 or key > int(self._keys.rows[-1]), f"document {key} arrives out of order")
         self._postings.add(place, terms)
@@ -130,12 +109,12 @@ class NamespaceIndex:
             (self._next, _NONE),
             (self._session, number),
             (self._speaker, self._speaker_number(speaker)),
-            (self._vectored, False),
         ):
             column.append(value)
         self._session_size.rows[number] += 1
         self._session_length.rows[number] += length
         self._session_last.rows[number] = place
+        self._windows.add_document()
         self._link(previous, place, 1.0)
 
     def add_vectors(self, key: int, windows: Matrix) -> None:
@@ -146,16 +125,7 @@ class NamespaceIndex:
         """
         place = self._place(key)
         check(place is not None, f"vectors for document {key}, which is not here")
-        if self._vectors is None:
-            self._vectors = GrowingArray(np.float32, int(windows.shape[1]))
-        self._require_dimensions(int(windows.shape[1]))
-        self._drop_vectors(place or 0)
-        self._scan = None
-        self._is_one_window_each = self._is_one_window_each and len(windows) == 1
-        self._vectors.extend(windows)
-        self._owner.extend(np.full(windows.shape[0], place, dtype=np.int64))
-        self._vectored.rows[place] = True
-        self._vectored_count += 1
+        self._windows.put(place or 0, windows)
 
     def remove(self, *keys: int) -> None:
         """Forget documents, with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
@@ -166,61 +136,37 @@ class NamespaceIndex:
                 gone[place] = True
                 self._unlink(place)
         if gone.any():
-            self._scan = None
             self._postings.drop(gone)
 
     # Asking.
 
     def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
-        """Every document that shares a term with the query in its turn or its neighbours, and those of `also`.
+        """Documents that share a term with the query in their turn or its neighbours, and those of `also`.
+
+        Where more do than `TEXT_POOL_COUNT`, those with the most and rarest of its terms.
 
         Args:
             terms: The analysed query, without repeats.
             also: Keys whose statistics are wanted whatever they share.
         """
-        found = [self._postings.of(term) for term in terms]
-        term = np.repeat(np.arange(len(terms)), [len(turns) for turns, _ in found])
-        turns = np.concatenate([turns for turns, _ in found]) if found else np.empty(0, dtype=np.int64)
-        counts = np.concatenate([counts for _, counts in found]) if found else np.empty(0, dtype=np.float32)
-
-        in_session, session_term, session_tf = _sums(
-            self._session.rows[turns], term, counts, len(self._session_size), len(terms)
-        )
-        near, near_term, near_tf = self._neighbour_counts(turns, term, counts, len(terms))
-        touched = np.zeros(len(self._keys), dtype=np.bool_)
-        touched[near] = True
-        touched[self._places(also)] = True
-        places = np.flatnonzero(touched)
-        row_of = np.empty(len(self._keys), dtype=np.int64)
-        row_of[places] = np.arange(len(places))
-        sessions = np.zeros(len(self._session_size), dtype=np.bool_)
-        sessions[in_session] = True
-        sessions[self._session.rows[places]] = True
-        units = np.flatnonzero(sessions)
-        unit_of = np.empty(len(self._session_size), dtype=np.int64)
-        unit_of[units] = np.arange(len(units))
+        hits = [self._postings.of(term) for term in terms]
+        before, after = self._previous.rows, self._next.rows
+        chosen, reach = choose(hits, before, after, TEXT_POOL_COUNT)
+        places = np.union1d(chosen, self._places(also)) if len(also) else chosen
+        sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
+        turn, near = count_turns(hits, places, before, after, reach)
+        whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
         alive = len(self)
         session_count = int(np.count_nonzero(self._session_size.rows))
-        lengths, around = self._lengths.rows, self._around.rows
-        total = float(lengths.sum(dtype=np.float64))
+        total, around = (float(lengths.rows.sum(dtype=np.float64)) for lengths in (self._lengths, self._around))
         return TextCandidates(
             keys=self._keys.rows[places],
             words=self._words.rows[places],
             spoken=self._spoken(terms, places),
-            session_unit=unit_of[self._session.rows[places]],
-            turn=_level(row_of[turns], term, counts, lengths[places], len(terms), total, alive),
-            neighbours=_level(
-                row_of[near], near_term, near_tf, around[places], len(terms), float(around.sum(dtype=np.float64)), alive
-            ),
-            session=_level(
-                unit_of[in_session],
-                session_term,
-                session_tf,
-                self._session_length.rows[units],
-                len(terms),
-                total,
-                session_count,
-            ),
+            session_unit=session_unit,
+            turn=_level(turn, self._lengths.rows[places], total, alive),
+            neighbours=_level(near, self._around.rows[places], around, alive),
+            session=_level(whole, self._session_length.rows[sessions], total, session_count),
         )
 
     def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
@@ -234,22 +180,23 @@ class NamespaceIndex:
         Raises:
             EmbedderMismatch: When the embedding's dimensions are not those of the vectors here.
         """
-        if self._vectors is None or not self._vectored_count:
+        windows = self._windows
+        if not windows.documents:
             empty = np.empty(0, dtype=np.float32)
             return VectorCandidates(NO_KEYS, empty, empty, 0.0, 0.0, 0)
-        self._require_dimensions(int(embedding.shape[0]))
-        scan = self._scanned(embedding)
+        windows.require(int(embedding.shape[0]))
+        near = windows.compare(embedding)
         chosen = np.zeros(len(self._keys), dtype=np.bool_)
-        chosen[_nearest(scan.best, min(pool, self._vectored_count))] = True
+        chosen[largest(near.best, min(pool, windows.documents))] = True
         chosen[self._places(also)] = True
-        rows = np.flatnonzero(chosen & self._vectored.rows)
+        places = np.flatnonzero(chosen & windows.known)
         return VectorCandidates(
-            keys=self._keys.rows[rows],
-            cosine=np.round(scan.best[rows], _COSINE_DECIMALS),
-            words=self._words.rows[rows],
-            mean=scan.mean,
-            deviation=scan.deviation,
-            count=self._vectored_count,
+            keys=self._keys.rows[places],
+            cosine=np.round(windows.exactly(places, embedding), _COSINE_DECIMALS),
+            words=self._words.rows[places],
+            mean=near.mean,
+            deviation=near.deviation,
+            count=windows.documents,
         )
 
     def surroundings(self, keys: Keys) -> Surroundings:
@@ -284,7 +231,7 @@ class NamespaceIndex:
         if not self._session_size.rows[number]:
             self._session_names = {name: of for name, of in self._session_names.items() if of != number}
         self._leave_speaker(int(self._speaker.rows[place]))
-        self._drop_vectors(place)
+        self._windows.drop(place)
         for column in (self._lengths, self._around):
             column.rows[place] = 0
         self._alive.rows[place] = False
@@ -318,7 +265,6 @@ class NamespaceIndex:
                 self._previous,
             ),
             *(self._next, self._session, self._speaker, self._session_last, self._session_size, self._session_length),
-            *(self._owner, self._vectored),
         )
 
     def _session_number(self, session: str | None) -> int:
@@ -367,13 +313,6 @@ class NamespaceIndex:
         found: Ints = places[self._keys.rows[places] == keys]
         return found
 
-    def _neighbour_counts(self, turns: Ints, term: Ints, counts: Floats, terms: int) -> tuple[Ints, Ints, Floats]:
-        """Counts of each term in each turn together with the turn before and after it in its session."""
-        before, after = self._previous.rows[turns], self._next.rows[turns]
-        units = np.concatenate([turns, before, after])
-        real = units != _NONE
-        return _sums(units[real], np.tile(term, 3)[real], np.tile(counts, 3)[real], len(self._keys), terms)
-
     def _spoken(self, terms: Sequence[str], places: Ints) -> Floats:
         named = [number for term in terms for number in self._speakers_by_term.get(term, ())]
         named = [number for number in named if self._speaker_size.rows[number]]
@@ -386,86 +325,14 @@ class NamespaceIndex:
         spoken: Floats = table[self._speaker.rows[places]]
         return spoken
 
-    def _require_dimensions(self, dimensions: int) -> None:
-        held = dimensions if self._vectors is None else int(self._vectors.rows.shape[1])
-        if dimensions != held:
-            raise EmbedderMismatch(f"a vector of {dimensions} dimensions does not compare with this store's of {held}")
 
-    def _drop_vectors(self, place: int) -> None:
-        if not self._vectored.rows[place] or self._vectors is None:
-            return
-        self._vectored.rows[place] = False
-        self._vectored_count -= 1
-        owned = self._owner.rows == place
-        self._owner.rows[owned] = _NONE
-        self._vectors.rows[owned] = 0
-        self._dead_windows += int(np.count_nonzero(owned))
-        if self._dead_windows > _DEAD_WINDOWS_MIN and 2 * self._dead_windows > len(self._owner):
-            kept = self._owner.rows != _NONE
-            self._vectors.replace(self._vectors.rows[kept])
-            self._owner.replace(self._owner.rows[kept])
-            self._dead_windows = 0
-
-    def _scanned(self, embedding: Vector) -> _Scan:
-        if self._scan is None or self._scan.embedding is not embedding:
-            best = self._best_windows(embedding)
-            real = best if self._vectored_count == len(best) else best[self._vectored.rows]
-            mean = float(real.mean(dtype=np.float64))
-            deviation = math.sqrt(max(0.0, float(np.square(real, dtype=np.float64).mean()) - mean * mean))
-            self._scan = _Scan(embedding, best, mean, deviation)
-        return self._scan
-
-    def _best_windows(self, embedding: Vector) -> Floats:
-        """The cosine of every document's best window, shape (documents,); -1 where there is none."""
-        best = np.full(len(self._keys), -1.0, dtype=np.float32)
-        if self._vectors is None:
-            return best
-        nearness = cosines(self._vectors.rows, embedding)
-        owner = self._owner.rows
-        if self._dead_windows:
-            living = owner != _NONE
-            owner, nearness = owner[living], nearness[living]
-        if self._is_one_window_each:
-            best[owner] = nearness
-        else:
-            np.maximum.at(best, owner, nearness)
-        return best
-
-
-def _sums(units: Ints, term: Ints, counts: Floats, unit_count: int, terms: int) -> tuple[Ints, Ints, Floats]:
-    """Add up counts per pair of unit and term: the different pairs and their sums, in order of unit and term."""
-    pairs = units * terms + term
-    if len(pairs) * _DENSE_SHARE < unit_count * terms:
-        found, where = np.unique(pairs, return_inverse=True)
-        sums = np.bincount(where, weights=counts, minlength=len(found))
-    else:  # most pairs occur: cheaper to count into all of them than to sort
-        every = np.bincount(pairs, weights=counts, minlength=unit_count * terms)
-        found = np.flatnonzero(every)
-        sums = every[found]
-    return found // max(1, terms), found % max(1, terms), sums.astype(np.float32)
-
-
-def _level(
-    unit: Ints, term: Ints, tf: Floats, length: Floats, terms: int, total_length: float, count: int
-) -> TermCounts:
+def _level(entries: Entries, length: Floats, total_length: float, count: int) -> TermCounts:
     return TermCounts(
-        unit=unit,
-        term=term,
-        tf=tf,
+        unit=entries.unit,
+        term=entries.term,
+        tf=entries.tf,
         length=length,
-        df=np.bincount(term, minlength=terms).astype(np.float32),
+        df=entries.df,
         average_length=total_length / count if count else 0.0,
         count=count,
     )
-
-
-def _nearest(nearness: Floats, pool: int) -> Ints:
-    """Places of the `pool` largest; of equal ones the first."""
-    if len(nearness) <= pool:
-        return np.arange(len(nearness))
-    if pool < 1:
-        return np.empty(0, dtype=np.int64)
-    edge = np.partition(nearness, len(nearness) - pool)[len(nearness) - pool]
-    above = np.flatnonzero(nearness > edge)
-    level = np.flatnonzero(nearness == edge)[: pool - len(above)]
-    return np.concatenate([above, level])
