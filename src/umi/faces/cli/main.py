@@ -11,7 +11,19 @@ from typing import Annotated
 import typer
 
 import umi
-from umi.faces.cli import benching, changing, costing, demo, doctor, importing, judging, remembering, simulating, upkeep
+from umi.faces.cli import (
+    benching,
+    changing,
+    copying,
+    costing,
+    demo,
+    doctor,
+    importing,
+    judging,
+    remembering,
+    simulating,
+    upkeep,
+)
 from umi.faces.cli.envelope import EXIT_CODES, Code
 from umi.faces.cli.render import error_line, terminal
 
@@ -26,7 +38,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, changing, importing, upkeep, doctor, demo):
+for group in (remembering, changing, importing, copying, upkeep, doctor, demo):
     group.add_to(app)
 judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")

@@ -37,3 +37,8 @@ Embedder = Annotated[
 DB_DEFAULT = "umi.db"
 NAMESPACE_DEFAULT = "default"
 EMBEDDER_DEFAULT = "local"
+
+
+def examples(*lines: str) -> str:
+    """Commands to copy, as the last thing in a command's help."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

@@ -9,6 +9,7 @@ from datetime import datetime
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
+from rich.progress import Progress, ProgressColumn
 from rich.table import Table
 from rich.text import Text
 
@@ -50,6 +51,12 @@ def terminal(*, stderr: bool = False) -> Console:
     if not console.is_terminal:
         console = Console(stderr=stderr, markup=False, highlight=False, emoji=False, width=WIDTH_PIPED_CHARS)
     return console
+
+
+def progress(*columns: ProgressColumn, quiet: bool) -> Progress:
+    """Progress on standard error, gone when it is done; none where nobody looks."""
+    console = terminal(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=quiet or not console.is_terminal)
 
 
 def clean(text: str) -> str:
