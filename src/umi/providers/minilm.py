@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from umi.errors import EmbedderUnavailable
 from umi.providers.onnx_format import CONTRIB, model, node, tensor
+from umi.vectors import normalised
 
 DIMENSIONS: Final = 384
 _WORDS: Final = 30_522
@@ -60,8 +61,7 @@ class MiniLM:
         marked = [_CLS, *tokens, _SEP]
         start = self.words[marked] + self.places[: len(marked)]
         mean: Floats = self.session.run(None, {"tokens": start[None]})[0][0].mean(axis=0)
-        unit: Floats = mean / np.linalg.norm(mean)
-        return unit
+        return normalised(mean)
 
 
 def load(weights: Path, open_session: Callable[[bytes], Any]) -> MiniLM:

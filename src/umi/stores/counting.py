@@ -17,7 +17,7 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Hits = Sequence[tuple[Ints, Floats]]  # per term of the query: the turns with it, ascending, and how often each has it
 
-_NEIGHBOUR_SHARE: Final = 0.3  # of a neighbour's words, in the choice of turns
+_NEIGHBOUR_SHARE: Final = np.float32(0.3)  # of a neighbour's words, in the choice of turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ def choose(hits: Hits, before: Ints, after: Ints, pool: int) -> tuple[Ints, Floa
         here[-1] = False
         reach[number] = np.count_nonzero(here)
         touched |= here
-        weight[turns] += np.log1p(count / len(turns)) * counts / (counts + 1)
+        weight[turns] += np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
     turns = np.flatnonzero(touched)
     if len(turns) > pool:
-        worth = weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])
-        turns = turns[largest(worth, pool)]
+        near = weight[before[turns]] + weight[after[turns]]
+        turns = turns[largest((weight[turns] + _NEIGHBOUR_SHARE * near).astype(np.float32), pool)]
     return turns, reach
 
 

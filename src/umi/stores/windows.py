@@ -179,7 +179,8 @@ class Windows:
 
 def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:
     """The products of one row with several, whole numbers."""
-    return np.asarray(simsimd.cdist(asked, rows, metric="dot"))[0]
+    products: npt.NDArray[np.float64] = np.asarray(simsimd.cdist(asked, rows, metric="dot"))[0]
+    return products
 
 
 def _in_steps(rows: Matrix) -> tuple[Steps, Steps, Floats]:
