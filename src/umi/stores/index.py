@@ -152,7 +152,9 @@ class NamespaceIndex:
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
         chosen, reach = choose(hits, before, after, TEXT_POOL_COUNT)
-        places = np.union1d(chosen, self._places(also)) if len(also) else chosen
+        wanted = np.zeros(len(self._keys), dtype=np.bool_)
+        wanted[chosen] = wanted[self._places(also)] = True
+        places = np.flatnonzero(wanted)
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
