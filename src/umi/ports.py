@@ -17,6 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.learned import LearnedRows, LearnedWrites
+from umi.proof import Gram, Proof
+from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.types import (
     Completion,
     CompletionRequest,
@@ -62,6 +65,28 @@ class EmbedderIdentity:
     name: str
     dimensions: int
     digest: str
+
+
+class IntelligenceProvider(Protocol):
+    """Judgements of finished tasks from outside (seed 003). Called in a thread; may raise anything."""
+
+    @property
+    def name(self) -> str: ...
+    def load_signals(self) -> Sequence[QualitySignal]:
+        """All that is there now; what was loaded before counts no second time."""
+        ...
+
+    def quality_weights(self) -> ProviderQualityWeights | None:
+        """How its factors are weighed; None takes the defaults."""
+        ...
+
+
+@runtime_checkable
+class Quarantining(Protocol):
+    """A provider that sets bad records aside: what they are and what is wrong with them, of its last load."""
+
+    @property
+    def quarantined(self) -> Sequence[tuple[str, str]]: ...
 
 
 class EmbeddingProvider(Protocol):
@@ -161,6 +186,11 @@ class Snapshot(Protocol):
         ...
 
     def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+    @property
+    def learned(self) -> LearnedRows:
+        """What outcomes have taught here."""
+        ...
+
         """What was said about a subject (in one slot), newest first by (at, arrival), then span."""
         ...
 
@@ -242,6 +272,8 @@ class Transaction(Snapshot, Protocol):
         ...
 
     def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+    @property
+    def learned(self) -> LearnedWrites: ...
         """As `add_vectors`, for windows that a store kept before."""
         ...
 

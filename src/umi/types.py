@@ -10,6 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from umi.lessons import Lesson
+from umi.proof import Proof
+
 JSONObject = Mapping[str, Any]
 
 
@@ -325,7 +328,8 @@ class Hit:
 
     `id` is the matching entity's, or the episode's while its extraction is deferred. `content` is verbatim. `score` is the
     probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
-    each leg and prior gave.
+    each leg and prior gave, and `lesson` what
+    outcomes have taught about it: with learning on, hits stand in order of score times the lesson's factor.
     """
 
     id: str
@@ -344,6 +348,7 @@ class Hit:
         return (self.episode.message_id,) if self.episode.message_id is not None else ()
 
     @property
+    lesson: Lesson | None = None
     def at(self) -> datetime:
         """When it was said."""
         return self.episode.at
@@ -406,6 +411,7 @@ class Page:
     """One page of a listing; give `next` back as `after` for the following one, None after the last."""
 
     items: tuple[HistoryStep, ...]
+    lesson: Lesson | None = None  # where learning is on and has an opinion
     next: str | None = None
 
 

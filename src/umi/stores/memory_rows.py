@@ -27,6 +27,7 @@ from umi.ports import (
 )
 from umi.stores.bound import packed_fault, vector_fault
 from umi.stores.index import NamespaceIndex
+from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
 from umi.vectors import pack, unpack
 
@@ -63,6 +64,7 @@ class Space:
     outbox: dict[int, OutboxItem] = field(default_factory=dict)
     vectors: dict[int, PackedVectors] = field(default_factory=dict)
     restoring: str | None = None
+    learned: LearnedSpace = field(default_factory=LearnedSpace)
     index: NamespaceIndex | None = None
 
 
@@ -125,6 +127,10 @@ class MemorySnapshot:
     @property
     def sequence(self) -> int:
         return self._space.sequence
+
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(lambda: self._space.learned, lambda: self._space.rows)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         arrivals = self._space.arrivals
@@ -271,6 +277,12 @@ class MemoryTransaction(MemorySnapshot):
         for step in reversed(self._undo):
             step()
 
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(
+            lambda: self._space.learned, lambda: self._space.rows, Log(self._put, self._drop, self._refuse)
+        )
+
     def next_arrival(self) -> int:
         return self._space.next_arrival
 
@@ -384,6 +396,7 @@ class MemoryTransaction(MemorySnapshot):
                 self._drop_relation(relation_id)
             self._drop(self._space.of_subject[self._space.entities[entity_id].entity.subject], entity_id)
             self._drop(self._space.entities, entity_id)
+        self.learned.forget([arrival])
         self._drop(self._space.of_episode, arrival)
         self._drop(self._space.places, arrival)
         self._drop(self._space.outbox, arrival)

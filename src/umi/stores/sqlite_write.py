@@ -14,7 +14,7 @@ from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores import sqlite_rows as codec
 from umi.stores.bound import packed_fault, vector_fault
-from umi.stores.schema import ARRIVAL_MASK, key_of
+from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_crc import checksum
 from umi.stores.sqlite_read import Place, SqliteSnapshot
@@ -193,6 +193,7 @@ class SqliteTransaction(SqliteSnapshot):
         self._touch(key)
         return True
 
+        self.learned.forget([arrival_of(key)])
     def _insert(self, sql: str, values: Sequence[tuple[codec.Value, ...]], what: str) -> None:
         try:
             self._db.executemany(sql, values)
