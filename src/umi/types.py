@@ -341,6 +341,7 @@ class Hit:
     evolutions: tuple[EvolutionRelation, ...] = ()
     calibrated: bool = True
     legs: Mapping[str, float] = field(default_factory=dict)
+    lesson: Lesson | None = None
 
     @property
     def message_ids(self) -> tuple[str, ...]:
@@ -348,7 +349,6 @@ class Hit:
         return (self.episode.message_id,) if self.episode.message_id is not None else ()
 
     @property
-    lesson: Lesson | None = None
     def at(self) -> datetime:
         """When it was said."""
         return self.episode.at
@@ -404,6 +404,7 @@ class Explanation:
     derived_from: tuple[Entity, ...] = ()
     supports: tuple[Entity, ...] = ()
     stale_because: tuple[EvolutionRelation, ...] = ()
+    lesson: Lesson | None = None  # where learning is on and has an opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -411,7 +412,6 @@ class Page:
     """One page of a listing; give `next` back as `after` for the following one, None after the last."""
 
     items: tuple[HistoryStep, ...]
-    lesson: Lesson | None = None  # where learning is on and has an opinion
     next: str | None = None
 
 

@@ -187,13 +187,13 @@ class SqliteTransaction(SqliteSnapshot):
         entities = codec.json_array(id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,)))
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
+        self.learned.forget([arrival_of(key)])
         for table in ("entities", "outbox", "vectors", "terms", "episodes"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
         self._known.pop(episode_id, None)
         self._touch(key)
         return True
 
-        self.learned.forget([arrival_of(key)])
     def _insert(self, sql: str, values: Sequence[tuple[codec.Value, ...]], what: str) -> None:
         try:
             self._db.executemany(sql, values)
