@@ -33,7 +33,6 @@ FILES = {
     "umi.models": WIRING,
     "umi.reembed": WIRING,
     "umi.memory": WIRING,
-    "umi.erasing": WIRING,
     "umi.learning": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(

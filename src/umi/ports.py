@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.learned import LearnedRows, LearnedWrites
-from umi.proof import Gram, Proof
 from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.types import (
     Completion,

@@ -11,7 +11,6 @@ from enum import StrEnum
 from typing import Any, Final
 
 from umi.lessons import Lesson
-from umi.proof import Proof
 
 JSONObject = Mapping[str, Any]
 
