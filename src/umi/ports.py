@@ -20,6 +20,7 @@ from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCa
 from umi.learned import LearnedRows, LearnedWrites
 from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.types import (
+from umi.routed import RoutedRows, RoutedWrites
     Completion,
     CompletionRequest,
     Entity,
@@ -191,6 +192,11 @@ class Snapshot(Protocol):
 
     def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
         """What was said about a subject (in one slot), newest first by (at, arrival), then span."""
+    @property
+    def routed(self) -> RoutedRows:
+        """Where tasks were sent here."""
+        ...
+
         ...
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
@@ -274,6 +280,8 @@ class Transaction(Snapshot, Protocol):
 
     def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
         """As `add_vectors`, for windows that a store kept before."""
+    @property
+    def routed(self) -> RoutedWrites: ...
         ...
 
     def put_relation(self, relation: EvolutionRelation) -> None:

@@ -25,9 +25,11 @@ from umi.ports import (
     ReplayRow,
     Vector,
 )
+from umi.routed import Decision
 from umi.stores.bound import packed_fault, vector_fault
 from umi.stores.index import NamespaceIndex
 from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
+from umi.stores.memory_routed import MemoryRouted
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
 from umi.vectors import pack, unpack
 
@@ -65,6 +67,7 @@ class Space:
     vectors: dict[int, PackedVectors] = field(default_factory=dict)
     restoring: str | None = None
     learned: LearnedSpace = field(default_factory=LearnedSpace)
+    routed: dict[str, Decision] = field(default_factory=dict)
     index: NamespaceIndex | None = None
 
 
@@ -131,6 +134,10 @@ class MemorySnapshot:
     @property
     def learned(self) -> MemoryLearned:
         return MemoryLearned(lambda: self._space.learned, lambda: self._space.rows)
+
+    @property
+    def routed(self) -> MemoryRouted:
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         arrivals = self._space.arrivals
@@ -282,6 +289,11 @@ class MemoryTransaction(MemorySnapshot):
         return MemoryLearned(
             lambda: self._space.learned, lambda: self._space.rows, Log(self._put, self._drop, self._refuse)
         )
+
+    @property
+    def routed(self) -> MemoryRouted:
+        log = Log(self._put, self._drop, self._refuse)
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1, log)
 
     def next_arrival(self) -> int:
         return self._space.next_arrival

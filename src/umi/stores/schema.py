@@ -241,12 +241,36 @@ CREATE TABLE beliefs (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Where tasks were sent and how that went, see `umi.routed`.
+_ROUTING: Final = """
+CREATE TABLE routing (
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  model TEXT NOT NULL,
+  complexity REAL NOT NULL,
+  expected REAL NOT NULL,
+  explored INTEGER NOT NULL,
+  quality REAL,
+  actual REAL,
+  judge TEXT NOT NULL,
+  vector TEXT,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX routing_by_turn ON routing (ns, turn, id);
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
     _CHECKSUMS,
     _TRAITS,
     _LEARNED,
+    _ROUTING,
 )  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 

@@ -43,6 +43,9 @@ _VERSION: Final = ("ns", "number", "parent", "sealed_at", "why", "signals", "nex
 _SIGNAL: Final = (
     "ns", "sequence", "provider", "id", "digest", "outcome", "quality", "weight", "completed_at", "matched", "used_only", "version",
 )  # fmt: skip
+_DECISION: Final = (
+    "ns", "id", "at", "turn", "kind", "tier", "model", "complexity", "expected", "explored", "quality", "actual", "judge", "vector",
+)  # fmt: skip
 _WITH_EPISODE: Final = "JOIN episodes p ON p.key ="
 
 # Table, the rows to look at, the column that names one, what is summed, and the sum.
@@ -66,6 +69,7 @@ _SUMMED: Final = (
     ("signals", "signals", "id", _SIGNAL, "crc"),
     ("matches", "matches", "trajectory", ("ns", "sequence", "trajectory"), "crc"),
     ("beliefs", "beliefs", "entity_id", ("key", "entity_id", "provider", "gain", "loss", "signals"), "crc"),
+    ("routing", "routing", "id", _DECISION, "crc"),
 )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from umi.stores import sqlite_rows as rows
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_learned import SqliteLearned
+from umi.stores.sqlite_routed import SqliteRouted
 from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
 
 # The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
@@ -87,6 +88,10 @@ class SqliteSnapshot:
     @property
     def learned(self) -> SqliteLearned:
         return SqliteLearned(self._run, self._ns)
+
+    @property
+    def routed(self) -> SqliteRouted:
+        return SqliteRouted(self._run, self._ns, self._head.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
