@@ -253,12 +253,13 @@ def _check_numbers(signal: QualitySignal) -> None:
         raise InvalidInput(f"quality_factors must be QualityFactors, got {type(factors).__name__}")
     for each in fields(QualityFactors):
         if (value := getattr(factors, each.name)) is not None:
-            _check_fraction(each.name, value)
+            _check_fraction(f"quality_factors.{each.name}", value)
 
 
 def _check_fraction(name: str, value: object) -> None:
     if not _is_number(value) or not 0 <= value <= 1:  # type: ignore[operator]
-        raise InvalidInput(f"{name} must be a number in 0..1, got {value!r:.80}")
+        vast = isinstance(value, int) and value.bit_length() > 64  # Python refuses to write out the longest
+        raise InvalidInput(f"{name} must be a number in 0..1, got {'a vast number' if vast else repr(value)[:80]}")
 
 
 def _is_number(value: object) -> bool:
