@@ -19,8 +19,8 @@ import numpy.typing as npt
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.learned import LearnedRows, LearnedWrites
 from umi.quality import ProviderQualityWeights, QualitySignal
-from umi.types import (
 from umi.routed import RoutedRows, RoutedWrites
+from umi.types import (
     Completion,
     CompletionRequest,
     Entity,
