@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.learned import LearnedRows, LearnedWrites
+from umi.proof import Gram, Proof
 from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.routed import RoutedRows, RoutedWrites
 from umi.types import (
@@ -103,6 +104,15 @@ class EmbeddingProvider(Protocol):
         ...
 
 
+class NeighbourIndex(Protocol):
+    """Vectors by number, searched for the nearest. Nothing is taken out of one: it is made anew from what is left."""
+
+    def add(self, key: int, vector: Vector) -> None: ...
+    def search(self, vector: Vector, count: int) -> list[tuple[int, float]]:
+        """Numbers with their cosines, nearest first."""
+        ...
+
+
 @runtime_checkable
 class Prepared(Protocol):
     """An embedder that must load, or ask a server for, something before it is used."""
@@ -156,6 +166,14 @@ class ReplayRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Examined:
+    """What of a proof was found: `raw` in any byte of the files, `live` in rows of any namespace."""
+
+    raw: frozenset[Gram]
+    live: frozenset[Gram]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """Sizes of a namespace."""
 
@@ -183,6 +201,11 @@ class Snapshot(Protocol):
         """What outcomes have taught here."""
         ...
 
+    @property
+    def routed(self) -> RoutedRows:
+        """Where tasks were sent here."""
+        ...
+
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]: ...
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]: ...
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]: ...
@@ -192,11 +215,6 @@ class Snapshot(Protocol):
 
     def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
         """What was said about a subject (in one slot), newest first by (at, arrival), then span."""
-    @property
-    def routed(self) -> RoutedRows:
-        """Where tasks were sent here."""
-        ...
-
         ...
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
@@ -271,6 +289,8 @@ class Transaction(Snapshot, Protocol):
 
     @property
     def learned(self) -> LearnedWrites: ...
+    @property
+    def routed(self) -> RoutedWrites: ...
     def next_arrival(self) -> int: ...
     def add_episodes(self, rows: Sequence[EpisodeRow]) -> None: ...
     def add_entities(self, entities: Sequence[Entity]) -> None: ...
@@ -280,8 +300,6 @@ class Transaction(Snapshot, Protocol):
 
     def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
         """As `add_vectors`, for windows that a store kept before."""
-    @property
-    def routed(self) -> RoutedWrites: ...
         ...
 
     def put_relation(self, relation: EvolutionRelation) -> None:
@@ -300,6 +318,30 @@ class Transaction(Snapshot, Protocol):
 
     def remove_outbox(self, episode_id: str) -> None: ...
     def set_restoring(self, note: str | None) -> None: ...
+    def rewrite_episode(self, row: EpisodeRow) -> None:
+        """Put other words in the place of those of the episode of the same id; its vectors go, what is read in it stays."""
+        ...
+
+    def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
+        """Put others in the place of an episode's entities, by the id that each has now; those left out go with their relations.
+
+        One that gets another id keeps its relations.
+        """
+        ...
+
+    def reword_relation(self, relation: EvolutionRelation) -> None:
+        """Put a relation in the place of the one of its id, whose words are to be gone."""
+        ...
+
+    def remove_aliases(self, aliases: Iterable[str]) -> None: ...
+    def replays_of(self, episode_ids: Iterable[str]) -> list[ReplayRow]:
+        """The keys that stand for any of these episodes, by key."""
+        ...
+
+    def replace_replay(self, key: str, row: ReplayRow) -> None:
+        """Put another row in the place of a key's."""
+        ...
+
     def delete_episode(self, episode_id: str) -> bool:
         """The episode and all that hangs on it: entities, terms, vectors, outbox, relations. True if it was there."""
         ...
@@ -367,6 +409,21 @@ class Store(Protocol):
         `progress` gets the pages done and the pages in all, from another thread. Raises `StoreUnavailable` where there
         is nothing to copy, or the file is there already.
         """
+        ...
+
+    async def clean(self, proof: Proof | None) -> bool:
+        """See that no byte of what was deleted stays in the file; False while others still read it: `maintain` tries again.
+
+        `proof` tells what was deleted just before; None when that is not known any more.
+        """
+        ...
+
+    async def unclean(self) -> bool:
+        """Whether bytes of something deleted may still be there."""
+        ...
+
+    async def examine(self, proof: Proof) -> Examined:
+        """What of a proof is found in the bytes of the files, and what in rows that are there by right."""
         ...
 
     async def check_integrity(self) -> list[str]:
