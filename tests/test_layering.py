@@ -32,6 +32,7 @@ FILES = {
     "umi.engine": WIRING,
     "umi.models": WIRING,
     "umi.reembed": WIRING,
+    "umi.loopthread": WIRING,
     "umi.memory": WIRING,
     "umi.learning": WIRING,
     "umi.blocking": WIRING,
