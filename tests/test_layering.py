@@ -34,6 +34,7 @@ FILES = {
     "umi.reembed": WIRING,
     "umi.loopthread": WIRING,
     "umi.memory": WIRING,
+    "umi.erasing": WIRING,
     "umi.learning": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(
