@@ -42,8 +42,8 @@ from umi.types import (
 
 Work = tuple[Episode, OutboxItem]
 
-
 _GONE = "gone:"  # begins the key of a message that was forgotten; its content's digest is gone with it
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -62,8 +62,8 @@ class Admitted:
     fresh: tuple[Episode, ...]
     replayed: tuple[str, ...]
     episode_ids: tuple[str, ...]
-
     forgotten: tuple[str, ...] = ()
+
 
 @dataclass(frozen=True, slots=True)
 class Settled:
@@ -79,7 +79,6 @@ def embedding_text(episode: Episode) -> str:
     return f"{episode.speaker}: {episode.content}" if episode.speaker else episode.content
 
 
-def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: Wishes) -> Admitted:
 def episode_row(episode: Episode) -> EpisodeRow:
     """An episode as a store keeps it: with its terms, its length and how it is worded."""
     content = episode.content
@@ -87,6 +86,7 @@ def episode_row(episode: Episode) -> EpisodeRow:
     return EpisodeRow(episode, terms, count_words(content), read_traits(content, episode.role))
 
 
+def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: Wishes) -> Admitted:
     """Write what is new; find again what is known by its key.
 
     Raises:
@@ -100,16 +100,16 @@ def episode_row(episode: Episode) -> EpisodeRow:
     episode_ids: list[str] = []
     fresh: list[Episode] = []
     replayed: list[str] = []
-    for message in messages:
     forgotten: list[str] = []
+    for message in messages:
         row = known.get(_key(message.id)) if message.id is not None else None
         if row is not None:
             _require_same(row, _digest([message]))
             episode_ids += row.episode_ids
             replayed += row.episode_ids
-            continue
             if not row.episode_ids and message.id is not None:
                 forgotten.append(message.id)
+            continue
         episode = _episode(message, entropy, now, tx.next_arrival() + len(fresh))
         fresh.append(episode)
         episode_ids.append(episode.id)
@@ -228,6 +228,10 @@ class Settlement:
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         for source_id in sources:
+            if any(entity.episode_id == source_id for entity in entities):  # one that was forgotten meanwhile
+                rows = [self._lineage.bereave(entity.id) for entity in entities]
+                self._evolutions += [row for row in rows if row is not None]
+                continue
             group = self._tx.entities_of([source_id]).get(source_id, ())
             for source in [entity.id for entity in group] or sorted(self._tx.entities([source_id])):
                 self._evolutions += [
@@ -235,10 +239,6 @@ class Settlement:
                         Proposal(source, entity.id, EvolutionType.DERIVE, "said by the caller", 1.0, Detector.CALLER)
                     )
                     for entity in entities
-            if any(entity.episode_id == source_id for entity in entities):  # one that was forgotten meanwhile
-                rows = [self._lineage.bereave(entity.id) for entity in entities]
-                self._evolutions += [row for row in rows if row is not None]
-                continue
                 ]
 
 
@@ -295,6 +295,18 @@ def _key(message_id: str | None) -> str:
     return f"message:{message_id}"
 
 
+def tombstone(key: str) -> str:
+    """What stands for an idempotency key whose message is gone, in part or whole: a digest of the id, never of what was said."""
+    return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+def _known(tx: Transaction, keys: Sequence[str]) -> dict[str, ReplayRow]:
+    """By key what it stands for, be it gone meanwhile."""
+    stones = {tombstone(key): key for key in keys}
+    rows = tx.replays([*keys, *stones])
+    return {stones.get(key, key): row for key, row in rows.items()}
+
+
 def _require_same(row: ReplayRow, digest: str) -> None:
     if row.digest and row.digest != digest:
         kind, _, key = row.key.partition(":")
@@ -311,18 +323,6 @@ def _digest(messages: Sequence[Message]) -> str:
 
 
 def _require_sources(tx: Transaction, ids: Sequence[str]) -> None:
-def tombstone(key: str) -> str:
-    """What stands for an idempotency key whose message is gone, in part or whole: a digest of the id, never of what was said."""
-    return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-
-
-def _known(tx: Transaction, keys: Sequence[str]) -> dict[str, ReplayRow]:
-    """By key what it stands for, be it gone meanwhile."""
-    stones = {tombstone(key): key for key in keys}
-    rows = tx.replays([*keys, *stones])
-    return {stones.get(key, key): row for key, row in rows.items()}
-
-
     found = {**tx.entities(ids), **tx.episodes(ids)} if ids else {}
     for id_ in ids:
         if id_ not in found:
