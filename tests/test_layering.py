@@ -32,7 +32,10 @@ FILES = {
     "umi.engine": WIRING,
     "umi.models": WIRING,
     "umi.reembed": WIRING,
+    "umi.loopthread": WIRING,
     "umi.memory": WIRING,
+    "umi.erasing": WIRING,
+    "umi.learning": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(
         (

@@ -15,6 +15,7 @@ from umi.errors import (
     NotFound,
     RelationCycle,
     RestoreConflict,
+    SignalError,
     StoreBusy,
     StoreCorrupt,
     StoreError,
@@ -23,10 +24,16 @@ from umi.errors import (
     StoreVersion,
     UmiError,
 )
+from umi.learning import Learning
+from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt, SignalFault
 from umi.memory import Memory
 from umi.pipelines.evolve import EvolutionTracker
 from umi.pipelines.extract import EntityExtractor
+from umi.pipelines.learn import IntelligenceLoader
 from umi.pipelines.retrieve import DualRetriever
+from umi.ports import IntelligenceProvider
+from umi.quality import ProviderQualityWeights, QualityFactors, QualitySignal
+from umi.signals import FileSignalProvider
 from umi.types import (
     EVOLUTION_TYPES,
     BulkReceipt,
@@ -90,13 +97,20 @@ __all__ = [
     "ExportDamaged",
     "ExportReceipt",
     "ExtractionResult",
+    "FeedbackReceipt",
+    "FileSignalProvider",
     "HistoryStep",
     "Hit",
     "HitState",
     "IdempotencyConflict",
+    "IntelligenceLoader",
+    "IntelligenceProvider",
     "InvalidInput",
     "InvalidOptions",
     "LLMError",
+    "LearnStatus",
+    "Learning",
+    "Lesson",
     "MaintainReceipt",
     "Memory",
     "Message",
@@ -104,12 +118,18 @@ __all__ = [
     "NotFound",
     "OutboxItem",
     "Page",
+    "ProviderQualityWeights",
+    "QualityFactors",
+    "QualitySignal",
     "RecallReceipt",
     "Relation",
     "RelationCycle",
     "RememberReceipt",
     "RestoreConflict",
     "RestoreReceipt",
+    "RunReceipt",
+    "SignalError",
+    "SignalFault",
     "Stats",
     "StoreBusy",
     "StoreCorrupt",

@@ -11,6 +11,7 @@ from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
 from umi.models import LLMChoice, open_embedding, open_llm
 from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.learn import IntelligenceLoader
 from umi.pipelines.model import Allowance, Asker
 from umi.ports import Clock, Closing, EmbeddingProvider, Entropy, Store
 from umi.stores.memory import MemoryStore
@@ -31,6 +32,7 @@ class Parts:
     config: Config
     clock: Clock
     entropy: Entropy
+    loader: IntelligenceLoader | None = None
     opened: tuple[Closing, ...] = ()
 
 
@@ -40,20 +42,24 @@ def choose_parts(
     config: Config | None,
     clock: Clock | None,
     entropy: Entropy | None,
+    intelligence: IntelligenceLoader | None = None,
 ) -> Parts:
     """The caller's own parts, and the usual ones where there is none.
 
     Raises:
-        InvalidInput: For an unknown model or embedder.
+        InvalidInput: For an unknown model or embedder, or `intelligence` that is no loader.
         LLMError.NotConfigured: When a model's extra or key is missing.
         EmbedderUnavailable: When an embedder's extra or key is missing.
     """
+    if intelligence is not None and not isinstance(intelligence, IntelligenceLoader):
+        raise InvalidInput(f"intelligence must be a umi.IntelligenceLoader, got {type(intelligence).__name__}")
     config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
     model = None if llm is None else open_llm(llm, config.call_timeout_s)
     asker = None if model is None else Asker(model, clock, entropy, _allowance(config))
     guarded = open_embedder(embedder, config, clock, entropy)
     mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
-    return Parts(asker, guarded, config, clock, entropy, tuple(part for part in mine if isinstance(part, Closing)))
+    opened = tuple(part for part in mine if isinstance(part, Closing))
+    return Parts(asker, guarded, config, clock, entropy, intelligence, opened)
 
 
 async def open_store(url: str, parts: Parts) -> Store:

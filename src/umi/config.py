@@ -20,6 +20,7 @@ class Config:
         call_timeout_s: How long one call of a model or of a served embedder may take; raise it for a slow local model.
         token_budget: Tokens that models may spend in the life of a `Memory`; None is no bound.
         money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
+        learn: Whether outcomes move rankings; a memory with a provider of signals learns without it. Off, nothing is noted.
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
 
     Raises:
@@ -33,6 +34,7 @@ class Config:
     token_budget: int | None = None
     money_budget: float | None = None
     price_per_million: tuple[float, float] | None = None
+    learn: bool = False
 
     def __post_init__(self) -> None:
         for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):

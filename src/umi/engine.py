@@ -8,37 +8,60 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
-from umi import limits
+from umi import erasing, limits, validate
 from umi.build import Parts
 from umi.errors import UmiError
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.intake import Intake
+from umi.pipelines.intake import Intake, in_batches
+from umi.pipelines.learn import Learner
 from umi.pipelines.lineage import Lineage
 from umi.pipelines.model import Conversation
-from umi.pipelines.remember import Admitted, Wishes
-from umi.pipelines.retrieve import DualRetriever, Found, Query
-from umi.pipelines.settle import Outcome, Settler
+from umi.pipelines.remember import Admitted, Wishes, recollect
+from umi.pipelines.retrieve import DualRetriever, Query
+from umi.pipelines.settle import Outcome, Settler, waiting_work
 from umi.ports import NamespaceStore, Store
-from umi.types import Degradation, EvolutionRelation, MaintainReceipt, Message
+from umi.types import (
+    BulkReceipt,
+    Degradation,
+    EvolutionRelation,
+    Explanation,
+    MaintainReceipt,
+    Message,
+    RecallReceipt,
+    RememberReceipt,
+    Usage,
+)
 
 log = logging.getLogger("umi")
 
 
 class Engine:
-    """The working parts of one namespace. `draining` holds the background task of each namespace, shared with the views."""
+    """The working parts of one namespace.
+
+    `draining` holds the background task of each namespace and `learners` what learns in it, both shared with the views.
+    """
 
     def __init__(
-        self, parts: Parts, store: Store, name: str, draining: dict[str, asyncio.Task[None]], *, something_waits: bool
+        self,
+        parts: Parts,
+        store: Store,
+        name: str,
+        draining: dict[str, asyncio.Task[None]],
+        learners: dict[str, Learner],
+        *,
+        something_waits: bool,
     ) -> None:
         self.parts = parts
         self.store = store
         self.storage: NamespaceStore = store.namespace(name)
         self.draining = draining
+        self.learners = learners
         self.degradations: Counter[Degradation] = Counter()
         self._name = name
         self._something_waits = something_waits
@@ -47,6 +70,43 @@ class Engine:
     def conversation(self) -> Conversation | None:
         """The model for one operation, with the operation's own deadline and meter."""
         return None if self.parts.asker is None else self.parts.asker.begin(self.parts.config.deadline_s)
+
+    async def remember(self, messages: Sequence[Message], wishes: Wishes) -> RememberReceipt:
+        """Keep messages as one atomic unit, read them, and tell what was done."""
+        model = self.conversation()
+        admitted, outcome = await self.take(messages, wishes, model)
+        if admitted.replayed:
+            outcome.add(await self.storage.read(partial(recollect, episode_ids=admitted.replayed)))
+        return RememberReceipt(
+            episode_ids=admitted.episode_ids,
+            entities=tuple(outcome.entities),
+            evolutions=tuple(outcome.evolutions),
+            deferred=tuple(outcome.waiting),
+            degraded=tuple(outcome.degraded),
+            usage=model.usage() if model else Usage(),
+            replayed=not admitted.fresh,
+            forgotten=admitted.forgotten,
+        )
+
+    async def remember_many(
+        self, messages: Iterable[object] | AsyncIterable[object], progress: Callable[[int], None] | None
+    ) -> BulkReceipt:
+        """Keep any number of messages in bounded memory."""
+        done: Counter[str] = Counter()
+        degradations: dict[Degradation, None] = {}
+        async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
+            prepared = [validate.message(message, {}) for message in batch]
+            admitted, outcome = await self.take(prepared, Wishes(), self.conversation())
+            done["messages"] += len(batch)
+            done["replayed"] += len(admitted.replayed)
+            done["entities"] += len(outcome.entities)
+            done["evolutions"] += len(outcome.evolutions)
+            done["deferred"] += len(outcome.waiting)
+            degradations.update(outcome.degraded)
+            if progress is not None:
+                progress(done["messages"])
+        names = ("messages", "entities", "evolutions", "replayed", "deferred")
+        return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
 
     async def take(
         self, messages: Sequence[Message], wishes: Wishes, model: Conversation | None
@@ -64,13 +124,66 @@ class Engine:
             self._start_draining()
         return admitted, outcome
 
-    async def search(self, asked: Query, model: Conversation | None) -> Found:
-        """Answer a question."""
+    @property
+    def learner(self) -> Learner | None:
+        """What learns from outcomes here; None where learning is off."""
+        parts = self.parts
+        if not (parts.config.learn or (parts.loader is not None and parts.loader.provider_count)):
+            return None
+        if self._name not in self.learners:
+            self.learners[self._name] = Learner(self.storage, parts.clock, parts.embedder, parts.loader)
+        return self.learners[self._name]
+
+    async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
+        """Answer a question; where learning is on, note what was shown."""
+        model, learner = self.conversation(), self.learner
+        if learner is not None:
+            asked = replace(asked, lessons=learner.lessons())
         retriever = DualRetriever(model, await self._agreed_embedder(), self.storage, self.storage)
         found = await retriever.search(asked)
         self._count(found.degraded)
         self._echoes.handed_out(found.hits)
-        return found
+        id_ = self.parts.entropy.new_id("rec", self.parts.clock.now())
+        if learner is not None and asked.lessons is not None:
+            learner.note(id_, found.hits, asked.lessons, task_id)
+        return RecallReceipt(
+            id=id_,
+            query=asked.text,
+            hits=found.hits,
+            abstained=found.abstained,
+            degraded=found.degraded,
+            deep_search_used=found.deep_search_used,
+            query_variations=found.query_variations,
+            usage=model.usage() if model else Usage(),
+        )
+
+    async def why(self, entity_id: str) -> Explanation:
+        """Why an entity is known; where learning is on, with what outcomes have taught of it."""
+        explain = partial(timeline.why, entity_id=entity_id)
+        learner = self.learner
+        return await self.storage.read(explain if learner is None else learner.with_lesson(explain))
+
+    async def finish(self, *, alone: bool) -> None:
+        """Let the background work of this namespace, or of all, come to its end."""
+        await asyncio.gather(*(task for name, task in self.draining.items() if name == self._name or not alone))
+        for name, learner in list(self.learners.items()):
+            if name == self._name or not alone:
+                await learner.close()
+
+    def let_go(self, episode_ids: Iterable[str]) -> None:
+        """Of what recall handed out of some episodes, which are no more what they were."""
+        self._echoes.forget(episode_ids)
+
+    async def embed_again(self, episode_ids: Iterable[str]) -> None:
+        """Give episodes that wait for vectors theirs; those that fail wait on."""
+        wanted = frozenset(episode_ids)
+        work = await self.storage.read(partial(waiting_work, limit=limits.BULK_BATCH_COUNT))
+        mine = [(episode, item) for episode, item in work if episode.id in wanted]
+        if mine:
+            await self._claim_embedder()
+            outcome = await self._settler(self.conversation()).settle(mine)
+            self._count(outcome.degraded)
+        self._something_waits = await self.storage.read(timeline.waiting_count) > 0
 
     async def change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
         """Correct the lineage in one transaction."""
@@ -96,7 +209,8 @@ class Engine:
                 break
         self._something_waits = waiting > 0
         still = await self.storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))
-        return MaintainReceipt(completed, tuple(still), tuple(degradations))
+        unclean = await self.store.unclean() and not await erasing.clean_up(self)
+        return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
 
     async def _claim_embedder(self) -> None:
         """Vectors will be written: they must be of the store's embedder, which another process may have replaced."""

@@ -29,6 +29,7 @@
     |   |-- LLMError.NotConfigured       an extra, a key, a model or the account's money is missing; says what to do
     |   |-- LLMError.JsonError           an answer that is no JSON; knows `message`
     |   `-- LLMError.BudgetExceeded      the token or money budget is spent
+    |-- SignalError                      signals that cannot be read: too many, too large, a broken seal, a failing provider
     `-- Closed                           the memory was used after it was closed
 
 `InvariantError` (an AssertionError, in `umi.invariants`) is not in this tree on purpose: it is a bug, not a condition.
@@ -209,6 +210,10 @@ LLMError.NotConfigured = LLMNotConfigured
 LLMError.DeadlinePassed = LLMDeadlinePassed
 LLMError.JsonError = LLMJsonError
 LLMError.BudgetExceeded = LLMBudgetExceeded
+
+
+class SignalError(UmiError):
+    """Quality signals that cannot be read, as a whole: too many, too large, no valid seal, or their provider failed."""
 
 
 class Closed(UmiError):  # noqa: N818

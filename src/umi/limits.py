@@ -86,6 +86,34 @@ DEADLINE_S_DEFAULT: Final = 30.0
 OUTBOX_ATTEMPTS_COUNT_MAX: Final = 8
 OUTBOX_DRAIN_COUNT: Final = 16  # deferred items that one remember finishes on the side
 
+# Learning from outcomes (seed 003).
+SIGNAL_FILE_BYTES_MAX: Final = 10 * 1024 * 1024
+SIGNALS_PER_PROVIDER_COUNT_MAX: Final = 10_000  # in one load
+SIGNAL_DESCRIPTION_BYTES_MAX: Final = 16 * 1024
+SIGNAL_FAULTS_COUNT_MAX: Final = 1_000  # records set aside by one load that are told with their reason; more are counted
+PROVIDERS_COUNT_MAX: Final = 64  # in one loader
+TRAJECTORY_SHOWN_COUNT_MAX: Final = 20  # hits of one recall that can be credited, from the first on
+TRAJECTORY_SOURCES_COUNT_MAX: Final = 16  # of one hit, along derive edges
+TRAJECTORIES_IN_RAM_COUNT_MAX: Final = 1_024  # a ring: what is not written by then is lost, and only credit with it
+TRAJECTORIES_FLUSH_COUNT: Final = 64  # recalls per batch written
+TRAJECTORIES_UNCREDITED_COUNT_MAX: Final = 100_000  # of a namespace; older ones that no signal named go
+TASK_TRAJECTORIES_COUNT_MAX: Final = 16  # recalls of one task that share a signal, the newest
+TEXT_MATCH_TRAJECTORIES_COUNT_MAX: Final = 4_096  # the newest, looked through for a signal without an id
+LEARN_SIGNALS_SHOWN_COUNT: Final = 5  # behind a lesson, the newest
+LEARN_BATCH_COUNT: Final = 1_000  # signals per transaction of a run
+LEARN_EVIDENCE_COUNT_MAX: Final = 16.0  # of one provider about one memory, in signals of today
+LEARN_EVIDENCE_ALONE_COUNT_MAX: Final = 4.0  # where several providers are known and the others say nothing
+LEARN_HALF_LIFE_DAYS: Final = 90  # of a signal
+LEARN_RERANKED_COUNT_MAX: Final = 150  # candidates that learning may move
+
+# Routing tasks to models.
+ROUTE_TEXT_CHARACTERS_MAX: Final = 20_000  # of a task, read for its complexity; of a longer one both ends
+ROUTE_BIAS_MAX: Final = 0.25  # by which feedback corrects a complexity
+ROUTE_DECISIONS_COUNT_MAX: Final = 20_000  # of a namespace; the oldest go, and what they taught
+ROUTE_PRUNE_COUNT: Final = 1_000  # beyond that before they do, together
+ROUTE_NEIGHBOURS_COUNT: Final = 64  # judged tasks like a new one that are looked at
+ROUTE_EXPLORE_MAX: Final = 0.1  # of all decisions may try another tier than the best
+
 # Simulation.
 SIM_VIRTUAL_S_MAX: Final = 366 * 24 * 3600.0  # of one run
 SIM_STEPS_COUNT_MAX: Final = 10_000_000  # callbacks of one run
@@ -104,3 +132,6 @@ check(EMBED_QUERY_TIMEOUT_S < DEADLINE_S_DEFAULT, "a recall without its embedder
 check(4 * LLM_ANSWER_TOKENS_MAX <= LLM_RESPONSE_BYTES_MAX, "an answer of the length that was asked for is read")
 check(LLM_BACKOFF_BASE_S <= LLM_BACKOFF_MAX_S, "backoff grows up to its bound")
 check(BULK_BATCH_COUNT <= REMEMBER_MESSAGES_COUNT_MAX, "a bulk batch is a legal remember")
+check(LEARN_EVIDENCE_ALONE_COUNT_MAX <= LEARN_EVIDENCE_COUNT_MAX, "one voice weighs no more alone than in company")
+check(TRAJECTORIES_FLUSH_COUNT <= TRAJECTORIES_IN_RAM_COUNT_MAX, "a batch fits the ring")
+check(LEARN_RERANKED_COUNT_MAX <= CANDIDATE_POOL_COUNT, "what may be moved was looked at")

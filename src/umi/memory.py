@@ -8,9 +8,7 @@ Stores and embedders are behind umi.ports; umi.build picks them.
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import Counter
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -22,22 +20,20 @@ from umi import copying, limits, validate
 from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
 from umi.config import Config
 from umi.engine import Engine
+from umi.erasing import Erasing
 from umi.errors import Closed, InvalidInput
+from umi.learning import Learning
+from umi.lessons import FeedbackReceipt
 from umi.models import LLMChoice
 from umi.pipelines import timeline
-from umi.pipelines.intake import in_batches
+from umi.pipelines.learn import IntelligenceLoader
 from umi.pipelines.lineage import Proposal
-from umi.pipelines.remember import Wishes, recollect
+from umi.pipelines.remember import Wishes
 from umi.pipelines.retrieve import Query
 from umi.pipelines.states import View
-from umi.ports import (
-    Clock,
-    EmbeddingProvider,
-    Entropy,
-)
+from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
     BulkReceipt,
-    Degradation,
     Detector,
     Entity,
     Episode,
@@ -55,7 +51,6 @@ from umi.types import (
     RememberReceipt,
     RestoreReceipt,
     Stats,
-    Usage,
 )
 
 log = logging.getLogger("umi")
@@ -64,7 +59,7 @@ log = logging.getLogger("umi")
 MessageLike = str | Message | Mapping[str, Any]
 
 
-class Memory:
+class Memory(Erasing):
     """One namespace of one store.
 
     Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share
@@ -96,6 +91,7 @@ class Memory:
         config: Config | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        intelligence: IntelligenceLoader | None = None,
     ) -> Self:
         """A memory to enter with `async with`, or to `await` and close by hand.
 
@@ -110,12 +106,13 @@ class Memory:
             config: Settings; see `umi.Config`.
             clock: Another source of time than the machine's.
             entropy: Another source of ids than the machine's.
+            intelligence: Providers of quality signals; with one, this memory learns from outcomes. See docs/learning.md.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
             LLMError.NotConfigured: When a named model's extra or key is missing; `EmbedderUnavailable` for an embedder's.
         """
-        parts = choose_parts(llm, embedder, config, clock, entropy)
+        parts = choose_parts(llm, embedder, config, clock, entropy, intelligence)
         return cls(url, validate.name(namespace, "namespace"), parts)
 
     def switch(self, namespace: str) -> Self:
@@ -127,7 +124,10 @@ class Memory:
         mine = self._open
         # A view looks for waiting work with its first remember.
         return type(self)(
-            self._url, name, self._parts, Engine(self._parts, mine.store, name, mine.draining, something_waits=True)
+            self._url,
+            name,
+            self._parts,
+            Engine(self._parts, mine.store, name, mine.draining, mine.learners, something_waits=True),
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -143,7 +143,7 @@ class Memory:
         except BaseException:
             await store.close()
             raise
-        self._engine = Engine(self._parts, store, self._name, {}, something_waits=waiting > 0)
+        self._engine = Engine(self._parts, store, self._name, {}, {}, something_waits=waiting > 0)
         return self
 
     async def __aexit__(
@@ -156,9 +156,7 @@ class Memory:
         engine = self._engine
         if engine is None:
             return
-        await asyncio.gather(
-            *(task for name, task in engine.draining.items() if name == self._name or not self._is_view)
-        )
+        await engine.finish(alone=self._is_view)
         self._engine = None
         if not self._is_view:
             await engine.store.close()
@@ -199,7 +197,6 @@ class Memory:
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
             NotFound: When `derived_from` names what is not here.
         """
-        engine = self._open
         several = isinstance(content, Sequence) and not isinstance(content, str)
         given = list(content) if several else [content]  # type: ignore[arg-type]
         validate.count(len(given), "number of messages", low=1, high=limits.REMEMBER_MESSAGES_COUNT_MAX)
@@ -212,19 +209,7 @@ class Memory:
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
         )
-        model = engine.conversation()
-        admitted, outcome = await engine.take(messages, wishes, model)
-        if admitted.replayed:
-            outcome.add(await engine.storage.read(partial(recollect, episode_ids=admitted.replayed)))
-        return RememberReceipt(
-            episode_ids=admitted.episode_ids,
-            entities=tuple(outcome.entities),
-            evolutions=tuple(outcome.evolutions),
-            deferred=tuple(outcome.waiting),
-            degraded=tuple(outcome.degraded),
-            usage=model.usage() if model else Usage(),
-            replayed=not admitted.fresh,
-        )
+        return await self._open.remember(messages, wishes)
 
     async def remember_many(
         self,
@@ -240,22 +225,7 @@ class Memory:
             messages: As `remember` takes them, one after the other.
             progress: Called with the number of messages done after each batch.
         """
-        engine = self._open
-        done: Counter[str] = Counter()
-        degradations: dict[Degradation, None] = {}
-        async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
-            prepared = [validate.message(message, {}) for message in batch]
-            admitted, outcome = await engine.take(prepared, Wishes(), engine.conversation())
-            done["messages"] += len(batch)
-            done["replayed"] += len(admitted.replayed)
-            done["entities"] += len(outcome.entities)
-            done["evolutions"] += len(outcome.evolutions)
-            done["deferred"] += len(outcome.waiting)
-            degradations.update(outcome.degraded)
-            if progress is not None:
-                progress(done["messages"])
-        names = ("messages", "entities", "evolutions", "replayed", "deferred")
-        return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
+        return await self._open.remember_many(messages, progress)
 
     # What comes out.
 
@@ -272,6 +242,7 @@ class Memory:
         min_score: float | None = None,
         max_tokens: int | None = None,
         explain: bool = False,
+        task_id: str | None = None,
     ) -> RecallReceipt:
         """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
 
@@ -285,9 +256,9 @@ class Memory:
             include_superseded: Show superseded and stale memories too, marked as such.
             min_score: Least score, 0..1; None uses the calibrated threshold and may abstain, 0 takes all.
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
-            explain: Fill each hit's `legs`.
+            explain: Fill each hit's `legs`, and its `lesson` where learning is on.
+            task_id: Your name for the task this serves, by which a later signal finds it.
         """
-        engine = self._open
         asked = Query(
             text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
             limit=validate.count(limit, "limit", low=1, high=limits.RECALL_LIMIT_MAX),
@@ -302,18 +273,7 @@ class Memory:
             max_tokens=validate.optional_count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX),
             explain=explain,
         )
-        model = engine.conversation()
-        found = await engine.search(asked, model)
-        return RecallReceipt(
-            id=self._parts.entropy.new_id("rec", self._parts.clock.now()),
-            query=query,
-            hits=found.hits,
-            abstained=found.abstained,
-            degraded=found.degraded,
-            deep_search_used=found.deep_search_used,
-            query_variations=found.query_variations,
-            usage=model.usage() if model else Usage(),
-        )
+        return await self._open.recall(asked, validate.optional_name(task_id, "task_id"))
 
     async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
         """The entity or episode of that id, or None."""
@@ -336,8 +296,41 @@ class Memory:
         Raises:
             NotFound: For an unknown id.
         """
-        key = validate.name(entity_id, "entity id")
-        return await self._open.storage.read(partial(timeline.why, entity_id=key))
+        return await self._open.why(validate.name(entity_id, "entity id"))
+
+    # How it went.
+
+    async def feedback(
+        self,
+        recall_id: str,
+        *,
+        outcome: str,
+        quality_score: float | None = None,
+        human_verdict: str | None = None,
+        used: Sequence[str] | None = None,
+    ) -> FeedbackReceipt:
+        """Say how the task ended that a recall served: what it used, or showed, is credited, and stands higher or lower next time.
+
+        Args:
+            recall_id: `RecallReceipt.id`.
+            outcome: "success", "partial_success" or "failure".
+            quality_score: Your own measure, 0..1; None takes the outcome's.
+            human_verdict: "approved" or "rejected".
+            used: Ids of the hits that were really used; None credits all that were shown, the first most.
+
+        Raises:
+            NotFound: For a recall that is not known here, or a hit that it did not show.
+            IdempotencyConflict: When this recall was judged otherwise before.
+        """
+        return await self.learning.feedback(recall_id, outcome, quality_score, human_verdict, used)
+
+    @property
+    def learning(self) -> Learning:
+        """The background loop, its state, and the way back. Raises `InvalidInput` where learning is off."""
+        learner = self._open.learner
+        if learner is None:
+            raise InvalidInput("learning is off: open with config=umi.Config(learn=True) or intelligence=")
+        return Learning(learner)
 
     # What the caller knows better.
 

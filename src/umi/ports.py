@@ -17,6 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.learned import LearnedRows, LearnedWrites
+from umi.proof import Gram, Proof
+from umi.quality import ProviderQualityWeights, QualitySignal
+from umi.routed import RoutedRows, RoutedWrites
 from umi.types import (
     Completion,
     CompletionRequest,
@@ -64,6 +68,28 @@ class EmbedderIdentity:
     digest: str
 
 
+class IntelligenceProvider(Protocol):
+    """Judgements of finished tasks from outside (seed 003). Called in a thread; may raise anything."""
+
+    @property
+    def name(self) -> str: ...
+    def load_signals(self) -> Sequence[QualitySignal]:
+        """All that is there now; what was loaded before counts no second time."""
+        ...
+
+    def quality_weights(self) -> ProviderQualityWeights | None:
+        """How its factors are weighed; None takes the defaults."""
+        ...
+
+
+@runtime_checkable
+class Quarantining(Protocol):
+    """A provider that sets bad records aside: what they are and what is wrong with them, of its last load."""
+
+    @property
+    def quarantined(self) -> Sequence[tuple[str, str]]: ...
+
+
 class EmbeddingProvider(Protocol):
     """Texts to vectors. Raises `umi.errors.EmbeddingError` when it fails."""
 
@@ -75,6 +101,15 @@ class EmbeddingProvider(Protocol):
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut."""
+        ...
+
+
+class NeighbourIndex(Protocol):
+    """Vectors by number, searched for the nearest. Nothing is taken out of one: it is made anew from what is left."""
+
+    def add(self, key: int, vector: Vector) -> None: ...
+    def search(self, vector: Vector, count: int) -> list[tuple[int, float]]:
+        """Numbers with their cosines, nearest first."""
         ...
 
 
@@ -131,6 +166,14 @@ class ReplayRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Examined:
+    """What of a proof was found: `raw` in any byte of the files, `live` in rows of any namespace."""
+
+    raw: frozenset[Gram]
+    live: frozenset[Gram]
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """Sizes of a namespace."""
 
@@ -151,6 +194,16 @@ class Snapshot(Protocol):
     @property
     def sequence(self) -> int:
         """Grows by one with every write transaction of this namespace; 0 when it has none."""
+        ...
+
+    @property
+    def learned(self) -> LearnedRows:
+        """What outcomes have taught here."""
+        ...
+
+    @property
+    def routed(self) -> RoutedRows:
+        """Where tasks were sent here."""
         ...
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]: ...
@@ -234,6 +287,10 @@ class Transaction(Snapshot, Protocol):
     Reads see the transaction's own writes, but for the two candidate legs, which may answer as of the last commit.
     """
 
+    @property
+    def learned(self) -> LearnedWrites: ...
+    @property
+    def routed(self) -> RoutedWrites: ...
     def next_arrival(self) -> int: ...
     def add_episodes(self, rows: Sequence[EpisodeRow]) -> None: ...
     def add_entities(self, entities: Sequence[Entity]) -> None: ...
@@ -261,6 +318,30 @@ class Transaction(Snapshot, Protocol):
 
     def remove_outbox(self, episode_id: str) -> None: ...
     def set_restoring(self, note: str | None) -> None: ...
+    def rewrite_episode(self, row: EpisodeRow) -> None:
+        """Put other words in the place of those of the episode of the same id; its vectors go, what is read in it stays."""
+        ...
+
+    def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
+        """Put others in the place of an episode's entities, by the id that each has now; those left out go with their relations.
+
+        One that gets another id keeps its relations.
+        """
+        ...
+
+    def reword_relation(self, relation: EvolutionRelation) -> None:
+        """Put a relation in the place of the one of its id, whose words are to be gone."""
+        ...
+
+    def remove_aliases(self, aliases: Iterable[str]) -> None: ...
+    def replays_of(self, episode_ids: Iterable[str]) -> list[ReplayRow]:
+        """The keys that stand for any of these episodes, by key."""
+        ...
+
+    def replace_replay(self, key: str, row: ReplayRow) -> None:
+        """Put another row in the place of a key's."""
+        ...
+
     def delete_episode(self, episode_id: str) -> bool:
         """The episode and all that hangs on it: entities, terms, vectors, outbox, relations. True if it was there."""
         ...
@@ -328,6 +409,21 @@ class Store(Protocol):
         `progress` gets the pages done and the pages in all, from another thread. Raises `StoreUnavailable` where there
         is nothing to copy, or the file is there already.
         """
+        ...
+
+    async def clean(self, proof: Proof | None) -> bool:
+        """See that no byte of what was deleted stays in the file; False while others still read it: `maintain` tries again.
+
+        `proof` tells what was deleted just before; None when that is not known any more.
+        """
+        ...
+
+    async def unclean(self) -> bool:
+        """Whether bytes of something deleted may still be there."""
+        ...
+
+    async def examine(self, proof: Proof) -> Examined:
+        """What of a proof is found in the bytes of the files, and what in rows that are there by right."""
         ...
 
     async def check_integrity(self) -> list[str]:

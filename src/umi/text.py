@@ -67,6 +67,7 @@ _TOKEN: Final = re.compile(
     rf"|(?P<word>{_WORD}(?:['\u2019]{_WORD})*)"
     rf"|(?P<emoji>[{_EMOJI}])"
 )
+_UNSPACED_ONE: Final = re.compile(rf"[{_UNSPACED}]")
 _SINGLE: Final = re.compile(rf"[{_HAN}{_HANGUL}]")
 _SPACED_WORD: Final = re.compile(r"\S+")
 
@@ -106,6 +107,16 @@ def query_terms(query: str) -> list[str]:
 def indexed_line(content: str, speaker: str | None) -> str:
     """What is analysed and embedded for a message: "speaker: text", so that a question may name who said it."""
     return f"{speaker}: {content}" if speaker else content
+
+
+def has_spaces(character: str) -> bool:
+    """Whether a character is of a script that writes words apart."""
+    return not _UNSPACED_ONE.match(character)
+
+
+def forget_words() -> None:
+    """Let go of the words whose stems are remembered."""
+    _stem.cache_clear()
 
 
 def count_words(text: str) -> int:

@@ -10,6 +10,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
+from umi.lessons import Lesson
+from umi.proof import Proof
+
 JSONObject = Mapping[str, Any]
 
 
@@ -54,6 +57,7 @@ class Detector(StrEnum):
     MODEL = "model"
     CALLER = "caller"  # derived_from=, relate()
     RELINK = "relink"  # neighbours joined after an undo, or around a late statement
+    ERASURE = "erasure"  # what something was derived from is gone
 
 
 class HitState(StrEnum):
@@ -263,7 +267,8 @@ class RememberReceipt:
     """What one `remember` did.
 
     `deferred` are ids of episodes that are stored and findable by words, with work left for `maintain()`.
-    `replayed` is True when every message was known by its idempotency key and nothing was written.
+    `replayed` is True when every message was known by its idempotency key and nothing was written. `forgotten` are the
+    keys of those that were forgotten or erased earlier: what comes under such a key is not kept again.
     """
 
     episode_ids: tuple[str, ...]
@@ -273,6 +278,7 @@ class RememberReceipt:
     degraded: tuple[Degradation, ...] = ()
     usage: Usage = field(default_factory=Usage)
     replayed: bool = False
+    forgotten: tuple[str, ...] = ()
 
     @property
     def superseded(self) -> tuple[str, ...]:
@@ -299,11 +305,15 @@ class BulkReceipt:
 
 @dataclass(frozen=True, slots=True)
 class MaintainReceipt:
-    """What one `maintain` did: outbox items finished, and those that still wait, with the last reason of each."""
+    """What one `maintain` did: outbox items finished, and those that still wait, with the last reason of each.
+
+    `unclean` is True while bytes of something deleted are kept in the file by somebody who still reads it.
+    """
 
     completed: int
     waiting: tuple[OutboxItem, ...]
     degraded: tuple[Degradation, ...] = ()
+    unclean: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,7 +335,8 @@ class Hit:
 
     `id` is the matching entity's, or the episode's while its extraction is deferred. `content` is verbatim. `score` is the
     probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
-    each leg and prior gave.
+    each leg and prior gave, and `lesson` what
+    outcomes have taught about it: with learning on, hits stand in order of score times the lesson's factor.
     """
 
     id: str
@@ -337,6 +348,7 @@ class Hit:
     evolutions: tuple[EvolutionRelation, ...] = ()
     calibrated: bool = True
     legs: Mapping[str, float] = field(default_factory=dict)
+    lesson: Lesson | None = None
 
     @property
     def message_ids(self) -> tuple[str, ...]:
@@ -399,6 +411,7 @@ class Explanation:
     derived_from: tuple[Entity, ...] = ()
     supports: tuple[Entity, ...] = ()
     stale_because: tuple[EvolutionRelation, ...] = ()
+    lesson: Lesson | None = None  # where learning is on and has an opinion
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,3 +469,43 @@ class Stats:
     store_bytes: int
     cache_bytes: int
     degradations: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureReceipt:
+    """What one `erase` took, without a word of it: to be kept, and held against the files with `verify_erasure`.
+
+    `deleted` and `redacted` are ids of episodes (of the redacted ones what is said of others is left), `stale` ids of
+    conclusions that have lost a source. `counts` has entities, relations, vectors, aliases, keys, reasons. `pending` is True while
+    somebody who still reads the file keeps the old bytes in it; `maintain` finishes it. `proof` are keyed digests of what must not be found
+    any more: nobody can read it, but who has it can test a guess.
+    """
+
+    id: str
+    namespace: str
+    at: datetime
+    deleted: tuple[str, ...]
+    redacted: tuple[str, ...]
+    stale: tuple[str, ...]
+    counts: Mapping[str, int]
+    pending: bool
+    proof: Proof
+
+
+@dataclass(frozen=True, slots=True)
+class ErasureCheck:
+    """What is found today of something erased.
+
+    `remains` is the number of pieces found in bytes that no memory accounts for, `said_before` are episodes older than the erasure that
+    name the subject (either is a failure of the erasure), `said_since` newer ones. `pending` is True while the file is not cleaned.
+    """
+
+    remains: int
+    said_before: tuple[str, ...]
+    said_since: tuple[str, ...]
+    pending: bool
+
+    @property
+    def ok(self) -> bool:
+        """Whether all of it is gone."""
+        return not (self.remains or self.said_before or self.pending)

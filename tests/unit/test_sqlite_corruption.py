@@ -18,6 +18,7 @@ import pytest
 from store_files import NOON, opened, sql
 
 from umi.errors import StoreCorrupt, StoreError
+from umi.learned import Belief, Share, SignalRow, Total, Trajectory, Version
 from umi.ports import EmbedderIdentity, EpisodeRow, ReplayRow, Snapshot, Transaction
 from umi.stores.sqlite import SqliteStore
 from umi.text import analyse
@@ -86,6 +87,14 @@ def _fill(space: str) -> Callable[[Transaction], None]:
             tx.add_replay(ReplayRow(f"key-{n}", f"{n:064x}", (id_,)))
         for n in (7, 8, 9):
             tx.put_outbox(OutboxItem(ids[n], n, n, "model нет", (entities[0].id,), track_evolution=n == 8))
+        shares = tuple(Share(n, entities[2 * n].id, n, used=n == 1) for n in range(2))
+        eye = np.eye(1, DIMENSIONS, dtype=np.float32)[0]
+        tx.learned.add_trajectories([Trajectory(f"rec_{space}", NOON, "task", 1, shares, eye)])
+        said = ("ci", f"s_{space}", "d1", "success", 0.75, 1.0, NOON, "recall")
+        tx.learned.add_signals([SignalRow(0, *said, used_only=True, version=1, trajectories=(f"rec_{space}",))])
+        tx.learned.put_beliefs([Belief(1, entities[2].id, "ci", 0.5, 0.25, 1)])
+        tx.learned.put_version(Version(1, 0, NOON, "run", 1, 1, {"ci": Total(1, 0.5, 0.25)}))
+        tx.learned.put_version(Version(2, 1, next_sequence=1))
         tx.add_alias("Алиса", "alice")
         tx.add_alias("ally", "alice")
 

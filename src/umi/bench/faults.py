@@ -23,7 +23,7 @@ from umi.sim.environment import SimConfig, SimEnvironment
 from umi.sim.llm import SimLLM
 from umi.sim.rng import DeterministicRng
 from umi.sim.service import CHAT, EMBEDDINGS, MODEL_NAME, Fault, Hang, ModelService, WireResponse, refused
-from umi.sim.transport import HOST, Adapter, served_embedder
+from umi.sim.transport import EMBEDDER_HOST, HOST, Adapter, served_embedder
 
 TEXT: Final = "Alice left Acme and joined StartupX."
 DEADLINE_S: Final = 6.0
@@ -151,10 +151,12 @@ def _simulated(trouble: Trouble) -> Measured:
     embedder = served_embedder(env.network, env.clock, service, CALL_TIMEOUT_S)
 
     async def leave() -> None:
-        env.network.stop(HOST)
+        for host in (HOST, EMBEDDER_HOST):
+            env.network.stop(host)
 
     async def come_back() -> None:
-        env.network.serve(HOST, service.answer)
+        for host in (HOST, EMBEDDER_HOST):
+            env.network.serve(host, service.answer)
 
     return env.run(_measure(trouble, service, env.clock, (llm, embedder), (leave, come_back), env.entropy))
 

@@ -36,6 +36,12 @@ def _sdk_retries() -> Planted:
     return edited(Server, "client", "max_retries=0", "max_retries=2")
 
 
+def _vectors_mixed_up() -> Planted:
+    from umi.providers.openai_embedder import OpenAIEmbedder  # noqa: PLC0415
+
+    return edited(OpenAIEmbedder, "_read", "key=lambda row: row.index", "key=lambda row: -row.index")
+
+
 ADAPTERS: Final[tuple[Mutation, ...]] = (
     ()
     if find_spec("openai") is None or find_spec("anthropic") is None
@@ -63,6 +69,12 @@ ADAPTERS: Final[tuple[Mutation, ...]] = (
             "The SDK repeats requests by itself, beside Umi's own patience.",
             "umi.providers.openai_client.Server.client",
             _sdk_retries,
+        ),
+        Mutation(
+            "vectors-mixed-up",
+            "Texts that are embedded together get one another's vectors.",
+            "umi.providers.openai_embedder.OpenAIEmbedder._read",
+            _vectors_mixed_up,
         ),
     )
 )

@@ -45,15 +45,17 @@ def lines(stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX) -> Iterato
         yield number, Oversize(number, size)
 
 
-def array_elements(stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX) -> Iterator[Element | Oversize]:
-    """What stands directly in a JSON array, in order, or a single top-level object.
+def array_elements(
+    stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX, line: int = 1
+) -> Iterator[Element | Oversize]:
+    """What stands directly in a JSON array, in order, or top-level objects; what follows an array's end is not looked at.
 
     Only the nesting is read here, so broken JSON inside an element is the reader's to find; numbers and strings between the
     elements come out as one element that is not an object. After a piece past `bytes_max`, or a file that ends inside
     one, an `Oversize` is the last thing that comes.
     """
-    scan = _Scan()
-    while chunk := stream.read(_CHUNK_BYTES):
+    scan = _Scan(line)
+    while not scan.closed and (chunk := stream.read(_CHUNK_BYTES)):
         yield from scan.feed(chunk)
         if scan.held > bytes_max:
             break
@@ -64,8 +66,9 @@ def array_elements(stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX) -
 class _Scan:
     """Where the nesting stands; holds the text of the open element and no more."""
 
-    def __init__(self) -> None:
-        self.line = 1  # of the start of the buffer
+    def __init__(self, line: int) -> None:
+        self.closed = False  # the array has ended
+        self.line = line  # of the start of the buffer
         self._buffer = b""
         self._position = 0  # the nesting is known up to here
         self._depth = 0
@@ -81,12 +84,12 @@ class _Scan:
     @property
     def open(self) -> bool:
         """Whether something has begun that has not ended."""
-        return self._depth > 0 or bool(self._buffer.strip(_BETWEEN))
+        return not self.closed and (self._depth > 0 or bool(self._buffer.strip(_BETWEEN)))
 
     def feed(self, chunk: bytes) -> Iterator[Element]:
         """The elements that end in this chunk."""
         self._buffer += chunk
-        while (token := _TOKEN.search(self._buffer, self._position)) is not None:
+        while not self.closed and (token := _TOKEN.search(self._buffer, self._position)) is not None:
             if token.group(1) is not None and token.group(1) != b'"':
                 self._position = token.start()
                 return
@@ -112,6 +115,7 @@ class _Scan:
             yield from self._between(start)
             self._drop(1)
             self._depth -= 1
+            self.closed = True
             return
         self._depth -= 1
         if self._depth == self._outer:

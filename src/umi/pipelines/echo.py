@@ -30,6 +30,12 @@ class Echoes:
         if len(self._fresh) >= _FRESH_COUNT_MAX:
             self._read_fresh()
 
+    def forget(self, episode_ids: Iterable[str]) -> None:
+        """Let go of all lines of some episodes."""
+        self._read_fresh()
+        gone = frozenset(episode_ids)
+        self._episodes = OrderedDict((line, id_) for line, id_ in self._episodes.items() if id_ not in gone)
+
     def origin(self, message: Message) -> tuple[str, ...]:
         """Ids of the episodes that a message merely repeats; empty when it says anything of its own."""
         if message.role == "user":

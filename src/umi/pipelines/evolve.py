@@ -169,6 +169,25 @@ def evolve(
     return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
 
 
+def rejoin(tx: Transaction, lineage: Lineage, entity: Entity) -> None:
+    """Close a statement by the next newer one that updates it, now that what closed it is gone.
+
+    A relation that was taken back is not made again.
+    """
+    place = statement_order(entity)
+    newer = sorted((e for e in _candidates(tx, entity).values() if statement_order(e) > place), key=statement_order)
+    related = {row.target_id for row in lineage.ledger.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
+    for successor in newer:
+        updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
+        if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:
+            continue
+        best = updates[0]
+        lineage.record(
+            Proposal(entity.id, successor.id, EvolutionType.UPDATE, best.reason, best.confidence, Detector.RULES)
+        )
+        return
+
+
 def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
     """What a request to forget means where no statement was read: the earliest message that holds most of its words."""
     wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS

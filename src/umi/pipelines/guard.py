@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
@@ -25,9 +26,16 @@ def _require_possible(identity: EmbedderIdentity) -> None:
 
 
 async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError]) -> T:
-    """Await a call of the user's own object; whatever it raises that is not Umi's becomes the error that `failed` makes."""
-    try:
+    """Await a call of the user's own object, `guarded`."""
+    with guarded(failed):
         return await call
+
+
+@contextmanager
+def guarded(failed: Callable[[Exception], UmiError]) -> Iterator[None]:
+    """Where a user's own object is called: whatever it raises that is not Umi's becomes the error that `failed` makes."""
+    try:
+        yield
     except (asyncio.CancelledError, UmiError):
         raise
     except Exception as error:  # a user's object may raise anything; it must not take the memory down

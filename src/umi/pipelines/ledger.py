@@ -6,7 +6,8 @@ an earlier moment of recorded time.
 
 A statement is *closed* by an update that acts on it, or by losing a settled contradiction. What was derived from a
 statement is *stale* while any of its sources is closed, contradicted or itself stale; the relations that did it are the
-causes, so that undoing one leaves the others.
+causes, so that undoing one leaves the others. Where a source was forgotten there is no relation to it any more; one that derives the
+conclusion from itself stands for the loss, and is a cause like any other.
 """
 
 from __future__ import annotations
@@ -30,6 +31,11 @@ class Closing:
     relation: EvolutionRelation
     valid_to: datetime
     known_since: datetime
+
+
+def is_bereavement(row: EvolutionRelation) -> bool:
+    """Whether a relation says that something its entity was derived from was forgotten or erased."""
+    return row.evolution_type is EvolutionType.DERIVE and row.source_id == row.target_id
 
 
 class Ledger:
@@ -116,7 +122,7 @@ class Ledger:
 
     def causes(self, entity_id: str) -> frozenset[str]:
         """Ids of the relations that make the entity stale, through any number of derivations."""
-        if not self.sources(entity_id):  # nearly every entity: it was derived from nothing
+        if not (self.sources(entity_id) or self._bereft(entity_id)):  # nearly every entity: derived from nothing
             return frozenset()
         if entity_id not in self._causes:
             for id_ in self._sources_first(entity_id):
@@ -165,17 +171,22 @@ class Ledger:
 
     def _derived(self, entity_id: str, *, upward: bool) -> tuple[str, ...]:
         rows = (row for row in self.relations(entity_id) if row.evolution_type is EvolutionType.DERIVE)
+        rows = (row for row in rows if row.source_id != row.target_id)
         if upward:
             return tuple(row.source_id for row in rows if row.target_id == entity_id)
         return tuple(row.target_id for row in rows if row.source_id == entity_id)
 
     def _direct_causes(self, entity_id: str) -> frozenset[str]:
-        causes: set[str] = set()
+        causes: set[str] = set(self._bereft(entity_id))
         for source in self.sources(entity_id):
             causes.update(closing.relation.id for closing in self.closings(source))
             causes.update(row.id for row in self.disputes(source))
             causes |= self._causes.get(source, frozenset())
         return frozenset(causes)
+
+    def _bereft(self, entity_id: str) -> list[str]:
+        """Ids of the relations that say that a source of the entity was taken away: they derive it from itself."""
+        return [row.id for row in self.relations(entity_id) if is_bereavement(row)]
 
     def _sources_first(self, entity_id: str) -> list[str]:
         """The entity and all it rests on whose causes are not known yet, sources first; the graph has no cycles."""

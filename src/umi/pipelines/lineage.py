@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from umi.errors import EvolutionError, NotFound, RelationCycle
 from umi.invariants import check
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-from umi.pipelines.ledger import Ledger
+from umi.pipelines.ledger import Ledger, is_bereavement
 from umi.ports import Entropy, Transaction
 from umi.types import Detector, Entity, EvolutionRelation, EvolutionType
 
@@ -113,6 +113,36 @@ class Lineage:
             self._relink(row)
         return undone
 
+    def bereave(self, entity_id: str) -> EvolutionRelation | None:
+        """Note that something the entity was derived from is gone: it is stale until that is undone. None when it is noted already."""
+        if any(is_bereavement(row) for row in self.ledger.relations(entity_id)):
+            return None
+        row = EvolutionRelation(
+            id=self._entropy.new_id("rel", self._now),
+            source_id=entity_id,
+            target_id=entity_id,
+            evolution_type=EvolutionType.DERIVE,
+            reason="what it was derived from was forgotten",
+            confidence=1.0,
+            created_at=self._now,
+            detector=Detector.ERASURE,
+        )
+        self._tx.put_relation(row)
+        self.ledger.take(row)
+        return row
+
+    def review(self, entity_id: str) -> None:
+        """Let an entity's validity be what its relations say: some of them are gone."""
+        entity = self.ledger.entity(entity_id)
+        if entity is not None:
+            self._project(entity)
+
+    def _project(self, entity: Entity) -> None:
+        valid_to, invalidated_at = self.ledger.validity(entity.id)
+        if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
+            self._tx.set_validity(entity.id, valid_to, invalidated_at)
+            self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
+
     def _relink(self, row: EvolutionRelation) -> None:
         ledger = self.ledger
         successors = [
@@ -138,13 +168,10 @@ class Lineage:
         self._tx.put_relation(row)
         self.ledger.take(row)
         ends = self.ledger.entities((row.source_id, row.target_id))
-        check(len(ends) == 2, f"relation {row.id} has a missing end")
+        check(len(ends) == len({row.source_id, row.target_id}), f"relation {row.id} has a missing end")
         self.ledger.load(ends)
-        for entity_id, entity in ends.items():
-            valid_to, invalidated_at = self.ledger.validity(entity_id)
-            if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
-                self._tx.set_validity(entity_id, valid_to, invalidated_at)
-                self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
+        for entity in ends.values():
+            self._project(entity)
 
     def _require(self, relation_id: str) -> EvolutionRelation:
         row = self._tx.relations([relation_id]).get(relation_id)

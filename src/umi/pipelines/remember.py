@@ -42,6 +42,8 @@ from umi.types import (
 
 Work = tuple[Episode, OutboxItem]
 
+_GONE = "gone:"  # begins the key of a message that was forgotten; its content's digest is gone with it
+
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
@@ -55,11 +57,12 @@ class Wishes:
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the first transaction found: episodes to settle, and those known by their key already."""
+    """What the first transaction found: episodes to settle, those known by their key already, and keys of what was forgotten."""
 
     fresh: tuple[Episode, ...]
     replayed: tuple[str, ...]
     episode_ids: tuple[str, ...]
+    forgotten: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +79,13 @@ def embedding_text(episode: Episode) -> str:
     return f"{episode.speaker}: {episode.content}" if episode.speaker else episode.content
 
 
+def episode_row(episode: Episode) -> EpisodeRow:
+    """An episode as a store keeps it: with its terms, its length and how it is worded."""
+    content = episode.content
+    terms = tuple(analyse(embedding_text(episode)))
+    return EpisodeRow(episode, terms, count_words(content), read_traits(content, episode.role))
+
+
 def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: Wishes) -> Admitted:
     """Write what is new; find again what is known by its key.
 
@@ -86,16 +96,19 @@ def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[M
     _require_sources(tx, wishes.derived_from)
     if wishes.idempotency_key is not None:
         return _admit_under_key(tx, entropy, now, messages, wishes)
-    known = tx.replays(_key(message.id) for message in messages if message.id is not None)
+    known = _known(tx, [_key(message.id) for message in messages if message.id is not None])
     episode_ids: list[str] = []
     fresh: list[Episode] = []
     replayed: list[str] = []
+    forgotten: list[str] = []
     for message in messages:
         row = known.get(_key(message.id)) if message.id is not None else None
         if row is not None:
             _require_same(row, _digest([message]))
             episode_ids += row.episode_ids
             replayed += row.episode_ids
+            if not row.episode_ids and message.id is not None:
+                forgotten.append(message.id)
             continue
         episode = _episode(message, entropy, now, tx.next_arrival() + len(fresh))
         fresh.append(episode)
@@ -105,7 +118,7 @@ def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[M
             known[row.key] = row
             tx.add_replay(row)
     _write(tx, fresh, wishes)
-    return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)))
+    return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)), tuple(forgotten))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +151,7 @@ class Settlement:
         now: The recorded time of relations.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime) -> None:
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, embedder: str = "") -> None:
         self._tx = tx
         self._lineage = Lineage(tx, entropy, now)
         self._entities: list[Entity] = []
@@ -215,6 +228,10 @@ class Settlement:
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         for source_id in sources:
+            if any(entity.episode_id == source_id for entity in entities):  # one that was forgotten meanwhile
+                rows = [self._lineage.bereave(entity.id) for entity in entities]
+                self._evolutions += [row for row in rows if row is not None]
+                continue
             group = self._tx.entities_of([source_id]).get(source_id, ())
             for source in [entity.id for entity in group] or sorted(self._tx.entities([source_id])):
                 self._evolutions += [
@@ -264,10 +281,11 @@ def _admit_under_key(
     tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: Wishes
 ) -> Admitted:
     key, digest = f"call:{wishes.idempotency_key}", _digest(messages)
-    row = tx.replays([key]).get(key)
+    row = _known(tx, [key]).get(key)
     if row is not None:
         _require_same(row, digest)
-        return Admitted((), row.episode_ids, row.episode_ids)
+        forgotten = () if row.episode_ids or not wishes.idempotency_key else (wishes.idempotency_key,)
+        return Admitted((), row.episode_ids, row.episode_ids, forgotten)
     admitted = admit(tx, entropy, now, messages, replace(wishes, idempotency_key=None))
     tx.add_replay(ReplayRow(key, digest, admitted.episode_ids))
     return admitted
@@ -277,8 +295,20 @@ def _key(message_id: str | None) -> str:
     return f"message:{message_id}"
 
 
+def tombstone(key: str) -> str:
+    """What stands for an idempotency key whose message is gone, in part or whole: a digest of the id, never of what was said."""
+    return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
+
+
+def _known(tx: Transaction, keys: Sequence[str]) -> dict[str, ReplayRow]:
+    """By key what it stands for, be it gone meanwhile."""
+    stones = {tombstone(key): key for key in keys}
+    rows = tx.replays([*keys, *stones])
+    return {stones.get(key, key): row for key, row in rows.items()}
+
+
 def _require_same(row: ReplayRow, digest: str) -> None:
-    if row.digest != digest:
+    if row.digest and row.digest != digest:
         kind, _, key = row.key.partition(":")
         raise IdempotencyConflict(
             f"{'message id' if kind == 'message' else 'idempotency key'} {key!r} was used before with other content; "
@@ -317,17 +347,7 @@ def _episode(message: Message, entropy: Entropy, now: datetime, arrival: int) ->
 def _write(tx: Transaction, fresh: Sequence[Episode], wishes: Wishes) -> None:
     if not fresh:
         return
-    tx.add_episodes(
-        [
-            EpisodeRow(
-                episode,
-                tuple(analyse(embedding_text(episode))),
-                count_words(episode.content),
-                read_traits(episode.content, episode.role),
-            )
-            for episode in fresh
-        ]
-    )
+    tx.add_episodes([episode_row(episode) for episode in fresh])
     for episode in fresh:
         tx.put_outbox(outbox_item(episode, wishes))
 

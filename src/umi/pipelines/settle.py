@@ -84,7 +84,7 @@ class Settler:
 
     async def drain(self, limit: int) -> Outcome:
         """Settle up to `limit` waiting items, oldest first."""
-        items = await self._storage.read(partial(_waiting, limit=limit))
+        items = await self._storage.read(partial(waiting_work, limit=limit))
         return await self.settle(items) if items else Outcome()
 
     async def _embed(self, episodes: Sequence[Episode], outcome: Outcome) -> tuple[dict[str, Matrix] | None, str]:
@@ -173,7 +173,8 @@ def _attempts(item: OutboxItem, error: UmiError) -> int:
     return item.attempts + (not isinstance(error, _NOT_ABOUT_THE_TEXT))
 
 
-def _waiting(snapshot: Snapshot, limit: int) -> list[Work]:
+def waiting_work(snapshot: Snapshot, limit: int) -> list[Work]:
+    """The first waiting items with their episodes, oldest first."""
     items = snapshot.outbox(limit)
     episodes = snapshot.episodes([item.episode_id for item in items])
     return [(episodes[item.episode_id], item) for item in items]

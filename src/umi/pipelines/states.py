@@ -157,7 +157,7 @@ class Standings:
 
 def _with_strongest(entity: Entity, relations: Sequence[EvolutionRelation]) -> Entity:
     """The entity with `metadata["evolution"]`: what it did to an older one, most surely (seed 001); the rows are the truth."""
-    mine = [row for row in relations if row.target_id == entity.id]
+    mine = [row for row in relations if row.target_id == entity.id != row.source_id]
     if not mine:
         return entity
     row = max(mine, key=lambda row: (row.confidence, row.id))

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from umi.pipelines.remember import embedding_text
+from umi.ports import Matrix
+from umi.sim.embedder import text_vector
 from umi.sim.oracle import SINGLE_VALUED, Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import SLOTS, SPACES, Plan, Step
@@ -24,6 +27,7 @@ from umi.types import (
 )
 
 _LATEST: Final = 6
+_SAME_COSINE: Final = 0.999  # halved precision costs less
 
 
 class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
@@ -41,6 +45,7 @@ class Witnessed(Protocol):
 
     def memory(self, space: str, number: int = 0) -> Any: ...
     def anyone(self) -> Any: ...
+    async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]: ...
     def message_time(self, day: int) -> datetime: ...
 
 
@@ -175,11 +180,15 @@ class Checks:
             raise Violation(f"the store's own check: {findings[0]}")
 
     async def _embedded(self) -> None:
-        """What has come to rest has its vectors, where there is an embedder."""
+        """What has come to rest has its own vectors, where there is an embedder."""
         for space in SPACES if self._world.plan.embedder else ():
             stats = await self._world.memory(space).stats()
             if stats.vectors != stats.episodes:
                 raise Violation(f"{space} holds {stats.episodes} episodes, and vectors of {stats.vectors}")
+            for episode, windows in await self._world.embedded(space):
+                own = text_vector(embedding_text(episode))
+                if len(windows) == 1 and float(windows[0] @ own) < _SAME_COSINE:
+                    raise Violation(f"the vector of {episode.content!r} is another's")
 
     async def _acknowledged(self, latest: int | None) -> None:
         messages = list(self._world.messages.items())

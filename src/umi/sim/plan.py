@@ -92,11 +92,13 @@ class Plan:
     twins: bool = False  # two memories on one real file instead of one on the simulated disk
     order: str = "fifo"
     wire: str = ""  # the real adapter that the model is behind; empty for none
+    served: bool = False  # the embedder is behind the real adapter for embeddings
 
     def describe(self) -> str:
         """One line: what kind of world this is."""
         parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
-        parts += ["embedder" if self.embedder else "words only", self._reader()]
+        embedder = "served embedder" if self.served else "embedder"
+        parts += [embedder if self.embedder else "words only", self._reader()]
         return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
 
     def _reader(self) -> str:
@@ -296,15 +298,19 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         step = teller.step(kind, count=rng.next_int(1, 60) if kind is Kind.CUT else 0)
         steps.insert(rng.next_int(1, len(steps)), step)
     model = rng.chance(0.3)
+    faults = _faults(rng, twins=twins, model=model)
+    embedder = rng.chance(0.6)
+    served = embedder and "openai" in ADAPTERS and rng.fork("served").chance(0.3)
     return Plan(
         seed=seed,
         steps=tuple(steps),
-        faults=_faults(rng, twins=twins, model=model),
-        embedder=rng.chance(0.6),
+        faults=_over_the_wire(rng.fork("wire faults"), faults) if served else faults,
+        embedder=embedder,
         model=model,
         twins=twins,
         order="seeded" if rng.chance(0.5) else "fifo",
         wire=rng.fork("wire").choice(("", *ADAPTERS)) if model else "",
+        served=served,
     )
 
 
@@ -358,3 +364,15 @@ def _faults(rng: DeterministicRng, *, twins: bool, model: bool) -> tuple[FaultCo
     return tuple(
         FaultConfig(kind, probability=chance, operations=(operation,)) for kind, chance, operation in possible[:3]
     )
+
+
+def _over_the_wire(rng: DeterministicRng, faults: tuple[FaultConfig, ...]) -> tuple[FaultConfig, ...]:
+    """The faults of a world whose embedder is served: the network breaks too.
+
+    Whoever learns a server's dimensions from its first answer cannot know that this one was wrong, so none is.
+    """
+    kept = tuple(fault for fault in faults if fault.fault_type is not FaultType.EmbeddingWrongDimensions)
+    kind = rng.choice([kind for kind in FaultType if kind.startswith("Network")])
+    broken = FaultConfig(kind, probability=0.1, operations=("network_request",))
+    known = any(fault.fault_type is kind for fault in kept)
+    return (*kept, broken) if not known and rng.chance(0.5) else kept

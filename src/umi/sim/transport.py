@@ -23,6 +23,7 @@ from umi.sim.service import MODEL_NAME, ModelService, WireRequest, WireResponse
 from umi.types import Completion, CompletionRequest
 
 HOST: Final = "model"
+EMBEDDER_HOST: Final = "embedder"
 _URL: Final = f"http://{HOST}"
 
 
@@ -125,12 +126,13 @@ class Adapter:
 def served_embedder(
     network: SimNetwork, clock: SimClock, service: ModelService, timeout_s: float = MODEL_TIMEOUT_S
 ) -> OpenAIEmbedder:
-    """The real adapter for embeddings, served likewise."""
-    network.serve(HOST, service.answer)
-    made = OpenAIEmbedder(_server(timeout_s), SimTransport(network, clock, timeout_s))
+    """The real adapter for embeddings, served likewise; its server is "embedder"."""
+    network.serve(EMBEDDER_HOST, service.answer)
+    made = OpenAIEmbedder(_server(timeout_s, EMBEDDER_HOST), SimTransport(network, clock, timeout_s))
     made._client._platform = "Linux"
     return made
 
 
-def _server(timeout_s: float) -> Server:
-    return Server(f"{_URL}/v1#{MODEL_NAME}", MODEL_NAME, f"{_URL}/v1", NO_KEY, timeout_s)
+def _server(timeout_s: float, host: str = HOST) -> Server:
+    url = f"http://{host}/v1"
+    return Server(f"{url}#{MODEL_NAME}", MODEL_NAME, url, NO_KEY, timeout_s)

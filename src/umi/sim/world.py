@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from umi.errors import EvolutionError, IdempotencyConflict, StoreError, UmiError
+from umi.errors import EmbeddingError, EvolutionError, IdempotencyConflict, StoreError, UmiError
 from umi.memory import Memory
 from umi.sim.afterlife import retrieve_from_parts
 from umi.sim.checks import Checks, Violation
@@ -33,9 +33,10 @@ from umi.sim.outcome import Outcome
 from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
 from umi.sim.service import ModelService
-from umi.types import EvolutionType, Message, RememberReceipt
+from umi.types import Episode, EvolutionType, Message, RememberReceipt
 
 if TYPE_CHECKING:
+    from umi.ports import EmbeddingProvider, Matrix, Snapshot
     from umi.sim.transport import Adapter
 
 T = TypeVar("T")
@@ -78,12 +79,13 @@ class World:
         self.clock = SimClock()
         self.faults = FaultInjector(rng.fork("faults"), plan.faults)
         self._entropy = SimEntropy(rng.fork("ids"))
-        self._embedder = SimEmbedder(self.clock, rng.fork("embedder"), faults=self.faults) if plan.embedder else None
+        embedder = SimEmbedder(self.clock, rng.fork("embedder"), faults=self.faults) if plan.embedder else None
         self._llm = (
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )
         network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
         self._model = None if self._llm is None else self._behind(network, self._llm)
+        self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
         self._after = rng.fork("after")
         self.disk: SimDisk | None = None
         if plan.twins:
@@ -108,7 +110,14 @@ class World:
 
         return Adapter(self.plan.wire, network, self.clock, ModelService(llm))
 
+    def _serve(self, network: SimNetwork, embedder: SimEmbedder) -> EmbeddingProvider:
+        """The embedder at the other end of a network, behind its real adapter."""
+        from umi.sim.transport import served_embedder  # noqa: PLC0415 - it needs the adapter's SDK
+
+        return served_embedder(network, self.clock, ModelService(SimLLM(self.plan.seed), embedder))
+
     def _check_adapter(self) -> None:
+        self.outcome.features["embeddings adapter"] += self.plan.served  # what came to rest has its vectors
         if self._model is None or isinstance(self._model, RemoteModel):
             return
         wrong = self._model.findings(clients=2 if self.plan.twins else 1)
@@ -121,6 +130,16 @@ class World:
     def memory(self, space: str, number: int = 0) -> Memory:
         """The namespace of a space; in a world of two processes, steps take turns between them."""
         return self._views[number % len(self._views)][space]
+
+    async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]:
+        """What was acknowledged in a space and has vectors."""
+        ids = [self.receipts[number].episode_ids[0] for number, (where, _) in self.messages.items() if where == space]
+
+        def look(snapshot: Snapshot) -> list[tuple[Episode, Matrix]]:
+            episodes = snapshot.episodes(ids)
+            return [(episodes[id_], windows) for id_, windows in snapshot.vectors(ids).items()]
+
+        return await self.memory(space)._open.storage.read(look)  # noqa: SLF001 - vectors are nobody's business but a check's
 
     def anyone(self) -> Memory:
         """Some open memory."""
@@ -157,7 +176,7 @@ class World:
                 await self.open()
                 self.outcome.restarts += 1
                 await self.checks.after_restart()
-            except StoreError as error:
+            except (StoreError, EmbeddingError) as error:  # a served embedder may not be there to say its dimensions
                 self.tell(f"open: {type(error).__name__}")
                 await self.close()
             else:

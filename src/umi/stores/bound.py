@@ -28,7 +28,7 @@ from umi.ports import (
 from umi.ranking import bm25, idf
 from umi.text import analyse, count_words, query_terms
 from umi.traits import read_traits
-from umi.types import Entity, Episode, VectorHit
+from umi.types import Entity, Episode, EvolutionRelation, VectorHit
 from umi.vectors import unpack
 
 T = TypeVar("T")
@@ -235,6 +235,13 @@ def packed_fault(episode_id: str, packed: PackedVectors, dimensions: int) -> Umi
             f"vectors of {episode_id} have {len(packed.blob)} bytes, which are no rows of {packed.dimensions} dimensions"
         )
     return vector_fault(episode_id, unpack(packed.blob, packed.dimensions), dimensions)
+
+
+def repointed(relation: EvolutionRelation, old: str, new: str) -> EvolutionRelation:
+    """A relation with one of its ends, or both, under another id."""
+    ends = {old: new}
+    source, target = ends.get(relation.source_id, relation.source_id), ends.get(relation.target_id, relation.target_id)
+    return replace(relation, source_id=source, target_id=target)
 
 
 def _claim(entity: Entity) -> tuple[object, ...]:

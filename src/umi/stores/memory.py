@@ -7,10 +7,12 @@ from typing import TypeVar
 
 from umi.errors import Closed, EmbedderMismatch, StoreUnavailable
 from umi.limits import STORE_CACHE_BYTES_DEFAULT
-from umi.ports import Clock, EmbedderIdentity, Entropy
+from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
+from umi.proof import Proof, found_in_all
 from umi.stores.bound import REEMBED_WHY, BoundStore, StoreSnapshot, StoreTransaction, another_embedder
 from umi.stores.index import NamespaceIndex
-from umi.stores.memory_rows import MemorySnapshot, MemoryTransaction, Space, grow
+from umi.stores.memory_erase import ErasingTransaction
+from umi.stores.memory_rows import MemorySnapshot, Space, grow
 from umi.types import NamespaceInfo, OutboxItem
 
 T = TypeVar("T")
@@ -45,7 +47,7 @@ class MemoryStore:
         """Run `work`; an error in it undoes all of it."""
         self._open()
         space = self._space(namespace)
-        transaction = MemoryTransaction(namespace, space, lambda: self._index(namespace), self._dimensions())
+        transaction = ErasingTransaction(namespace, space, lambda: self._index(namespace), self._dimensions())
         done = False
         try:
             result = work(transaction)
@@ -89,6 +91,20 @@ class MemoryStore:
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> int:  # noqa: ARG002 - the port's
         self._open()
         raise StoreUnavailable(f"a store of dicts has no file to copy to {path}: export it")
+
+    async def clean(self, proof: Proof | None) -> bool:  # noqa: ARG002 - the port's
+        """Nothing to do: dicts keep no bytes of what was taken out of them."""
+        self._open()
+        return True
+
+    async def unclean(self) -> bool:
+        self._open()
+        return False
+
+    async def examine(self, proof: Proof) -> Examined:
+        self._open()
+        live = found_in_all(proof, (repr(space).encode() for space in self._spaces.values()))
+        return Examined(frozenset(), live)
 
     async def check_integrity(self) -> list[str]:
         """Whether each index equals a rebuilt one; dicts have no file that could be damaged."""

@@ -25,8 +25,11 @@ from umi.ports import (
     ReplayRow,
     Vector,
 )
+from umi.routed import Decision
 from umi.stores.bound import packed_fault, vector_fault
 from umi.stores.index import NamespaceIndex
+from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
+from umi.stores.memory_routed import MemoryRouted
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
 from umi.vectors import pack, unpack
 
@@ -37,7 +40,7 @@ _LAST: Final = 1 << 62  # sorts an entity without a span behind those that have 
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class Kept:
     """An entity and its place within its episode."""
 
     entity: Entity
@@ -52,7 +55,7 @@ class Space:
     next_arrival: int = 0
     rows: dict[int, EpisodeRow] = field(default_factory=dict)
     arrivals: dict[str, int] = field(default_factory=dict)
-    entities: dict[str, _Kept] = field(default_factory=dict)
+    entities: dict[str, Kept] = field(default_factory=dict)
     of_episode: dict[int, tuple[str, ...]] = field(default_factory=dict)  # entity ids in order of place
     places: dict[int, int] = field(default_factory=dict)  # next free place of an episode
     of_subject: dict[str, dict[str, None]] = field(default_factory=dict)
@@ -63,19 +66,21 @@ class Space:
     outbox: dict[int, OutboxItem] = field(default_factory=dict)
     vectors: dict[int, PackedVectors] = field(default_factory=dict)
     restoring: str | None = None
+    learned: LearnedSpace = field(default_factory=LearnedSpace)
+    routed: dict[str, Decision] = field(default_factory=dict)
     index: NamespaceIndex | None = None
 
 
-def _newest(kept: _Kept) -> tuple[datetime, int, int]:
+def _newest(kept: Kept) -> tuple[datetime, int, int]:
     check(kept.entity.at is not None, f"entity {kept.entity.id} has no time")
     return kept.entity.at or datetime.min.replace(tzinfo=UTC), kept.entity.arrival, kept.place
 
 
-def _span(kept: _Kept) -> tuple[tuple[int, int], int]:
+def _span(kept: Kept) -> tuple[tuple[int, int], int]:
     return (kept.entity.span or (_LAST, _LAST)), kept.place
 
 
-def _copied(metadata: JSONObject) -> JSONObject:
+def copied(metadata: JSONObject) -> JSONObject:
     """As JSON would give it back: a caller's own object never becomes ours, nor ours a caller's."""
     copied: JSONObject = json.loads(json.dumps(dict(metadata))) if metadata else {}
     return copied
@@ -86,12 +91,12 @@ def _utc(moment: datetime | None) -> datetime | None:
 
 
 def _episode_out(episode: Episode) -> Episode:
-    return replace(episode, metadata=_copied(episode.metadata)) if episode.metadata else episode
+    return replace(episode, metadata=copied(episode.metadata)) if episode.metadata else episode
 
 
-def _entity_out(kept: _Kept) -> Entity:
+def _entity_out(kept: Kept) -> Entity:
     entity = kept.entity
-    return replace(entity, metadata=_copied(entity.metadata)) if entity.metadata else entity
+    return replace(entity, metadata=copied(entity.metadata)) if entity.metadata else entity
 
 
 def _windows(space: Space, arrival: int) -> Matrix:
@@ -125,6 +130,14 @@ class MemorySnapshot:
     @property
     def sequence(self) -> int:
         return self._space.sequence
+
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(lambda: self._space.learned, lambda: self._space.rows)
+
+    @property
+    def routed(self) -> MemoryRouted:
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         arrivals = self._space.arrivals
@@ -271,6 +284,17 @@ class MemoryTransaction(MemorySnapshot):
         for step in reversed(self._undo):
             step()
 
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(
+            lambda: self._space.learned, lambda: self._space.rows, Log(self._put, self._drop, self._refuse)
+        )
+
+    @property
+    def routed(self) -> MemoryRouted:
+        log = Log(self._put, self._drop, self._refuse)
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1, log)
+
     def next_arrival(self) -> int:
         return self._space.next_arrival
 
@@ -284,7 +308,7 @@ class MemoryTransaction(MemorySnapshot):
                 given,
                 at=given.at.astimezone(UTC),
                 recorded_at=given.recorded_at.astimezone(UTC),
-                metadata=_copied(given.metadata),
+                metadata=copied(given.metadata),
             )
             self._put(self._space.rows, episode.arrival, replace(row, episode=episode))
             self._put(self._space.arrivals, episode.id, episode.arrival)
@@ -305,11 +329,11 @@ class MemoryTransaction(MemorySnapshot):
                 valid_to=_utc(given.valid_to),
                 recorded_at=_utc(given.recorded_at),
                 invalidated_at=_utc(given.invalidated_at),
-                metadata=_copied(given.metadata),
+                metadata=copied(given.metadata),
             )
             place = self._space.places.get(arrival, 0)
             self._put(self._space.places, arrival, place + 1)
-            self._put(self._space.entities, entity.id, _Kept(entity, place))
+            self._put(self._space.entities, entity.id, Kept(entity, place))
             self._put(self._space.of_episode, arrival, (*self._space.of_episode.get(arrival, ()), entity.id))
             self._put(self._space.of_subject.setdefault(entity.subject, {}), entity.id, None)
 
@@ -353,7 +377,7 @@ class MemoryTransaction(MemorySnapshot):
         if kept is None:
             raise self._refuse(NotFound(f"entity {entity_id} is not here"))
         entity = replace(kept.entity, valid_to=_utc(valid_to), invalidated_at=_utc(invalidated_at))
-        self._put(self._space.entities, entity_id, _Kept(entity, kept.place))
+        self._put(self._space.entities, entity_id, Kept(entity, kept.place))
 
     def add_alias(self, alias: str, subject: str) -> None:
         if alias not in self._space.subjects:
@@ -384,6 +408,7 @@ class MemoryTransaction(MemorySnapshot):
                 self._drop_relation(relation_id)
             self._drop(self._space.of_subject[self._space.entities[entity_id].entity.subject], entity_id)
             self._drop(self._space.entities, entity_id)
+        self.learned.forget([arrival])
         self._drop(self._space.of_episode, arrival)
         self._drop(self._space.places, arrival)
         self._drop(self._space.outbox, arrival)

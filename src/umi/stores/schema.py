@@ -166,11 +166,111 @@ UPDATE terms SET crc = umi_crc(terms.key, words, traits, terms, p.session, p.spe
   FROM episodes p WHERE p.key = terms.key;
 """
 
+# What learning keeps, see `umi.learned`. Shares and beliefs carry their episode's key: they go when it goes.
+_LEARNED: Final = """
+CREATE TABLE versions (
+  ns INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  parent INTEGER NOT NULL,
+  sealed_at INTEGER,
+  why TEXT NOT NULL,
+  signals INTEGER NOT NULL,
+  next_sequence INTEGER NOT NULL,
+  totals TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE trajectories (
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  task TEXT,
+  moved INTEGER NOT NULL,
+  embedding TEXT,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX trajectories_by_time ON trajectories (ns, at, id);
+CREATE INDEX trajectories_by_task ON trajectories (ns, task, at, id) WHERE task IS NOT NULL;
+CREATE TABLE shares (
+  key INTEGER NOT NULL,
+  trajectory TEXT NOT NULL,
+  place INTEGER NOT NULL,
+  depth INTEGER NOT NULL,
+  entity_id TEXT NOT NULL,
+  used INTEGER NOT NULL,
+  ns INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (key, trajectory, place, depth, entity_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX shares_by_trajectory ON shares (ns, trajectory);
+CREATE TABLE signals (
+  ns INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  provider TEXT NOT NULL,
+  id TEXT NOT NULL,
+  digest TEXT NOT NULL,
+  outcome TEXT NOT NULL,
+  quality REAL NOT NULL,
+  weight REAL NOT NULL,
+  completed_at INTEGER NOT NULL,
+  matched TEXT NOT NULL,
+  used_only INTEGER NOT NULL,
+  version INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, sequence),
+  UNIQUE (ns, provider, id)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE matches (
+  ns INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  trajectory TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, sequence, trajectory)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX matches_by_trajectory ON matches (ns, trajectory);
+CREATE TABLE beliefs (
+  key INTEGER NOT NULL,
+  entity_id TEXT NOT NULL,
+  provider TEXT NOT NULL,
+  gain REAL NOT NULL,
+  loss REAL NOT NULL,
+  signals INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (key, entity_id, provider)
+) STRICT, WITHOUT ROWID;
+"""
+
+# Where tasks were sent and how that went, see `umi.routed`.
+_ROUTING: Final = """
+CREATE TABLE routing (
+  ns INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  tier TEXT NOT NULL,
+  model TEXT NOT NULL,
+  complexity REAL NOT NULL,
+  expected REAL NOT NULL,
+  explored INTEGER NOT NULL,
+  quality REAL,
+  actual REAL,
+  judge TEXT NOT NULL,
+  vector TEXT,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX routing_by_turn ON routing (ns, turn, id);
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
     _CHECKSUMS,
     _TRAITS,
+    _LEARNED,
+    _ROUTING,
 )  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 

@@ -22,12 +22,14 @@ import apsw
 from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreCorrupt, StoreUnavailable
 from umi.invariants import InvariantError, check
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
-from umi.ports import Clock, EmbedderIdentity, Entropy
+from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
+from umi.proof import Proof, found_in_all
 from umi.stores.bound import BoundStore, StoreSnapshot, StoreTransaction, another_embedder
 from umi.stores.schema import NAMESPACE_LAST
 from umi.stores.sqlite_backup import copy_database
 from umi.stores.sqlite_cache import Head, IndexCache
 from umi.stores.sqlite_check import findings
+from umi.stores.sqlite_clean import clean, live_bytes, raw_bytes, unclean
 from umi.stores.sqlite_crc import CURE, damaged_rows
 from umi.stores.sqlite_embedder import embedder_values, replace_embedder
 from umi.stores.sqlite_errors import busy, mapped
@@ -41,6 +43,7 @@ T = TypeVar("T")
 
 _OPEN_PAUSE_S: Final = 0.02
 _LOCK_PAUSE_S: Final = 0.001
+_CLEAN_TRIES: Final = 25  # a read in another process takes milliseconds; who reads longer makes it pend
 _NAMESPACES: Final = (
     "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc, coalesce(p.count, 0), coalesce(e.count, 0)"
     " FROM namespaces n"
@@ -166,6 +169,24 @@ class SqliteStore:
             stopped.set()
             raise
 
+    async def clean(self, proof: Proof | None) -> bool:
+        for _ in range(_CLEAN_TRIES):
+            if await self._run(partial(self._try_clean, proof)):
+                return True
+            await self._clock.sleep(_OPEN_PAUSE_S)
+        return False
+
+    async def unclean(self) -> bool:
+        return bool(await self._run(lambda: unclean(self._db)))
+
+    async def examine(self, proof: Proof) -> Examined:
+        def work() -> Examined:
+            path = self._file if self._is_file and self._vfs is None else None
+            raw = found_in_all(proof, raw_bytes(self._db, path)) if self._is_file else frozenset()
+            return Examined(raw, found_in_all(proof, live_bytes(self._db)))
+
+        return await self._run(work)
+
     async def check_integrity(self) -> list[str]:
         return await self._run(lambda: findings(self._db, self._cache, self._identity))
 
@@ -183,6 +204,10 @@ class SqliteStore:
                 await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
         finally:
             self._worker.shutdown(wait=False)
+
+    @property
+    def _is_file(self) -> bool:
+        return self._path != MEMORY
 
     @property
     def _db(self) -> apsw.Connection:
@@ -274,6 +299,14 @@ class SqliteStore:
         if changed:
             self._db.execute("COMMIT")
         return result
+
+    def _try_clean(self, proof: Proof | None) -> bool:
+        self._require_same_file()
+        try:
+            self._db.set_busy_timeout(0)  # we wait outside, as for the lock
+            return clean(self._db, proof, in_file=self._is_file)
+        finally:
+            self._db.set_busy_timeout(self._busy_timeout_ms)
 
     def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
         """Run a job that writes and commits; False when another process has the write lock."""

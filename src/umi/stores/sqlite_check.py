@@ -39,6 +39,18 @@ _CROSS_CHECKS: Final = {
     ),
     "waiting work belongs to no episode": "SELECT key AS id FROM outbox WHERE key NOT IN (SELECT key FROM episodes)",
     "an entity belongs to no episode": "SELECT id FROM entities WHERE key NOT IN (SELECT key FROM episodes)",
+    "credit is given to no episode": (
+        "SELECT key AS id FROM shares WHERE key NOT IN (SELECT key FROM episodes)"
+        " UNION SELECT key FROM beliefs WHERE key NOT IN (SELECT key FROM episodes)"
+    ),
+    "a share belongs to no trajectory": (
+        "SELECT s.trajectory AS id FROM shares s"
+        " WHERE NOT EXISTS (SELECT 1 FROM trajectories WHERE ns = s.ns AND id = s.trajectory)"
+    ),
+    "a signal is matched to no trajectory": (
+        "SELECT s.id FROM signals s WHERE NOT EXISTS (SELECT 1 FROM matches m JOIN trajectories t"
+        " ON t.ns = m.ns AND t.id = m.trajectory WHERE m.ns = s.ns AND m.sequence = s.sequence)"
+    ),
     "an entity is of another namespace than its key": f"SELECT id FROM entities WHERE key >> {ARRIVAL_BITS} <> ns",
     "an entity's time is not its episode's": (
         "SELECT e.id FROM entities e JOIN episodes p ON p.key = e.key WHERE e.at <> p.at"

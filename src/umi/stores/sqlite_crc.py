@@ -39,6 +39,13 @@ _RELATION: Final = (
     "ns", "id", "source_id", "target_id", "type", "reason", "confidence", "created_at", "detector", "acted", "resolved",
     "resolved_at", "undone_at",
 )  # fmt: skip
+_VERSION: Final = ("ns", "number", "parent", "sealed_at", "why", "signals", "next_sequence", "totals")
+_SIGNAL: Final = (
+    "ns", "sequence", "provider", "id", "digest", "outcome", "quality", "weight", "completed_at", "matched", "used_only", "version",
+)  # fmt: skip
+_DECISION: Final = (
+    "ns", "id", "at", "turn", "kind", "tier", "model", "complexity", "expected", "explored", "quality", "actual", "judge", "vector",
+)  # fmt: skip
 _WITH_EPISODE: Final = "JOIN episodes p ON p.key ="
 
 # Table, the rows to look at, the column that names one, what is summed, and the sum.
@@ -56,6 +63,13 @@ _SUMMED: Final = (
         ("p.id", "o.key", "o.attempts", "o.reason", "o.derived_from", "o.extract_entities", "o.track_evolution"), "o.crc",
     ),
     ("changes", "changes", "key", ("ns", "sequence", "key"), "crc"),
+    ("versions", "versions", "number", _VERSION, "crc"),
+    ("trajectories", "trajectories", "id", ("ns", "id", "at", "task", "moved", "embedding"), "crc"),
+    ("shares", "shares", "trajectory", ("key", "trajectory", "place", "depth", "entity_id", "used", "ns"), "crc"),
+    ("signals", "signals", "id", _SIGNAL, "crc"),
+    ("matches", "matches", "trajectory", ("ns", "sequence", "trajectory"), "crc"),
+    ("beliefs", "beliefs", "entity_id", ("key", "entity_id", "provider", "gain", "loss", "signals"), "crc"),
+    ("routing", "routing", "id", _DECISION, "crc"),
 )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Final, NoReturn
+from typing import Any, Final, NoReturn
 
 import apsw
 
@@ -15,6 +15,8 @@ from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vect
 from umi.stores import sqlite_rows as rows
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_learned import SqliteLearned
+from umi.stores.sqlite_routed import SqliteRouted
 from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
 
 # The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
@@ -82,6 +84,14 @@ class SqliteSnapshot:
     @property
     def sequence(self) -> int:
         return self._head.sequence
+
+    @property
+    def learned(self) -> SqliteLearned:
+        return SqliteLearned(self._run, self._ns)
+
+    @property
+    def routed(self) -> SqliteRouted:
+        return SqliteRouted(self._run, self._ns, self._head.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
@@ -244,6 +254,10 @@ class SqliteSnapshot:
     @property
     def _restoring_name(self) -> str:
         return f"restoring:{self._ns}"
+
+    def _run(self, *statement: Any) -> apsw.Cursor:
+        """Refuses once the transaction has ended, however long somebody kept what was handed out."""
+        return self._execute(*statement)
 
     def _range(self) -> tuple[int, int]:
         return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)

@@ -14,10 +14,12 @@ from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores import sqlite_rows as codec
 from umi.stores.bound import packed_fault, vector_fault
-from umi.stores.schema import ARRIVAL_MASK, key_of
+from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_clean import count_deletion
 from umi.stores.sqlite_crc import checksum
-from umi.stores.sqlite_read import Place, SqliteSnapshot
+from umi.stores.sqlite_erase import ErasingTransaction
+from umi.stores.sqlite_read import Place
 from umi.types import Entity, EvolutionRelation, OutboxItem
 from umi.vectors import pack
 
@@ -42,7 +44,7 @@ _PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(7)})"
 _LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
 
 
-class SqliteTransaction(SqliteSnapshot):
+class SqliteTransaction(ErasingTransaction):
     """See `umi.ports.Transaction`.
 
     A refusal spoils the whole transaction, also when the closure swallows it: nothing half-done may commit.
@@ -67,6 +69,10 @@ class SqliteTransaction(SqliteSnapshot):
             return False
         sequence = self._head.sequence + 1
         changes_from = self._log(sequence) if self._touched else self._head.changes_from
+        if self._erased:
+            count_deletion(self._db)
+        if self._reworded:
+            changes_from = sequence + 1
         head = sequence, self._next_arrival, changes_from
         self._execute(
             "UPDATE namespaces SET sequence = ?, next_arrival = ?, changes_from = ?, crc = ? WHERE ns = ?",
@@ -187,10 +193,12 @@ class SqliteTransaction(SqliteSnapshot):
         entities = codec.json_array(id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,)))
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
+        self.learned.forget([arrival_of(key)])
         for table in ("entities", "outbox", "vectors", "terms", "episodes"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
         self._known.pop(episode_id, None)
         self._touch(key)
+        self._erased = True
         return True
 
     def _insert(self, sql: str, values: Sequence[tuple[codec.Value, ...]], what: str) -> None:

@@ -1,26 +1,36 @@
-"""`umi import`: a file of text or messages into one namespace or several."""
+"""`umi import`: text, documents, conversations and other memories into one namespace or several."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, timedelta, timezone, tzinfo
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Annotated, BinaryIO
+from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
 from umi.errors import IdempotencyConflict, InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, moment
-from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
-from umi.faces.importers import Defaults, Format, Record, Rejected, detect, read
+from umi.faces.cli.options import (
+    DB_DEFAULT,
+    EMBEDDER_DEFAULT,
+    NAMESPACE_DEFAULT,
+    AsJson,
+    Db,
+    Embedder,
+    Llm,
+    Namespace,
+    examples,
+)
+from umi.faces.importers import Defaults, Format, Record, Rejected, Skipped, detect, read
+from umi.faces.importers.sources import Source, sources
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
 
@@ -42,13 +52,22 @@ class Tally:
 
 @dataclass
 class Outcome:
-    """What an import did in all; of the rejected records the first hundred are kept."""
+    """What an import did in all; of the rejected records the first hundred are kept, and what was skipped is counted by reason."""
 
     file: str
-    form: Format
+    form: Format | None = None
     namespaces: list[Tally] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     rejected_count: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
+
+    def tally(self, name: str) -> Tally:
+        """The tally of a namespace, which may come again."""
+        found = next((one for one in self.namespaces if one.namespace == name), None)
+        if found is None:
+            found = Tally(name)
+            self.namespaces.append(found)
+        return found
 
     def reject(self, one: Rejected) -> None:
         """Count a record that could not be kept."""
@@ -59,20 +78,31 @@ class Outcome:
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
-    app.command("import")(import_)
+    lines = (
+        "umi import chatgpt-export.zip --speaker Alice -n alice",
+        "umi import conversations.json --format claude --speaker Alice -n alice",
+        "umi import notes/",
+        "umi import people.csv --column content=remark --column speaker=who",
+        "cat log.jsonl | umi import - --format jsonl",
+    )
+    app.command("import", epilog=examples(*lines))(import_)
 
 
 def import_(
     file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="The file to read.", exists=True, dir_okay=False, readable=True)
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A file, a folder of Markdown, a .zip with conversations.json; - is standard input.",
+        ),
     ],
     form: Annotated[Format, typer.Option("--format", "-f", help="What the file is; auto looks at it.")] = Format.AUTO,
     split: Annotated[
         bool | None,
         typer.Option(
             "--split/--no-split",
-            help="One namespace per conversation (LoCoMo) or question (LongMemEval), or all in --namespace. "
-            "Default: split LoCoMo only.",
+            help="One namespace per conversation, user (mem0), store namespace (LangGraph) or question (LongMemEval), or all "
+            "in --namespace. Default: split LoCoMo only.",
         ),
     ] = None,
     prefix: Annotated[str, typer.Option(help="Put before the names of namespaces that --split makes.")] = "",
@@ -80,52 +110,74 @@ def import_(
         str, typer.Option("--timezone", help="Zone of times that name none, such as Europe/Berlin or +09:00.")
     ] = "UTC",
     speaker: Annotated[
-        str | None, typer.Option("--speaker", "-s", help="Who speaks where the file does not say.")
+        str | None, typer.Option("--speaker", "-s", help='Who speaks where the file does not say; the "you" of a chat.')
     ] = None,
     session: Annotated[
         str | None, typer.Option(help="Session where the file does not say. Default for text: the file's name.")
     ] = None,
-    at: Annotated[str | None, typer.Option(help="When it was said where the file does not say. Default: now.")] = None,
+    at: Annotated[
+        str | None,
+        typer.Option(help="When it was said where the file does not say. Default: now; of Markdown, its last change."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FIELD=NAME",
+            help="Which column of a table is content, speaker, at, session, id or role; may be repeated. Others are metadata.",
+        ),
+    ] = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Store a file of text or messages.
+    """Store text, documents, chats or another memory's dump.
 
-    Running it again stores nothing twice, so an import that was cut short is resumed by the same command.
+    ChatGPT's and Claude's data exports, Markdown, CSV, JSON Lines, mem0's get_all, LangGraph store items, plain text. Running
+    it again stores nothing twice, so an import that was cut short is resumed by the same command. What is left out is
+    counted, with the reason.
     """
 
     async def work() -> Answer:
-        defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"))
-        with file.open("rb") as stream:
-            kind = detect(stream, file.name) if form is Format.AUTO else form
-            outcome = Outcome(str(file), kind)
-            apart = kind is Format.LOCOMO if split is None else split
+        defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
+        outcome = Outcome(str(file))
+        found = sources(file)
+        bar = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        with render.progress(*bar, quiet=as_json) as shown:
+            task = shown.add_task(file.name, total=sum(one.size for one in found))
+            records = _records(found, form, defaults, outcome, lambda done: shown.update(task, completed=done))
 
             def place(record: Record) -> str:
+                apart = outcome.form is Format.LOCOMO if split is None else split
                 return f"{prefix}{record.group}" if apart and record.group is not None else namespace
 
-            size = file.stat().st_size
-            with nullcontext() if as_json else _bar() as bar:
-                task = bar.add_task(file.name, total=size) if bar else None
-
-                def advance() -> None:
-                    if bar and task is not None:
-                        bar.update(task, completed=stream.tell())
-
-                await _store(
-                    Target(db, namespace, as_json, llm, embedder),
-                    _kept(stream, kind, defaults, outcome),
-                    place,
-                    outcome,
-                    advance,
-                )
+            await _store(Target(db, namespace, as_json, llm, embedder), records, place, outcome)
         code = Code.INCOMPLETE if outcome.rejected_count else Code.OK
         return Answer(outcome, lambda console: _show(console, outcome, db), code)
 
     answered(work, as_json=as_json)
+
+
+def _records(
+    found: list[Source], form: Format, defaults: Defaults, outcome: Outcome, advance: Callable[[int], None]
+) -> Iterator[Record]:
+    """The records of all sources; what is none is noted in the outcome."""
+    before = 0
+    for source in found:
+        said = replace(defaults, name=source.name, at=defaults.at or source.changed)
+        with source.open() as stream:
+            outcome.form = detect(stream, source.name) if form is Format.AUTO else form
+            for item in read(stream, outcome.form, said):
+                if isinstance(item, Rejected):
+                    where = f"{source.name}: {item.where}" if len(found) > 1 else item.where
+                    outcome.reject(replace(item, where=where))
+                elif isinstance(item, Skipped):
+                    outcome.skipped[item.reason] = outcome.skipped.get(item.reason, 0) + 1
+                else:
+                    yield item
+                advance(before + min(source.size, stream.tell()))
+        before += source.size
 
 
 async def _store(
@@ -133,16 +185,13 @@ async def _store(
     records: Iterator[Record],
     place: Callable[[Record], str],
     outcome: Outcome,
-    advance: Callable[[], None],
 ) -> None:
     """Store the records namespace by namespace, as they come, a batch at a time."""
     for name, group in groupby(records, key=place):
-        tally = Tally(name)
-        outcome.namespaces.append(tally)
+        tally = outcome.tally(name)
         async with replace(target, namespace=name).open() as memory:
             while batch := list(islice(group, BULK_BATCH_COUNT)):
                 await _store_batch(memory, batch, tally, outcome)
-                advance()
 
 
 async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcome: Outcome) -> None:
@@ -166,12 +215,14 @@ async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:
     tally.waiting += receipt.deferred
 
 
-def _kept(stream: BinaryIO, form: Format, defaults: Defaults, outcome: Outcome) -> Iterator[Record]:
-    for item in read(stream, form, defaults):
-        if isinstance(item, Rejected):
-            outcome.reject(item)
-        else:
-            yield item
+def _columns(said: Iterable[str]) -> dict[str, str]:
+    found = {}
+    for one in said:
+        field_name, mark, name = one.partition("=")
+        if not mark or not name:
+            raise InvalidInput(f"--column {one!r} is not FIELD=NAME, such as --column content=remark")
+        found[field_name] = name
+    return found
 
 
 def _zone(name: str) -> tzinfo:
@@ -190,11 +241,6 @@ def _zone(name: str) -> tzinfo:
         ) from None
 
 
-def _bar() -> Progress:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=render.terminal(stderr=True), transient=True)
-
-
 def _show(console: Console, outcome: Outcome, db: str) -> None:
     made = render.table("namespace", "messages", "new", "known already", "statements", "changes")
     for one in outcome.namespaces:
@@ -202,6 +248,12 @@ def _show(console: Console, outcome: Outcome, db: str) -> None:
         numbers = (one.messages, new, one.known_already, one.statements, one.changes)
         made.add_row(render.said(one.namespace), *(f"{number:,}" for number in numbers))
     console.print(made if outcome.namespaces else Text("the file holds no message"))
+    if outcome.skipped:
+        console.print()
+        passed = render.table("skipped", "because")
+        for reason, count in sorted(outcome.skipped.items(), key=lambda both: (-both[1], both[0])):
+            passed.add_row(f"{count:,}", render.said(reason))
+        console.print(passed)
     if outcome.rejected_count:
         console.print()
         console.print(Text(f"{outcome.rejected_count:,} records were left out:", style="yellow"))

@@ -17,6 +17,7 @@ from umi import limits
 from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.guard import GuardedEmbedder
+from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve.facts import Answer, answer
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
@@ -65,6 +66,7 @@ class Query:
     min_score: float | None = None
     max_tokens: int | None = None
     explain: bool = False
+    lessons: Lessons | None = None  # where learning is on
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +206,9 @@ class _Search:
             weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
         merged = len(rankings) > 1
         ranking = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
+        lessons = self._query.lessons
+        if lessons is not None:
+            ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
         terms = query_terms(self._query.text)
         known = answer(snapshot, self._query.text, self._query.view)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
@@ -219,7 +224,15 @@ class _Search:
                     break  # what bears on the question is not that far down, and reading on takes seconds in a large store
                 continue
             hits.append(_hit(shown, ranking, place, explain=self._query.explain))
+        if lessons is not None:
+            return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
+
+    def _floor(self, ranking: Ranking) -> float:
+        """The least score of a hit that is relevant enough, whatever stands before it."""
+        if self._query.min_score is not None:
+            return self._query.min_score
+        return 0.0 if ranking.calibrator is None else ranking.calibrator.keep_from
 
     def _admits(self, known: Answer | None, episode: Episode) -> bool:
         """Whether an episode may stand beside what is known; whoever sets a score of his own takes whatever comes."""

@@ -1,0 +1,394 @@
+"""Umi without `await`: the same memory for scripts, notebooks and threads, also where an event loop is running already.
+
+Each memory works in a thread of its own. Written by scripts/make_blocking.py from `umi.Memory`; change that, not this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from os import PathLike
+from types import TracebackType
+from typing import Any, Self
+
+from umi import copying, learning, limits, memory
+from umi.config import Config
+from umi.lessons import LearnStatus, Lesson, RunReceipt
+from umi.loopthread import LoopThread
+from umi.memory import MessageLike
+from umi.models import LLMChoice
+from umi.ports import Clock, EmbeddingProvider, Entropy
+from umi.types import (
+    BulkReceipt,
+    Entity,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Explanation,
+    ExportReceipt,
+    HistoryStep,
+    MaintainReceipt,
+    NamespaceInfo,
+    OutboxItem,
+    Page,
+    RecallReceipt,
+    RememberReceipt,
+    RestoreReceipt,
+    Stats,
+)
+
+__all__ = ["Learning", "Memory"]
+
+
+class Learning:
+    """What one memory learns from outcomes. Nothing here, and no run, ever changes a provider's weights."""
+
+    def __init__(self, twin: learning.Learning, thread: LoopThread) -> None:
+        self._twin = twin
+        self._thread = thread
+
+    def run(self, *, progress: Callable[[int, int], None] | None = None) -> RunReceipt:
+        """Load what the providers have, credit what is new, and seal it as a version.
+
+        Broken off anywhere, it is resumed by running again; run twice, it changes nothing.
+
+        Args:
+            progress: Called with the signals done and the signals there are.
+        """
+        return self._thread.run(self._twin.run(progress=progress))
+
+    def status(self) -> LearnStatus:
+        """What was learned, from how many signals, and how rankings changed by it."""
+        return self._thread.run(self._twin.status())
+
+    def explain(self, id: str) -> Lesson:
+        """What is behind the factor of an entity or an episode.
+
+        Raises:
+            NotFound: For an unknown id.
+        """
+        return self._thread.run(self._twin.explain(id))
+
+    def rollback(self, to: int) -> LearnStatus:
+        """Let exactly what counted when version `to` was sealed count again.
+
+        What came later is kept, counts no more, and is not credited again when its source is read again; going to a later version
+        brings it back.
+
+        Raises:
+            InvalidInput: For a version that was never sealed.
+        """
+        return self._thread.run(self._twin.rollback(to))
+
+    def reset(self) -> LearnStatus:
+        """Let nothing count: `rollback` to 0."""
+        return self._thread.run(self._twin.reset())
+
+
+class Memory:
+    """One namespace of one store.
+
+    Open it with `with umi.blocking.Memory.open("umi.db") as memory:`. Safe for any number of threads; many processes may share
+    the file. Every method raises `umi.Closed` once it is closed, `umi.InvalidInput` for input outside its limits and
+    `umi.StoreError` when the store fails; nothing is then half-written.
+    """
+
+    def __init__(self, twin: memory.Memory, thread: LoopThread, *, is_view: bool = False) -> None:
+        self._twin = twin
+        self._thread = thread
+        self._is_view = is_view
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @classmethod
+    def open(
+        cls,
+        url: str = "umi.db",
+        *,
+        namespace: str = "default",
+        llm: LLMChoice | None = None,
+        embedder: str | EmbeddingProvider | None = "local",
+        config: Config | None = None,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+    ) -> Self:
+        """An open memory, to leave with `with` or by `close`.
+
+        Args:
+            url: A file path, `sqlite:///PATH`, or `:memory:`.
+            namespace: The unit of isolation: a user, a team, an agent. At most 256 bytes.
+            llm: A model that reads and relates what is remembered, beside the rules; None leaves it to the rules. A name
+                ("openai:MODEL", "anthropic:MODEL", "ollama:MODEL", "http://HOST/v1#MODEL"), an object with `complete`, or
+                {"fast": ..., "balanced": ..., "strong": ...} of these. See docs/models.md.
+            embedder: "local" (the built-in model), None (words only), "openai:MODEL", "ollama:MODEL", "fastembed:MODEL",
+                "http://HOST/v1#MODEL", or an object with `identity`, `embed`, `embed_many`.
+            config: Settings; see `umi.Config`.
+            clock: Another source of time than the machine's.
+            entropy: Another source of ids than the machine's.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            LLMError.NotConfigured: When a named model's extra or key is missing; `EmbedderUnavailable` for an embedder's.
+        """
+        thread = LoopThread()
+        try:
+            return cls(
+                thread.run(
+                    memory.Memory.open(
+                        url,
+                        namespace=namespace,
+                        llm=llm,
+                        embedder=embedder,
+                        config=config,
+                        clock=clock,
+                        entropy=entropy,
+                    )
+                ),
+                thread,
+            )
+        except BaseException:
+            thread.stop()
+            raise
+
+    def switch(self, namespace: str) -> Self:
+        """The same open store seen from another namespace: one file, one connection, any number of tenants.
+
+        A view needs no closing: it ends with this memory.
+        """
+        return type(self)(self._twin.switch(namespace), self._thread, is_view=True)
+
+    def close(self) -> None:
+        """Finish background work and let go of the store. Closing twice is fine."""
+        if self._is_view or self._thread.stopped:
+            return
+        try:
+            self._thread.run(self._twin.close())
+        finally:
+            self._thread.stop()
+
+    def remember(
+        self,
+        content: MessageLike | Sequence[MessageLike],
+        *,
+        at: datetime | None = None,
+        speaker: str | None = None,
+        role: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        idempotency_key: str | None = None,
+        extract_entities: bool = True,
+        track_evolution: bool = True,
+        derived_from: Sequence[str] = (),
+    ) -> RememberReceipt:
+        """Keep one message, or several as one atomic unit, word for word, and notice what changed.
+
+        Args:
+            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata), or a
+                list of them, at most 1,000.
+            at: When it was said; timezone-aware. For messages without a time of their own. Default: now.
+            speaker: Who says it: the subject of "I". As `role`, `session` and `metadata`, for messages without their own.
+            role: "user" (the default), "assistant", ...
+            session: The conversation it belongs to.
+            metadata: JSON-able, at most 64 KiB.
+            idempotency_key: The same key and content again stores nothing and gives the first receipt, `replayed`.
+            extract_entities: False keeps the text as one note.
+            track_evolution: False records no relation to older memories.
+            derived_from: Ids of entities or episodes that this was concluded from, at most 100.
+
+        Raises:
+            IdempotencyConflict: When the key, or a message's id, was used before with other content.
+            NotFound: When `derived_from` names what is not here.
+        """
+        return self._thread.run(
+            self._twin.remember(
+                content,
+                at=at,
+                speaker=speaker,
+                role=role,
+                session=session,
+                metadata=metadata,
+                idempotency_key=idempotency_key,
+                extract_entities=extract_entities,
+                track_evolution=track_evolution,
+                derived_from=derived_from,
+            )
+        )
+
+    def remember_many(
+        self,
+        messages: Iterable[MessageLike] | AsyncIterable[MessageLike],
+        *,
+        progress: Callable[[int], None] | None = None,
+    ) -> BulkReceipt:
+        """Keep any number of messages in bounded memory, in batches that are atomic each.
+
+        A message with an `id` that is known already is skipped, so a broken-off run is resumed by running it again.
+
+        Args:
+            messages: As `remember` takes them, one after the other.
+            progress: Called with the number of messages done after each batch.
+        """
+        return self._thread.run(self._twin.remember_many(messages, progress=progress))
+
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = limits.RECALL_LIMIT_DEFAULT,
+        deep: bool | None = None,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        time_range: tuple[datetime, datetime] | None = None,
+        include_superseded: bool = False,
+        min_score: float | None = None,
+        max_tokens: int | None = None,
+        explain: bool = False,
+    ) -> RecallReceipt:
+        """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
+
+        Args:
+            query: A question or keywords, 1 to 10,000 bytes.
+            limit: At most this many hits, 1..1,000.
+            deep: True searches variations of the query too, False never, None decides by the query.
+            as_of: What held in the world at that moment, with all that is known today.
+            known_at: What Umi knew at that moment.
+            time_range: What held or was said within [from, to).
+            include_superseded: Show superseded and stale memories too, marked as such.
+            min_score: Least score, 0..1; None uses the calibrated threshold and may abstain, 0 takes all.
+            max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
+            explain: Fill each hit's `legs`.
+        """
+        return self._thread.run(
+            self._twin.recall(
+                query,
+                limit=limit,
+                deep=deep,
+                as_of=as_of,
+                known_at=known_at,
+                time_range=time_range,
+                include_superseded=include_superseded,
+                min_score=min_score,
+                max_tokens=max_tokens,
+                explain=explain,
+            )
+        )
+
+    def get(self, id: str) -> Entity | Episode | None:
+        """The entity or episode of that id, or None."""
+        return self._thread.run(self._twin.get(id))
+
+    def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
+        """Entities in order of arrival, a page at a time, with the state of each."""
+        return self._thread.run(self._twin.list(limit=limit, after=after))
+
+    def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
+        """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
+        return self._thread.run(self._twin.history(entity_id_or_subject))
+
+    def why(self, entity_id: str) -> Explanation:
+        """Where an entity comes from, what it rests on, and what made it stand as it does.
+
+        Raises:
+            NotFound: For an unknown id.
+        """
+        return self._thread.run(self._twin.why(entity_id))
+
+    def relate(self, old_id: str, new_id: str, type: EvolutionType | str, reason: str) -> EvolutionRelation:
+        """Record that the newer entity updates, extends, derives from or contradicts the older one, and act on it.
+
+        Raises:
+            NotFound: When an id is unknown.
+            EvolutionError: When the relation is impossible (same entity, a circle, newer before older).
+        """
+        return self._thread.run(self._twin.relate(old_id, new_id, type, reason))
+
+    def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
+        """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it is not an open contradiction.
+        """
+        return self._thread.run(self._twin.resolve(relation_id, keep))
+
+    def undo(self, relation_id: str) -> EvolutionRelation:
+        """Take a relation back: what it closed holds again, what it made stale is fresh again.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it was undone before.
+        """
+        return self._thread.run(self._twin.undo(relation_id))
+
+    def export(
+        self, target: copying.Target, *, every_namespace: bool = False, progress: Callable[[int], None] | None = None
+    ) -> ExportReceipt:
+        """Write all of this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
+
+        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes.
+
+        Args:
+            target: A path, which holds the export once it is whole, or a binary stream.
+            every_namespace: All of the store instead.
+            progress: Called now and then with the number of lines written, from another thread.
+
+        Raises:
+            InvalidInput: When the file cannot be written.
+        """
+        return self._thread.run(self._twin.export(target, every_namespace=every_namespace, progress=progress))
+
+    def restore(self, source: copying.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+        """Bring an export back, into any store, with nothing read or embedded again.
+
+        An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken
+        off goes on when it is run again.
+
+        Args:
+            source: A path or a binary stream.
+            progress: Called with the number of bytes done after each batch.
+
+        Raises:
+            ExportDamaged: When the file is no export, is damaged or is cut; the error names the line.
+            RestoreConflict: When the namespace holds something else.
+            EmbedderMismatch: When the vectors are of another embedder.
+            StoreVersion: When a newer Umi wrote the export.
+        """
+        return self._thread.run(self._twin.restore(source, progress=progress))
+
+    def backup(self, path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> int:
+        """Copy the whole database, as of one moment, into a new file, while others go on writing. Its size in bytes.
+
+        Args:
+            path: A file that is not there yet; it appears when it is whole.
+            progress: Called with the pages done and the pages in all, from another thread.
+
+        Raises:
+            StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
+        """
+        return self._thread.run(self._twin.backup(path, progress=progress))
+
+    def maintain(self) -> MaintainReceipt:
+        """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
+        return self._thread.run(self._twin.maintain())
+
+    def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
+        """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
+        return self._thread.run(self._twin.waiting(limit=limit))
+
+    def namespaces(self) -> Sequence[NamespaceInfo]:
+        """Every namespace of the store, by name."""
+        return self._thread.run(self._twin.namespaces())
+
+    def stats(self) -> Stats:
+        """Counts of this namespace, the states of its entities, and the degradations of this process."""
+        return self._thread.run(self._twin.stats())
+
+    def check(self) -> Sequence[str]:
+        """What is wrong with the store, in words; empty when all is well."""
+        return self._thread.run(self._twin.check())

@@ -1,0 +1,118 @@
+"""Files to messages: text, Markdown, tables, JSON Lines, conversations with assistants, other memories, two benchmarks.
+
+Readers are pure: a binary stream goes in, `Record`, `Rejected` and `Skipped` come out, one at a time, and no more than one record
+(`IMPORT_RECORD_BYTES_MAX`) is in memory. Every message has a stable id made from the file's own ids or from its content,
+so a second run, or one that was cut short, stores nothing twice. A record that cannot be kept is never an exception: it is
+`Rejected` with its line and the reason, and reading goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from itertools import islice
+from pathlib import PurePath
+from typing import Any, BinaryIO, Final
+
+from umi.errors import InvalidInput
+from umi.faces.importers import benchmarks, chats, documents, memories, plain
+from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skipped, parsed
+from umi.faces.jsonstream import Element, array_elements
+
+__all__ = ["Defaults", "Format", "Item", "Record", "Rejected", "Skipped", "detect", "read"]
+
+_LOOKED_AT_COUNT: Final = 20  # records, the first of which may be broken
+_SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".tsv": "csv"}
+
+
+class Format(StrEnum):
+    """What `umi import` reads."""
+
+    AUTO = "auto"
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSONL = "jsonl"
+    CHATGPT = "chatgpt"
+    CLAUDE = "claude"
+    MEM0 = "mem0"
+    LANGGRAPH = "langgraph"
+    LOCOMO = "locomo"
+    LONGMEMEVAL = "longmemeval"
+
+
+_READERS: Final = {
+    Format.TEXT: plain.text,
+    Format.MARKDOWN: documents.markdown,
+    Format.CSV: documents.table,
+    Format.JSONL: plain.jsonl,
+    Format.CHATGPT: chats.chatgpt,
+    Format.CLAUDE: chats.claude,
+    Format.MEM0: memories.mem0,
+    Format.LANGGRAPH: memories.langgraph,
+    Format.LOCOMO: benchmarks.locomo,
+    Format.LONGMEMEVAL: benchmarks.longmemeval,
+}
+# What an object of each has, the more telling first.
+_KEYS: Final = (
+    (Format.LONGMEMEVAL, ("haystack_sessions",)),
+    (Format.CHATGPT, ("mapping",)),
+    (Format.CLAUDE, ("chat_messages",)),
+    (Format.LANGGRAPH, ("key", "value", "namespace")),
+    (Format.LANGGRAPH, ("key", "value", "prefix")),
+    (Format.MEM0, ("id", "memory")),
+    (Format.LOCOMO, ("conversation",)),
+)
+
+
+def read(stream: BinaryIO, form: Format, defaults: Defaults) -> Iterator[Item]:
+    """The records of a file in the order in which they stand.
+
+    Args:
+        stream: Binary and seekable, at its start.
+        form: How to read it; `AUTO` looks at the name and the first records.
+        defaults: What the file leaves unsaid.
+
+    Raises:
+        InvalidInput: When `AUTO` meets JSON that is in none of the known shapes, or a table has no column of text.
+    """
+    return _READERS[detect(stream, defaults.name) if form is Format.AUTO else form](stream, defaults)
+
+
+def detect(stream: BinaryIO, name: str) -> Format:
+    """The format of a stream by its name and its first records; the stream is back at its start afterwards.
+
+    Raises:
+        InvalidInput: For a JSON array or object that is none of the known shapes.
+    """
+    suffix = PurePath(name).suffix.lower()
+    if suffix in _SUFFIXES:
+        return Format(_SUFFIXES[suffix])
+    start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
+    stream.seek(0)
+    lines = suffix in {".jsonl", ".ndjson"}
+    if start[:1] not in {b"[", b"{"}:
+        return Format.JSONL if lines else Format.TEXT
+    memories.unwrapped(stream)
+    values = [parsed(one.text) for one in islice(array_elements(stream), _LOOKED_AT_COUNT) if isinstance(one, Element)]
+    stream.seek(0)
+    form = next((form for value in values if (form := _shape(value)) is not None), None)
+    if form is not None:
+        return form
+    if lines or (
+        start[:1] == b"{" and any(isinstance(one, Mapping) and {"content", "text"} & set(one) for one in values)
+    ):
+        return Format.JSONL
+    if suffix != ".json":
+        return Format.TEXT
+    raise InvalidInput(
+        f"{name} is JSON in none of the known shapes ({', '.join(sorted(form for form in Format if form is not Format.AUTO))}); "
+        'for your own messages write one JSON object per line such as {"speaker": "Alice", "content": "..."} and use '
+        "--format jsonl"
+    )
+
+
+def _shape(value: Any) -> Format | None:
+    if not isinstance(value, Mapping) or {"content", "text"} & set(value):  # a message
+        return None
+    return next((form for form, keys in _KEYS if all(key in value for key in keys)), None)

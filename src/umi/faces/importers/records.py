@@ -1,0 +1,140 @@
+"""What every reader yields: a message with where it stood, why there is none, or what was passed over on purpose."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, tzinfo
+from typing import Any, BinaryIO
+
+from umi import validate
+from umi.errors import InvalidInput
+from umi.faces.jsonstream import Oversize, array_elements
+from umi.types import Message
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A message to keep and where it stood. `group` is its conversation or question: a namespace of its own, if wanted."""
+
+    message: Message
+    line: int
+    where: str
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A record that cannot be kept: where it is (line, from 1, and what the file calls it) and why not."""
+
+    line: int
+    where: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What a file leaves unsaid: its `name`, the zone of times without one, a speaker, a session, a time.
+
+    `columns` names the column of a field where a table's header does not.
+    """
+
+    name: str
+    zone: tzinfo = UTC
+    speaker: str | None = None
+    session: str | None = None
+    at: datetime | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that is no message and was never meant to be one: a tool's output, a picture. `reason` is counted."""
+
+    reason: str
+
+
+Item = Record | Rejected | Skipped
+
+
+def objects(stream: BinaryIO, line: int = 1) -> Iterator[tuple[int, Mapping[str, Any] | Rejected]]:
+    """The objects of a JSON array, each with its line (the stream stands on `line`); what is not an object is rejected."""
+    for element in array_elements(stream, line=line):
+        if isinstance(element, Oversize):
+            yield (
+                element.line,
+                Rejected(element.line, "", f"a record of over {element.bytes:,} bytes is too large, or cut"),
+            )
+            continue
+        value = parsed(element.text)
+        if isinstance(value, Mapping):
+            yield element.line, value
+        else:
+            yield element.line, Rejected(element.line, "", "not a JSON object")
+
+
+def parsed(text: bytes) -> Any:
+    """The JSON value of a text, or None."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def record(given: Mapping[str, Any], line: int, where: str, group: str | None = None) -> Item:
+    """A message within Umi's limits, or why not."""
+    if given.get("content") is None:
+        return Rejected(line, where, "has no 'content'")
+    try:
+        return Record(validate.message(given), line, where, group)
+    except InvalidInput as error:
+        return Rejected(line, where, str(error))
+
+
+def moment(value: object, zone: tzinfo) -> datetime:
+    """An ISO 8601 text or seconds since 1970; a time without a zone is in `zone`."""
+    try:
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value, UTC)
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value.strip())
+            return (at.replace(tzinfo=zone) if at.tzinfo is None else at).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        pass
+    raise InvalidInput(f"its date {value!r} is neither ISO 8601 (2026-03-01T09:30:00Z) nor seconds since 1970")
+
+
+def moment_or_none(values: Iterable[object], zone: tzinfo) -> datetime | None:
+    """The first of these times that is one."""
+    for value in values:
+        if value not in (None, ""):
+            try:
+                return moment(value, zone)
+            except InvalidInput:
+                continue
+    return None
+
+
+def date_of(year: int, month: int, day: int, hour: int, minute: int, zone: tzinfo) -> datetime:
+    """A moment in UTC from what a calendar and a clock in `zone` say.
+
+    Raises:
+        InvalidInput: When there is no such day or hour.
+    """
+    try:
+        return datetime(year, month, day, hour, minute, tzinfo=zone).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(f"its date cannot be: {error}") from None
+
+
+def digest(kind: str, name: str, content: str) -> str:
+    """An id that is the same whenever the same content comes from the same place."""
+    packed = f"{name}\0{content}".encode("utf-8", "surrogatepass")
+    return f"{kind}-{hashlib.sha256(packed).hexdigest()[:24]}"
+
+
+def short(error: BaseException) -> str:
+    """The first line of an error."""
+    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

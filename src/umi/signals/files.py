@@ -1,0 +1,69 @@
+"""Signals as JSON: an array per file, or one object per line (seed 003)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from umi.errors import InvalidInput, SignalError
+from umi.quality import ProviderQualityWeights, QualitySignal, signal_from
+from umi.signals.reading import Source, SourceProvider
+
+DEFAULT_FOLDERS: Final = (Path(".claude/intelligence/data"), Path(".umi/intelligence"))
+
+
+class FileSignalProvider(SourceProvider):
+    """Reads `*.json` (an array of signals) and `*.jsonl` (one signal per line).
+
+    Args:
+        path: A file or a folder; None reads the seed's `.claude/intelligence/data/`, then `.umi/intelligence/`.
+        name: The provider's.
+        key: Where given, files without a valid seal are refused; see `umi.signals.seal`.
+        weights: How factors are weighed; None takes the defaults.
+    """
+
+    suffixes = (".json", ".jsonl")
+
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        name: str = "files",
+        key: bytes | None = None,
+        weights: ProviderQualityWeights | None = None,
+    ) -> None:
+        super().__init__(path, name=name, key=key, weights=weights)
+        if path is None:
+            self._paths = DEFAULT_FOLDERS
+
+    def records(self, source: Source) -> Iterator[object]:
+        """The entries of the array, or the lines."""
+        if source.path.suffix == ".jsonl":
+            return iter([line for line in source.text().split("\n") if line.strip()])
+        return json_array(source)
+
+    def signal(self, source: Source, record: object) -> QualitySignal:
+        """A signal from an object, or from a line that is one."""
+        if source.path.suffix == ".jsonl":
+            try:
+                record = json.loads(str(record))
+            except (ValueError, RecursionError) as error:
+                raise InvalidInput(f"not JSON: {error}") from None
+        return signal_from(record)
+
+
+def json_array(source: Source) -> Iterator[object]:
+    """The entries of a file that is one array.
+
+    Raises:
+        SignalError: When it is none.
+    """
+    try:
+        found = json.loads(source.text())
+    except (ValueError, RecursionError) as error:
+        raise SignalError(f"{source.path} is not JSON: {error}") from None
+    if not isinstance(found, list):
+        raise SignalError(f"{source.path} must be an array, and is a {type(found).__name__}")
+    return iter(found)

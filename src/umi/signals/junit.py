@@ -1,0 +1,101 @@
+"""Test results as signals: JUnit XML, one signal per test suite.
+
+What a suite is about stands in its properties `umi.task_id` or `umi.recall_id`; without them its name is the description by which it
+is matched. Passed tests over those that ran are its quality and its factor `tests_passing`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from umi.errors import InvalidInput, SignalError
+from umi.quality import Outcome, ProviderQualityWeights, QualityFactors, QualitySignal
+from umi.signals.reading import Source, SourceProvider
+
+_PROPERTIES: Final = ("umi.task_id", "umi.recall_id", "umi.description")
+
+
+class JUnitSignalProvider(SourceProvider):
+    """Reads `*.xml` as written by pytest, Maven, Jest and most others.
+
+    Args:
+        path: A file or a folder.
+        name: The provider's.
+        task_id: What every suite that names nothing itself is about.
+        key: Where given, files without a valid seal are refused.
+        weights: How factors are weighed; None takes the defaults.
+    """
+
+    suffixes = (".xml",)
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        name: str = "junit",
+        task_id: str | None = None,
+        key: bytes | None = None,
+        weights: ProviderQualityWeights | None = None,
+    ) -> None:
+        super().__init__(path, name=name, key=key, weights=weights)
+        self._task_id = task_id
+
+    def records(self, source: Source) -> Iterator[object]:
+        """The suites that ran something, those inside others too."""
+        text = source.text()
+        if (
+            "<!DOCTYPE" in text or "<!ENTITY" in text
+        ):  # which no test runner writes, and which can blow up or read files
+            raise SignalError(f"{source.path} declares a document type, which test results never need")
+        try:
+            root = ET.fromstring(text)  # noqa: S314 - what makes it dangerous is refused above
+        except (ET.ParseError, ValueError) as error:
+            raise SignalError(f"{source.path} is not XML: {error}") from None
+        return iter([suite for suite in root.iter("testsuite") if suite.find("testcase") is not None])
+
+    def signal(self, source: Source, record: object) -> QualitySignal | None:
+        """What one suite says; None when every test was skipped."""
+        if not isinstance(record, ET.Element):
+            raise InvalidInput("not a test suite")
+        cases = record.findall("testcase")
+        ran = [case for case in cases if case.find("skipped") is None]
+        if not ran:
+            return None
+        failed = sum(case.find("failure") is not None or case.find("error") is not None for case in ran)
+        passing = 1 - failed / len(ran)
+        outcome = Outcome.SUCCESS if not failed else Outcome.PARTIAL_SUCCESS if passing else Outcome.FAILURE
+        said = {
+            each.get("name"): each.get("value") for each in record.iter("property") if each.get("name") in _PROPERTIES
+        }
+        when, name = _when(record, source), record.get("name") or "tests"
+        return QualitySignal(
+            id=_id(name, when, said, failed, len(ran)),
+            task_description=said.get("umi.description") or name,
+            outcome=outcome,
+            quality_score=round(passing, 6),
+            completed_at=when,
+            quality_factors=QualityFactors(tests_passing=round(passing, 6)),
+            recall_id=said.get("umi.recall_id"),
+            task_id=said.get("umi.task_id") or (None if said.get("umi.recall_id") else self._task_id),
+        )
+
+
+def _when(suite: ET.Element, source: Source) -> str:
+    """When it ran, as it says itself, in UTC where it names no zone; else when its file was written."""
+    said = suite.get("timestamp")
+    if said is None:
+        return datetime.fromtimestamp(source.path.stat().st_mtime, UTC).isoformat()
+    try:
+        moment = datetime.fromisoformat(said)
+    except ValueError:
+        raise InvalidInput(f"timestamp {said!r:.80} is no ISO 8601 time") from None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+
+
+def _id(*parts: object) -> str:
+    return "junit-" + hashlib.sha256(repr(parts).encode("utf-8", "replace")).hexdigest()[:24]

@@ -1,0 +1,171 @@
+"""Files of signals as bytes: found, bounded, and, where a key is given, sealed by who wrote them.
+
+The seal of `signals.json` is `signals.json.hmac` beside it: the hexadecimal HMAC-SHA256 of the file's name, a zero byte and its
+content. With a key, a file without a valid seal is not read at all, so that nobody who can write to the folder can teach.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from umi.errors import InvalidInput, SignalError
+from umi.limits import SIGNAL_FILE_BYTES_MAX, SIGNALS_PER_PROVIDER_COUNT_MAX
+from umi.quality import ProviderQualityWeights, QualitySignal
+
+SEAL_SUFFIX: Final = ".hmac"
+_KEY_BYTES_MIN: Final = 16
+
+
+def seal(path: str | Path, key: bytes) -> Path:
+    """Write the seal of a file beside it, as its author does after writing it.
+
+    Returns:
+        The path of the seal.
+    """
+    file = Path(path)
+    beside = file.with_name(file.name + SEAL_SUFFIX)
+    beside.write_text(_seal_of(file.name, file.read_bytes(), _sound(key)) + "\n", "ascii")
+    return beside
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One file as it was read, at once and whole."""
+
+    path: Path
+    content: bytes
+
+    def text(self) -> str:
+        """Its text.
+
+        Raises:
+            SignalError: When it is no UTF-8.
+        """
+        try:
+            return self.content.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise SignalError(f"{self.path} is not UTF-8: {error}") from None
+
+
+class SourceProvider:
+    """What all providers that read files have in common. Bad records are in `quarantined`, with what is wrong with each.
+
+    Args:
+        path: A file, or a folder whose files of the right kind are read in order of name.
+        name: The provider's.
+        key: Where given, files without a valid seal are refused; at least 16 bytes.
+        weights: How factors are weighed; None takes the defaults.
+    """
+
+    suffixes: tuple[str, ...] = (".json",)
+
+    def __init__(
+        self,
+        path: str | Path | None,
+        *,
+        name: str,
+        key: bytes | None = None,
+        weights: ProviderQualityWeights | None = None,
+    ) -> None:
+        self._paths: tuple[Path, ...] = () if path is None else (Path(path),)
+        self._name = name
+        self._key = None if key is None else _sound(key)
+        self._weights = weights
+        self._quarantined: list[tuple[str, str]] = []
+
+    @property
+    def name(self) -> str:
+        """The provider's name."""
+        return self._name
+
+    @property
+    def quarantined(self) -> Sequence[tuple[str, str]]:
+        """What the last load set aside: which record, and why."""
+        return tuple(self._quarantined)
+
+    def quality_weights(self) -> ProviderQualityWeights | None:
+        """As given."""
+        return self._weights
+
+    def load_signals(self) -> list[QualitySignal]:
+        """All sound signals of the files that are there; none when there is no file.
+
+        Raises:
+            SignalError: When a file is too large, has no valid seal or is not what its name says, or there are too many signals.
+        """
+        self._quarantined = []
+        found: list[QualitySignal] = []
+        read = 0
+        for source in self._sources():
+            for number, record in enumerate(self.records(source)):
+                read += 1
+                if read > SIGNALS_PER_PROVIDER_COUNT_MAX:
+                    raise SignalError(
+                        f"{source.path} brings more than {SIGNALS_PER_PROVIDER_COUNT_MAX:,} signals; load them in several runs"
+                    )
+                try:
+                    signal = self.signal(source, record)
+                except InvalidInput as error:
+                    self._quarantined.append((f"{source.path.name} record {number + 1}", str(error)))
+                else:
+                    found += [] if signal is None else [signal]
+        return found
+
+    def records(self, source: Source) -> Iterator[object]:
+        """What a file holds, one record at a time."""
+        raise NotImplementedError
+
+    def signal(self, source: Source, record: object) -> QualitySignal | None:
+        """What a record says; None when it says nothing yet. Raises `InvalidInput` for a bad one."""
+        raise NotImplementedError
+
+    def _sources(self) -> Iterator[Source]:
+        for path in self._paths:
+            for file in self._files(path):
+                content = _bounded(file)
+                if self._key is not None:
+                    _require_seal(file, content, self._key)
+                yield Source(file, content)
+
+    def _files(self, path: Path) -> list[Path]:
+        if path.is_dir():
+            return sorted(each for each in path.iterdir() if each.suffix in self.suffixes and each.is_file())
+        return [path] if path.is_file() else []
+
+
+def _bounded(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(SIGNAL_FILE_BYTES_MAX + 1)
+    except OSError as error:
+        raise SignalError(f"{file} cannot be read: {error.strerror}") from error
+    if len(content) > SIGNAL_FILE_BYTES_MAX:
+        raise SignalError(f"{file} has more than {SIGNAL_FILE_BYTES_MAX:,} bytes, the limit; split it")
+    return content
+
+
+def _require_seal(file: Path, content: bytes, key: bytes) -> None:
+    beside = file.with_name(file.name + SEAL_SUFFIX)
+    try:
+        written = beside.read_bytes()[:256].strip()
+    except OSError:
+        raise SignalError(
+            f"{file} has no seal: {beside.name} is missing, and this provider reads only sealed files"
+        ) from None
+    if not hmac.compare_digest(written.lower(), _seal_of(file.name, content, key).encode("ascii")):
+        raise SignalError(f"{file} is not what was sealed: it was changed, or sealed with another key")
+
+
+def _seal_of(name: str, content: bytes, key: bytes) -> str:
+    return hmac.new(key, name.encode() + b"\0" + content, hashlib.sha256).hexdigest()
+
+
+def _sound(key: object) -> bytes:
+    if not isinstance(key, bytes) or len(key) < _KEY_BYTES_MIN:
+        raise InvalidInput(f"a key is at least {_KEY_BYTES_MIN} bytes")
+    return key

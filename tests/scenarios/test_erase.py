@@ -1,0 +1,213 @@
+"""Erasing a person: everything about them goes, what is said of others stays, and a receipt proves it without a word of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import day
+from test_forget import file_bytes, found
+
+import umi
+from umi import HitState, InvalidInput, Message
+from umi.stores import sqlite_clean
+
+TRACES = ("anneliese", "annelies", "zanzibar", "timbuktu", "cuckoo", "pistachio", "meningitis", "mening")
+
+
+async def _fill(memory: umi.Memory) -> None:
+    said = [
+        ("Ben", "My sister Anneliese is a nurse.", "2026-01-01"),
+        ("Ben", "My sister moved to Timbuktu.", "2026-01-02"),
+        ("Anneliese", "I hid the cuckoo clock in Zanzibar. Bea works at Bolt.", "2026-01-03"),
+        ("Ben", "Carl lives in Graz. Poor anneliese has meningitis. She hates it.", "2026-01-04"),
+        ("Ben", "Dora met ANNELIESE's boss.", "2026-01-05"),
+        ("Ben", "I live in Rome.", "2026-01-06"),
+        ("Ben", "Emil was seen by Bea.", "2026-01-07"),
+    ]
+    for speaker, text, when in said:
+        await memory.remember(text, speaker=speaker, at=day(when))
+    await memory.remember(
+        Message("Gus likes chess.", id="anneliese-42", session="to Anneliese", metadata={"cc": ["Anneliese"]}),
+        at=day("2026-01-08"),
+    )
+
+
+async def _texts(memory: umi.Memory) -> list[str]:
+    return [step.entity.content for step in (await memory.list()).items]
+
+
+async def test_everything_about_a_person_goes_and_the_rest_stays(memory: umi.Memory, tmp_path: Path) -> None:
+    await _fill(memory)
+    assert set(found(tmp_path / "umi.db", *TRACES)) == set(TRACES) - {"pistachio"}
+    receipt = await memory.erase("Anneliese")
+
+    assert await _texts(memory) == [
+        "Bea works at Bolt.",
+        "Carl lives in Graz.",
+        "I live in Rome.",
+        "Emil was seen by Bea.",
+        "Gus likes chess.",
+    ]
+    assert found(tmp_path / "umi.db", *TRACES) == []
+    assert (len(receipt.deleted), len(receipt.redacted)) == (3, 3)
+    assert not receipt.pending
+    assert receipt.counts["aliases"] == 1
+    assert receipt.counts["vectors"] == 6
+    bea = next(step for step in (await memory.list()).items if step.entity.content == "Bea works at Bolt.")
+    episode = await memory.get(bea.entity.episode_id)
+    assert isinstance(episode, umi.Episode)
+    assert (episode.content.strip(), episode.speaker, episode.id in receipt.redacted) == (
+        "Bea works at Bolt.",
+        None,
+        True,
+    )
+    gus = (await memory.recall("What does Gus like?", min_score=0)).hits[0]
+    assert (gus.content, gus.episode.session, gus.message_ids, gus.episode.metadata) == (
+        "Gus likes chess.",
+        None,
+        (),
+        {},
+    )
+    assert await memory.history("Anneliese") == ()
+    hits = (await memory.recall("Where is the cuckoo clock?", min_score=0, include_superseded=True)).hits
+    assert not [hit for hit in hits if "clock" in hit.content]
+    assert (await memory.stats()).vectors == (await memory.stats()).episodes == 5
+    assert await memory.check() == []
+    await memory.backup(tmp_path / "copy.db")
+    await memory.export(tmp_path / "copy.jsonl")
+    assert found(tmp_path / "copy.db", *TRACES) == found(tmp_path / "copy.jsonl", *TRACES) == []
+
+
+async def test_a_receipt_holds_no_word_and_proves_what_it_says(memory: umi.Memory, tmp_path: Path) -> None:
+    await _fill(memory)
+    receipt = await memory.erase("Anneliese")
+    plain = json.dumps(str(receipt)).lower()
+    assert [word for word in TRACES if word in plain] == []
+    check = await memory.verify_erasure(receipt)
+    assert check.ok
+    assert (check.remains, check.said_before, check.said_since) == (0, (), ())
+
+    again = await memory.remember("Anneliese is back.")
+    check = await memory.verify_erasure(receipt)
+    assert check.ok
+    assert check.said_since == again.episode_ids
+    earlier = replace(receipt, at=day("2030-01-01"))
+    assert (await memory.verify_erasure(earlier)).said_before == again.episode_ids
+
+
+async def test_bytes_that_a_row_no_longer_holds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path), embedder=None) as memory:
+        await _fill(memory)
+        monkeypatch.setattr(sqlite_clean, "_log_is_empty", lambda *_: True)  # and it never is
+        receipt = await memory.erase("Anneliese")
+        assert found(path, "meningitis") == ["meningitis"]
+        check = await memory.verify_erasure(receipt)
+        assert check.remains > 0
+        assert not check.ok
+
+
+async def test_a_reader_makes_it_pend_and_maintain_ends_it(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path), embedder=None) as memory:
+        await _fill(memory)
+        reader = apsw.Connection(str(path))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM episodes").fetchall()
+        receipt = await memory.erase("Anneliese")
+        assert receipt.pending
+        assert (await memory.verify_erasure(receipt)).pending
+        assert not (await memory.verify_erasure(receipt)).ok
+        reader.close()
+        assert not (await memory.maintain()).unclean
+        assert (await memory.verify_erasure(receipt)).ok
+        assert found(path, *TRACES) == []
+
+
+@pytest.mark.parametrize("derived", ["stale", "erase"])
+async def test_conclusions_that_do_not_name_the_person(words: umi.Memory, derived: str) -> None:
+    told = await words.remember("Anneliese lives in Timbuktu.")
+    first = await words.remember("The meeting is online.", derived_from=told.episode_ids, extract_entities=False)
+    await words.remember("No room is booked.", derived_from=first.episode_ids, extract_entities=False)
+    receipt = await words.erase("Anneliese", derived=derived)
+    states = {step.entity.content: step.state for step in (await words.list()).items}
+    if derived == "erase":
+        assert states == {}
+        assert len(receipt.deleted) == 3
+    else:
+        assert states == {"The meeting is online.": HitState.STALE, "No room is booked.": HitState.STALE}
+        assert receipt.stale == (first.entities[0].id,)
+
+
+async def test_nobody_is_nothing(words: umi.Memory) -> None:
+    told = await words.remember("Bea lives in Graz.")
+    receipt = await words.erase("Anneliese")
+    assert (receipt.deleted, receipt.redacted, receipt.counts, receipt.pending) == ((), (), {}, False)
+    assert await words.get(told.episode_ids[0]) is not None
+
+
+async def test_a_name_is_a_whole_word_in_any_script(words: umi.Memory) -> None:
+    await words.remember("Annabelle lives in Graz.")
+    await words.remember("昨日田中さんと話しました。")
+    await words.remember("Ann lives in Lima.")
+    await words.erase("Ann")
+    await words.erase("田中")
+    assert await _texts(words) == ["Annabelle lives in Graz."]
+
+
+async def test_another_namespace_keeps_its_own(words: umi.Memory, tmp_path: Path) -> None:
+    other = words.switch("other")
+    await words.remember("Anneliese lives in Timbuktu.")
+    await other.remember("Anneliese lives in Timbuktu.")
+    receipt = await words.erase("Anneliese")
+    assert await _texts(words) == []
+    assert await _texts(other) == ["Anneliese lives in Timbuktu."]
+    assert (await words.verify_erasure(receipt)).ok, "what another namespace says by right is no remains"
+
+
+async def test_by_an_alias(words: umi.Memory) -> None:
+    await words.remember("My sister Anneliese is a nurse.", speaker="Ben")
+    await words.remember("Anneliese lives in Timbuktu.", speaker="Ben")
+    await words.erase("Ben's sister")
+    assert await _texts(words) == []
+
+
+async def test_a_message_that_still_waits_to_be_read_is_cut_too(tmp_path: Path) -> None:
+    class Down:
+        """A model that is not there."""
+
+        async def complete(self, _request: object) -> umi.Completion:
+            raise umi.LLMError.ServiceUnavailable
+
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path), embedder=None, llm=Down()) as memory:
+        told = await memory.remember("Anneliese lives in Timbuktu. Bea works at Bolt.")
+        assert told.deferred
+        receipt = await memory.erase("Anneliese")
+        assert receipt.redacted == told.episode_ids
+        assert found(path, *TRACES) == []
+    async with umi.Memory.open(str(path), embedder=None) as memory:
+        await memory.maintain()
+        assert await _texts(memory) == ["Bea works at Bolt."]
+
+
+async def test_a_reason_that_speaks_of_the_person_is_taken_back(words: umi.Memory, tmp_path: Path) -> None:
+    one = await words.remember("The boat is blue.")
+    two = await words.remember("The boat is red.", extract_entities=False)
+    row = await words.relate(one.entities[0].id, two.entities[0].id, "extend", "Anneliese had it painted pistachio")
+    receipt = await words.erase("Anneliese")
+    assert receipt.counts["reasons"] == 1
+    rows = {each.id: each.reason for each in (await words.why(one.entities[0].id)).evolutions}
+    assert "Anneliese" not in rows[row.id]
+    assert b"anneliese" not in file_bytes(tmp_path / "words.db")
+
+
+async def test_options_are_checked(words: umi.Memory) -> None:
+    with pytest.raises(InvalidInput, match="stale, erase"):
+        await words.erase("Anneliese", derived="keep")
+    with pytest.raises(InvalidInput):
+        await words.erase(" ")

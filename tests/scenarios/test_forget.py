@@ -1,0 +1,248 @@
+"""Forgetting one thing: it is gone, with all that was made of it, and what rested on it is put right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import day
+
+import umi
+from umi import Detector, EvolutionType, HitState, InvalidInput, Message
+from umi.text import analyse
+
+SECRET = "Alice hid the Zanzibar certificate behind the cuckoo clock."
+WORDS = ("zanzibar", "certificate", "cuckoo", "alice hid", "behind the", "certif")
+
+
+def file_bytes(path: Path) -> bytes:
+    """Every byte of a store, lowered."""
+    parts = [path.with_name(path.name + tail) for tail in ("", "-wal", "-journal")]
+    return b"".join(part.read_bytes() for part in parts if part.exists()).lower()
+
+
+def found(path: Path, *words: str) -> list[str]:
+    low = file_bytes(path)
+    return [word for word in words if word.encode() in low]
+
+
+async def _hits(memory: umi.Memory, question: str) -> list[str]:
+    answer = await memory.recall(question, min_score=0, include_superseded=True)
+    return [hit.content for hit in answer.hits]
+
+
+async def test_a_message_goes_with_every_byte_of_it(memory: umi.Memory, tmp_path: Path) -> None:
+    kept = await memory.remember("Bea keeps a parrot.", speaker="Bea")
+    told = await memory.remember(
+        Message(SECRET, id="zanzibar-1", session="cuckoo talk", metadata={"raw": "certificate"}), speaker="Alice"
+    )
+    assert SECRET in await _hits(memory, "Where is the certificate?")
+    assert {"certif", "zanzibar"} <= set(analyse(SECRET))
+    assert set(found(tmp_path / "umi.db", *WORDS)) == set(WORDS)
+
+    assert await memory.forget(told.episode_ids[0]) is True
+    assert await memory.forget(told.episode_ids[0]) is False
+    assert await memory.forget("nothing") is False
+
+    assert found(tmp_path / "umi.db", *WORDS) == []
+    assert await _hits(memory, "Where is the Zanzibar certificate?") == ["Bea keeps a parrot."]
+    assert await memory.get(told.episode_ids[0]) is None
+    assert await memory.get(told.entities[0].id) is None
+    assert await memory.history("Alice") == ()
+    assert [step.entity.id for step in (await memory.list()).items] == [kept.entities[0].id]
+    assert await memory.check() == []
+    await memory.backup(tmp_path / "copy.db")
+    assert found(tmp_path / "copy.db", *WORDS) == []
+
+
+async def test_by_the_id_of_its_only_statement_the_message_goes(words: umi.Memory) -> None:
+    told = await words.remember("Alice lives in Paris.")
+    assert await words.forget(told.entities[0].id)
+    assert await words.get(told.episode_ids[0]) is None
+
+
+async def test_of_a_message_that_says_more_only_the_span_goes(memory: umi.Memory, tmp_path: Path) -> None:
+    told = await memory.remember("Alice lives in Timbuktu. Bea works at Bolt.", at=day("2026-01-01"))
+    alice = next(entity for entity in told.entities if entity.name == "Alice")
+    bea = next(entity for entity in told.entities if entity.name == "Bea")
+    assert await memory.forget(alice.id)
+
+    episode = await memory.get(told.episode_ids[0])
+    assert isinstance(episode, umi.Episode)
+    assert episode.content == " " * 25 + "Bea works at Bolt."
+    left = await memory.get(bea.id)
+    assert isinstance(left, umi.Entity)
+    assert (left.content, left.span) == ("Bea works at Bolt.", bea.span)
+    assert await memory.get(alice.id) is None
+    assert found(tmp_path / "umi.db", "alice", "timbuktu", "alic", "live") == []
+    assert await _hits(memory, "Where does Bea work?") == ["Bea works at Bolt."]
+    assert (await memory.stats()).vectors == 1, "what is left has a vector of its own"
+    assert (await memory.maintain()).waiting == ()
+
+
+async def test_what_shares_the_forgotten_words_goes_with_them(words: umi.Memory) -> None:
+    told = await words.remember("I left Acme and joined StartupX.", speaker="Alice")
+    for entity in told.entities:
+        await words.forget(entity.id)
+    assert (await words.list()).items == ()
+
+
+async def test_what_it_closed_holds_again(words: umi.Memory) -> None:
+    old = await words.remember("Alice works at Acme.", at=day("2026-01-01"))
+    new = await words.remember("Alice now works at Globex.", at=day("2026-02-01"))
+    assert (await words.why(old.entities[0].id)).state is HitState.SUPERSEDED
+    await words.forget(new.episode_ids[0])
+    explained = await words.why(old.entities[0].id)
+    assert (explained.state, explained.entity.valid_to, explained.evolutions) == (HitState.CURRENT, None, ())
+
+
+async def test_the_middle_of_a_chain_brings_no_old_value_back(words: umi.Memory, tmp_path: Path) -> None:
+    first = await words.remember("Alice works at Acme.", at=day("2026-01-01"))
+    middle = await words.remember("Alice now works at Globex.", at=day("2026-02-01"))
+    last = await words.remember("Alice now works at Initech.", at=day("2026-03-01"))
+    await words.forget(middle.episode_ids[0])
+    explained = await words.why(first.entities[0].id)
+    assert (explained.state, explained.entity.valid_to) == (HitState.SUPERSEDED, day("2026-03-01"))
+    assert [row.target_id for row in explained.evolutions] == [last.entities[0].id]
+    assert found(tmp_path / "words.db", "globex") == [], "not in a reason either"
+
+
+async def test_a_step_of_the_callers_own_is_bridged(words: umi.Memory) -> None:
+    told = [await words.remember(f"Note {number} on the boat.", at=day(f"2026-0{number}-01")) for number in (1, 2, 3)]
+    ids = [receipt.entities[0].id for receipt in told]
+    await words.relate(ids[0], ids[1], "update", "the boat was painted pistachio")
+    await words.relate(ids[1], ids[2], "update", "and again")
+    await words.forget(told[1].episode_ids[0])
+    explained = await words.why(ids[0])
+    assert explained.state is HitState.SUPERSEDED
+    assert [(row.target_id, row.detector) for row in explained.evolutions] == [(ids[2], Detector.RELINK)]
+
+
+async def test_a_restatement_after_the_forgotten_change_stands_alone(words: umi.Memory) -> None:
+    first = await words.remember("Alice works at Acme.", at=day("2026-01-01"))
+    middle = await words.remember("Alice now works at Globex.", at=day("2026-02-01"))
+    last = await words.remember("Alice works at Acme.", at=day("2026-03-01"))
+    await words.forget(middle.episode_ids[0])
+    states = [(await words.why(receipt.entities[0].id)).state for receipt in (first, last)]
+    assert states == [HitState.CURRENT, HitState.CURRENT]
+
+
+async def test_a_conclusion_from_it_is_stale_says_why_and_can_be_freed(words: umi.Memory) -> None:
+    source = await words.remember("Alice lives in Paris.", at=day("2026-01-01"))
+    told = await words.remember("She can meet at the Louvre.", derived_from=source.episode_ids, extract_entities=False)
+    further = await words.remember("A table is booked there.", derived_from=told.episode_ids, extract_entities=False)
+    await words.forget(source.episode_ids[0])
+
+    explained = await words.why(told.entities[0].id)
+    assert explained.state is HitState.STALE
+    assert explained.derived_from == ()
+    assert [(row.detector, row.evolution_type) for row in explained.stale_because] == [
+        (Detector.ERASURE, EvolutionType.DERIVE)
+    ]
+    assert "evolution" not in explained.entity.metadata
+    assert (await words.why(further.entities[0].id)).state is HitState.STALE
+    assert (await words.recall("Louvre", min_score=0)).hits == ()
+    shown = await words.recall("Louvre", min_score=0, include_superseded=True)
+    assert {hit.state for hit in shown.hits} == {HitState.STALE}
+
+    await words.undo(explained.stale_because[0].id)
+    assert (await words.why(told.entities[0].id)).state is HitState.CURRENT
+    assert (await words.why(further.entities[0].id)).state is HitState.CURRENT
+
+
+async def test_the_message_sent_again_does_not_bring_it_back(words: umi.Memory, tmp_path: Path) -> None:
+    message = Message(SECRET, id="export-17")
+    told = await words.remember([message, "Bea keeps a parrot."], idempotency_key="batch-1")
+    await words.forget(told.episode_ids[0])
+    again = await words.remember(message)
+    assert (again.replayed, again.forgotten, again.episode_ids, again.entities) == (True, ("export-17",), (), ())
+    batch = await words.remember([message, "Bea keeps a parrot."], idempotency_key="batch-1")
+    assert (batch.replayed, batch.episode_ids) == (True, told.episode_ids[1:])
+    many = await words.remember_many([message, Message("Bea has a dog.", id="export-18")])
+    assert (many.messages, many.replayed) == (2, 0)
+    assert found(tmp_path / "words.db", *WORDS, "export-17") == []
+    assert [step.entity.content for step in (await words.list()).items] == ["Bea keeps a parrot.", "Bea has a dog."]
+
+
+async def test_what_was_learned_from_it_alone_is_unlearned(words: umi.Memory, tmp_path: Path) -> None:
+    taught = await words.remember("My sister Annabel is a nurse.", speaker="Bob", at=day("2026-01-01"))
+    moved = await words.remember("My sister moved to Berlin.", speaker="Bob", at=day("2026-02-01"))
+    assert moved.entities[0].subject == "annabel"
+    await words.forget(taught.episode_ids[0])
+    assert found(tmp_path / "words.db", "annabel") == []
+    left = await words.history("Bob's sister")
+    assert [step.entity.content for step in left] == ["My sister moved to Berlin."]
+
+
+async def test_an_alias_that_another_message_teaches_stays(words: umi.Memory) -> None:
+    first = await words.remember("My sister Annabel is a nurse.", speaker="Bob", at=day("2026-01-01"))
+    await words.remember("My sister Annabel likes tea.", speaker="Bob", at=day("2026-01-02"))
+    await words.forget(first.episode_ids[0])
+    moved = await words.remember("My sister moved to Berlin.", speaker="Bob", at=day("2026-02-01"))
+    assert moved.entities[0].subject == "annabel"
+
+
+async def test_a_conclusion_that_waits_knows_what_it_lost(tmp_path: Path, embedder: object) -> None:
+    class Down:
+        """A model that is not there."""
+
+        async def complete(self, _request: object) -> umi.Completion:
+            raise umi.LLMError.ServiceUnavailable
+
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        source = await memory.remember("Alice lives in Paris.")
+    async with umi.Memory.open(path, embedder=None, llm=Down()) as memory:
+        told = await memory.remember("So she can meet at the Louvre.", derived_from=source.episode_ids)
+        assert told.deferred
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.forget(source.episode_ids[0])
+        await memory.maintain()
+        step = (await memory.list()).items[0]
+        assert step.state is HitState.STALE
+
+
+async def test_a_reader_keeps_the_bytes_until_maintain(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path), embedder=None) as memory:
+        told = await memory.remember(SECRET)
+        reader = apsw.Connection(str(path))
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM episodes").fetchall()
+        assert await memory.forget(told.episode_ids[0])
+        assert (await memory.recall("certificate", min_score=0)).hits == ()
+        assert found(path, "zanzibar") == ["zanzibar"]
+        assert (await memory.maintain()).unclean
+        reader.execute("COMMIT")
+        assert not (await memory.maintain()).unclean
+        assert found(path, *WORDS) == []
+        reader.close()
+
+
+async def test_another_process_sees_it_with_its_next_recall(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as one, umi.Memory.open(path, embedder=None) as other:
+        told = await one.remember([SECRET, "Alice lives in Timbuktu. Bea works at Bolt."])
+        assert (await other.recall("cuckoo clock", min_score=0)).hits
+        assert (await other.recall("Timbuktu", min_score=0)).hits
+        await one.forget(told.episode_ids[0])
+        alice = next(entity for entity in told.entities if entity.content == "Alice lives in Timbuktu.")
+        await one.forget(alice.id)
+        assert (await other.recall("cuckoo clock", min_score=0)).hits == ()
+        assert (await other.recall("Timbuktu", min_score=0)).hits == ()
+        assert [hit.content for hit in (await other.recall("Bolt", min_score=0)).hits] == ["Bea works at Bolt."]
+
+
+async def test_an_echo_of_it_is_no_echo_any_more(words: umi.Memory) -> None:
+    told = await words.remember("Alice lives in Paris.")
+    await words.recall("Where does Alice live?")
+    await words.forget(told.episode_ids[0])
+    echoed = await words.remember("Alice lives in Paris.", role="assistant")
+    assert not echoed.replayed
+    assert echoed.entities
+
+
+async def test_bad_ids_are_refused(words: umi.Memory) -> None:
+    with pytest.raises(InvalidInput):
+        await words.forget("")

@@ -1,0 +1,167 @@
+"""Umi without await: the same as with it, from many threads, inside a running loop, and closed without a trace."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import inspect
+import runpy
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import umi
+import umi.blocking
+
+SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "make_blocking.py"
+SCRIPTED = runpy.run_path(str(SCRIPT))
+
+
+def opened(folder: Path, **more: Any) -> umi.blocking.Memory:
+    return umi.blocking.Memory.open(str(folder / "umi.db"), **{"embedder": None, **more})
+
+
+def loops() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if thread.name == "umi-loop"]
+
+
+class TestGenerated:
+    def test_the_file_is_what_the_script_writes(self) -> None:
+        assert SCRIPTED["TARGET"].read_text("utf-8") == SCRIPTED["made"](), "run python scripts/make_blocking.py"
+
+    @pytest.mark.parametrize("name", ["Memory", "Learning"])
+    def test_every_method_is_there_with_its_parameters_and_its_words(self, name: str) -> None:
+        twin, mine = SCRIPTED["TWINS"][name][1], getattr(umi.blocking, name)
+        for each, one in SCRIPTED["methods"](twin):
+            if (name, each) == ("Learning", "feedback"):
+                continue
+            here = inspect.getattr_static(mine, each)
+            assert inspect.getdoc(here) == SCRIPTED["spoken"](inspect.getdoc(one)), each
+            if not isinstance(one, property):
+                assert inspect.signature(getattr(mine, each)) == inspect.signature(getattr(twin, each)), each
+                assert not inspect.iscoroutinefunction(getattr(mine, each))
+        assert "async" not in (mine.__doc__ or "")
+
+
+class TestUse:
+    def test_remember_recall_and_correct(self, tmp_path: Path) -> None:
+        with opened(tmp_path, embedder="local") as memory:
+            memory.remember("I work at Acme.", speaker="Alice")
+            done = memory.remember("I left Acme and joined StartupX.", speaker="Alice")
+            assert "StartupX" in memory.recall("Where does Alice work?").hits[0].content
+            memory.undo(done.evolutions[0].id)
+            assert memory.history("Alice")[0].state is umi.HitState.CURRENT
+            memory.switch("bob").remember("I live in Rome.", speaker="Bob")
+            assert [space.name for space in memory.namespaces()] == ["bob", "default"]
+            memory.export(tmp_path / "out.jsonl")
+        with umi.blocking.Memory.open(":memory:", embedder=None) as other:
+            with pytest.raises(umi.NotFound):
+                other.why("nobody")
+            assert other.restore(tmp_path / "out.jsonl").episodes == 2
+        assert loops() == []
+
+    def test_errors_are_the_same(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as memory:
+            with pytest.raises(umi.InvalidInput, match="blank"):
+                memory.remember(" ")
+            with pytest.raises(umi.NotFound):
+                memory.why("nobody")
+        with pytest.raises(umi.Closed):
+            memory.remember("too late")
+        memory.close()
+        with pytest.raises(umi.StoreUnavailable):
+            umi.blocking.Memory.open(str(tmp_path / "nowhere" / "umi.db"), embedder=None)
+        assert loops() == []
+
+    def test_a_view_ends_with_its_memory(self, tmp_path: Path) -> None:
+        memory = opened(tmp_path)
+        with memory.switch("bob") as view:
+            view.remember("One.")
+        memory.remember("Two.")  # the view closed nothing
+        memory.close()
+        with pytest.raises(umi.Closed):
+            view.remember("Three.")
+
+    async def test_inside_a_running_loop_as_in_a_notebook(self, tmp_path: Path) -> None:
+        assert asyncio.get_running_loop().is_running()
+        with opened(tmp_path) as memory:
+            memory.remember("I live in Rome.", speaker="Bob")
+            assert memory.recall("Where does Bob live?").hits
+
+    def test_many_threads_share_one(self, tmp_path: Path) -> None:
+        with opened(tmp_path) as memory, ThreadPoolExecutor(8) as pool:
+            said = [f"Note {n % 40}." for n in range(80)]
+            receipts = list(pool.map(lambda text: memory.remember(text, idempotency_key=text), said))
+            assert sum(receipt.replayed for receipt in receipts) == 40
+            assert memory.stats().episodes == 40
+            found = list(pool.map(lambda n: memory.recall(f"Note {n}", min_score=0).hits, range(40)))
+        assert all(found)
+
+
+class TestEnds:
+    def test_calling_it_from_its_own_work_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:
+        said: list[str] = []
+        with opened(tmp_path) as memory:
+
+            def progress(_: int) -> None:
+                try:
+                    memory.stats()
+                except umi.InvalidInput as error:
+                    said.append(str(error))
+
+            memory.remember_many(["One.", "Two."], progress=progress)
+        assert "own work" in said[0]
+
+    def test_one_that_nobody_closed_ends_with_the_process_and_keeps_what_it_acknowledged(self, tmp_path: Path) -> None:
+        program = (
+            "import umi.blocking\n"
+            "memory = umi.blocking.Memory.open('umi.db', embedder=None)\n"
+            "memory.remember('Kept.')\n"
+            "print(memory.stats().episodes)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "1\n")
+        assert done.stderr == "degraded: no_embedder\n"
+        with opened(tmp_path) as memory:
+            assert memory.stats().episodes == 1
+
+    def test_one_that_is_dropped_lets_its_thread_go(self, tmp_path: Path) -> None:
+        memory = opened(tmp_path)
+        (mine,) = [thread for thread in threading.enumerate() if thread.name == "umi-loop"]
+        del memory
+        gc.collect()
+        mine.join(10)
+        assert not mine.is_alive()
+
+    def test_an_interrupt_cancels_the_work(self, tmp_path: Path) -> None:
+        program = (
+            "import asyncio, os, signal, sys, threading, umi.blocking\n"
+            "from umi.ports import EmbedderIdentity\n"
+            "class Slow:\n"
+            "    identity = EmbedderIdentity('slow', 2, '0' * 32)\n"
+            "    async def embed(self, text): ...\n"
+            "    async def embed_many(self, texts):\n"
+            "        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+            "        try:\n"
+            "            await asyncio.sleep(3600)\n"
+            "        except asyncio.CancelledError:\n"
+            "            print('cancelled', flush=True)\n"
+            "            raise\n"
+            "with umi.blocking.Memory.open('umi.db', embedder=Slow()) as memory:\n"
+            "    try:\n"
+            "        memory.remember('One.')\n"
+            "    except KeyboardInterrupt:\n"
+            "        print('interrupted', memory.stats().episodes)"
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert sorted(done.stdout.split()) == ["1", "cancelled", "interrupted"]

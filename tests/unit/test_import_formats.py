@@ -1,0 +1,226 @@
+"""Each format on a large file in its real shape, broken records included: what is kept, what is left out and why, and twice is once."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import made_dumps
+import pytest
+from made_dumps import Made
+from test_cli import BAD_INPUT, INCOMPLETE, Umi
+from test_importers import items, messages, rejected
+
+from umi.faces.importers import Format, Record, Skipped
+
+FORMATS: dict[str, tuple[Callable[[], Made], str, list[str]]] = {
+    "chatgpt": (made_dumps.chatgpt, "conversations.json", []),
+    "claude": (made_dumps.claude, "conversations.json", []),
+    "mem0": (made_dumps.mem0, "memories.json", []),
+    "langgraph": (made_dumps.langgraph, "items.json", []),
+    "csv": (
+        made_dumps.table,
+        "talk.csv",
+        ["--column", "content=remark", "--column", "speaker=who", "--column", "at=when"],
+    ),
+}
+
+
+@pytest.fixture
+def umi(tmp_path: Path) -> Umi:
+    return Umi(tmp_path)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_large_file_with_broken_records_twice(umi: Umi, name: str) -> None:
+    make, file_name, more = FORMATS[name]
+    made = make()
+    assert made.messages >= 1_000
+    file = umi.folder / file_name
+    file.write_bytes(made.content)
+    command = ["import", str(file), *more, "--speaker", "Alice", "--embedder", "none"]
+    first = umi.data(*command, code=INCOMPLETE, status="incomplete")
+    assert first["form"] == name
+    assert first["rejected_count"] == made.rejected, first["rejected"]
+    assert sum(first["skipped"].values()) == made.skipped, first["skipped"]
+    assert sum(one["messages"] for one in first["namespaces"]) == made.messages
+    assert sum(one["known_already"] for one in first["namespaces"]) == 0
+    assert all(one["reason"] and one["line"] >= 1 for one in first["rejected"])
+    kept = umi("export", "-")
+    assert {
+        json.loads(line)["episode"]["content"] for line in kept.splitlines() if line.startswith('{"episode"')
+    } == set(made.texts)
+
+    second = umi.data(*command, code=INCOMPLETE, status="incomplete")
+    assert sum(one["known_already"] for one in second["namespaces"]) == made.messages
+    assert (second["rejected_count"], second["skipped"]) == (first["rejected_count"], first["skipped"])
+    assert umi("export", "-") == kept  # not a byte moved
+
+
+def test_a_folder_of_markdown_twice(umi: Umi) -> None:
+    found = made_dumps.notes()
+    for name, made in found.items():
+        (umi.folder / "notes" / name).parent.mkdir(parents=True, exist_ok=True)
+        (umi.folder / "notes" / name).write_bytes(made.content)
+    (umi.folder / "notes" / ".trash").mkdir()
+    (umi.folder / "notes" / ".trash" / "old.md").write_text("thrown away")
+    command = ["import", str(umi.folder / "notes"), "--embedder", "none"]
+    first = umi.data(*command, code=INCOMPLETE, status="incomplete")
+    messages = sum(made.messages for made in found.values())
+    assert messages >= 1_000
+    assert [one["messages"] for one in first["namespaces"]] == [messages]
+    assert first["rejected_count"] == 1
+    assert "broken.md" in first["rejected"][0]["where"]
+    assert first["skipped"] == {"a heading with nothing below it": sum(made.skipped for made in found.values())}
+    kept = umi("export", "-")
+    assert "thrown away" not in kept
+    assert "# a comment, no heading" in kept
+    assert [one["known_already"] for one in umi.data(*command, code=INCOMPLETE, status="incomplete")["namespaces"]] == [
+        messages
+    ]
+    assert umi("export", "-") == kept
+    (umi.folder / "empty").mkdir()
+    assert "no Markdown" in umi("import", str(umi.folder / "empty"), code=BAD_INPUT)
+
+
+@pytest.mark.parametrize("name", ["chatgpt", "claude", "mem0", "langgraph"])
+def test_a_cut_file_keeps_what_is_whole_and_says_so(name: str) -> None:
+    made = FORMATS[name][0]()
+    found = items(made.content[: len(made.content) // 2], Format(name), FORMATS[name][1])
+    assert 100 < sum(isinstance(one, Record) for one in found) < made.messages
+    assert "cut" in rejected(found)[-1].reason
+
+
+def test_an_import_that_was_stopped_goes_on(umi: Umi) -> None:
+    made = made_dumps.mem0()
+    file = umi.folder / "m.json"
+    file.write_bytes(made.content[: len(made.content) // 3])
+    begun = umi.data("import", str(file), "--embedder", "none", code=INCOMPLETE, status="incomplete")["namespaces"][0][
+        "messages"
+    ]
+    file.write_bytes(made.content)
+    (rest,) = umi.data("import", str(file), "--embedder", "none", code=INCOMPLETE, status="incomplete")["namespaces"]
+    assert rest["known_already"] == begun > 100
+    assert rest["messages"] == made.messages
+
+
+class TestChatGPT:
+    def test_the_branch_that_was_taken_up_in_order_with_times(self) -> None:
+        tree = {
+            "r": {"parent": None, "children": ["q"], "message": None},
+            "q": self.node("q", "user", ["Where do I live?"], "r", ["a", "b"], 1_750_000_000.5),
+            "a": self.node("a", "assistant", ["In Rome."], "q", [], 1_750_000_001),
+            "b": self.node("b", "assistant", ["In Berlin, ", "you said."], "q", [], None),
+        }
+        whole = [
+            {
+                "title": "Home",
+                "create_time": 1_750_000_000,
+                "conversation_id": "c",
+                "current_node": "b",
+                "mapping": tree,
+            }
+        ]
+        found = items(json.dumps(whole), Format.AUTO, "conversations.json", speaker="Alice")
+        question, answer = messages(found)
+        assert (question.content, question.role, question.speaker, question.id) == (
+            "Where do I live?",
+            "user",
+            "Alice",
+            "q",
+        )
+        assert question.at == datetime.fromtimestamp(1_750_000_000.5, UTC)
+        assert (answer.content, answer.role, answer.speaker) == ("In Berlin, \nyou said.", "assistant", None)
+        assert answer.at == datetime.fromtimestamp(1_750_000_000, UTC)
+        assert (answer.session, answer.metadata) == ("c", {"conversation": "Home"})
+        assert [one.reason[:11] for one in found if isinstance(one, Skipped)] == ["the root of", "in a branch"]
+
+    def test_a_lost_parent_is_named_and_the_rest_is_kept(self) -> None:
+        tree = {"b": self.node("b", "user", ["Kept."], "lost", [], 1)}
+        found = items(json.dumps([{"title": "T", "mapping": tree, "current_node": "b"}]), Format.CHATGPT)
+        assert "'lost' is missing" in rejected(found)[0].reason
+        assert [one.message.content for one in found if isinstance(one, Record)] == ["Kept."]
+
+    @staticmethod
+    def node(
+        id_: str, role: str, parts: list[str], parent: str, children: list[str], at: float | None
+    ) -> dict[str, object]:
+        content = {"content_type": "text", "parts": parts}
+        message = {"id": id_, "author": {"role": role}, "content": content, "create_time": at, "recipient": "all"}
+        return {"parent": parent, "children": children, "message": message}
+
+    def test_the_archive_it_comes_in(self, umi: Umi) -> None:
+        made = made_dumps.chatgpt(8)
+        with zipfile.ZipFile(umi.folder / "export.zip", "w") as archive:
+            archive.writestr("chat.html", "<html>")
+            archive.writestr("conversations.json", made.content)
+        data = umi.data(
+            "import", str(umi.folder / "export.zip"), "--embedder", "none", code=INCOMPLETE, status="incomplete"
+        )
+        assert (data["form"], data["namespaces"][0]["messages"]) == ("chatgpt", made.messages)
+        with zipfile.ZipFile(umi.folder / "other.zip", "w") as archive:
+            archive.writestr("a.txt", "x")
+        assert "no conversations.json" in umi("import", str(umi.folder / "other.zip"), code=BAD_INPUT)
+
+
+class TestOtherMemories:
+    def test_a_memory_that_changed_comes_as_a_new_message(self) -> None:
+        one = {"id": "1", "memory": "Lives in Rome", "user_id": "alice", "created_at": "2026-01-01T00:00:00Z"}
+        (before,) = messages(items(json.dumps([one]), Format.AUTO, "m.json"))
+        (after,) = messages(items(json.dumps({"results": [one | {"memory": "Lives in Oslo"}]}), Format.AUTO, "m.json"))
+        assert before.id != after.id
+        assert (before.speaker, before.at) == ("alice", datetime(2026, 1, 1, tzinfo=UTC))
+
+    def test_lines_are_counted_from_the_start_of_the_file(self) -> None:
+        text = '{\n  "results": [\n    {"id": "1", "memory": "a"},\n    {"id": "2"}\n  ],\n  "relations": [{"x": 1}]\n}'
+        found = items(text, Format.MEM0)
+        assert [one.line for one in found if isinstance(one, Record)] == [3]
+        assert [one.line for one in rejected(found)] == [4]
+
+    def test_items_one_per_line_and_a_namespace_per_user(self, umi: Umi) -> None:
+        lines = [
+            json.dumps({"namespace": ["m", f"u{n % 2}"], "key": f"{n}", "value": {"content": f"note {n}"}})
+            for n in range(4)
+        ]
+        (umi.folder / "items.jsonl").write_text("\n".join(lines))
+        data = umi.data("import", str(umi.folder / "items.jsonl"), "--split", "--embedder", "none")
+        assert [(one["namespace"], one["messages"]) for one in data["namespaces"]] == [("m/u0", 2), ("m/u1", 2)]
+
+
+class TestTables:
+    def test_columns_by_their_usual_names_and_the_rest_as_metadata(self) -> None:
+        text = 'text,author,timestamp,mood\n"a, ""b""\nc",Bo,1772355600,good\nd,,2026-03-01T10:00+01:00,\n'
+        first, second = messages(items(text, Format.AUTO, "t.csv", speaker="Alice"))
+        assert (first.content, first.speaker, first.metadata) == ('a, "b"\nc', "Bo", {"mood": "good"})
+        assert first.at == datetime.fromtimestamp(1_772_355_600, UTC)
+        assert (second.speaker, second.at) == ("Alice", datetime(2026, 3, 1, 9, tzinfo=UTC))
+
+    def test_what_cannot_be_read_names_the_columns(self, umi: Umi) -> None:
+        (umi.folder / "t.csv").write_text("a,b\n1,2\n")
+        assert "--column content=NAME" in umi("import", str(umi.folder / "t.csv"), code=BAD_INPUT)
+        assert "columns a, b" in umi("import", str(umi.folder / "t.csv"), "--column", "content=c", code=BAD_INPUT)
+        assert "FIELD=NAME" in umi("import", str(umi.folder / "t.csv"), "--column", "b", code=BAD_INPUT)
+
+    def test_through_a_pipe(self, umi: Umi) -> None:
+        data = umi.data("import", "-", "--embedder", "none", stdin='{"content": "One."}\n{"content": "Two."}\n')
+        assert (data["form"], data["namespaces"][0]["messages"]) == ("jsonl", 2)
+
+
+class TestMarkdown:
+    def test_sections_word_for_word_with_their_place_and_date(self) -> None:
+        text = "---\ntitle: x\ndate: 2026-03-01 10:00\n---\nIntro.\n\n# Home #\n\nI live in *Rome*.\n\n## Pets\n\nTwo cats.\n# Work\n"
+        found = items(text, Format.AUTO, "a.md")
+        assert [(one.content, one.metadata.get("section")) for one in messages(found)] == [
+            ("Intro.", None), ("# Home #\n\nI live in *Rome*.", "Home"), ("## Pets\n\nTwo cats.", "Home / Pets"),
+        ]  # fmt: skip
+        assert {one.at for one in messages(found)} == {datetime(2026, 3, 1, 10, tzinfo=UTC)}
+        assert [one.line for one in found if isinstance(one, Record)] == [5, 7, 11]
+
+    def test_the_file_name_dates_it_where_nothing_else_does(self) -> None:
+        (dated,) = messages(items("hello", Format.AUTO, "journal/2026-03-09.md"))
+        assert dated.at == datetime(2026, 3, 9, tzinfo=UTC)
+        (plain,) = messages(items("---\nnot front matter\nhello", Format.AUTO, "a.md"))
+        assert (plain.at, plain.content) == (None, "---\nnot front matter\nhello")
