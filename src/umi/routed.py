@@ -27,7 +27,8 @@ class Decision:
 
     `kind` tells tasks of one sort apart ("" for a user's own, "extract", "rewrite", "evolve" for Umi's), `complexity` is as read, before
     calibration, and `expected` the quality that was expected of the tier. `vector` is the task's embedding with the features
-    behind it, shape (n,), rounded as it is kept; None when no embedder could be asked.
+    behind it, shape (n,), rounded as it is kept; None when its embedder could not be asked, or only the kind tells what the task is.
+    `embedder` names whose embedding it is ("" for features alone): vectors of two never meet.
 
     `quality` 0..1 is how it went, None until it is judged; `actual` how hard the task turned out, where somebody said; `judge` who
     judged. `turn` is the namespace's sequence when the row was last written.
@@ -45,6 +46,7 @@ class Decision:
     actual: float | None = None
     judge: str = ""
     turn: int = 0
+    embedder: str = ""
     vector: FloatVector | None = field(default=None, compare=False)
 
 

@@ -15,7 +15,7 @@ from umi.routed import Decision
 Opener = Callable[[], Awaitable[Store]]
 
 ONE = Decision("dec_1", NOON, "fast", "tiny", 0.25, 0.75, vector=np.array([0.5, -0.25, 3.0], np.float32))
-TWO = Decision("dec_2", later(1), "strong", "big", 0.9, 0.8, kind="evolve", explored=True)
+TWO = Decision("dec_2", later(1), "strong", "big", 0.9, 0.8, kind="evolve", explored=True, embedder="abc")
 
 
 async def put(space: StorageBackend, *decisions: Decision) -> None:

@@ -257,6 +257,7 @@ CREATE TABLE routing (
   quality REAL,
   actual REAL,
   judge TEXT NOT NULL,
+  embedder TEXT NOT NULL,
   vector TEXT,
   crc INTEGER NOT NULL,
   PRIMARY KEY (ns, id)

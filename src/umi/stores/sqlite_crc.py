@@ -44,7 +44,8 @@ _SIGNAL: Final = (
     "ns", "sequence", "provider", "id", "digest", "outcome", "quality", "weight", "completed_at", "matched", "used_only", "version",
 )  # fmt: skip
 _DECISION: Final = (
-    "ns", "id", "at", "turn", "kind", "tier", "model", "complexity", "expected", "explored", "quality", "actual", "judge", "vector",
+    "ns", "id", "at", "turn", "kind", "tier", "model", "complexity", "expected", "explored", "quality", "actual", "judge", "embedder",
+    "vector",
 )  # fmt: skip
 _WITH_EPISODE: Final = "JOIN episodes p ON p.key ="
 

@@ -14,7 +14,7 @@ from umi.stores.sqlite_rows import from_micros, summed, to_micros, verified
 
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _DECISIONS: Final = (
-    "SELECT ns, id, at, turn, kind, tier, model, complexity, expected, explored, quality, actual, judge, vector, crc FROM routing"
+    "SELECT ns, id, at, turn, kind, tier, model, complexity, expected, explored, quality, actual, judge, embedder, vector, crc FROM routing"
     " WHERE ns = ?"
 )
 
@@ -51,7 +51,7 @@ class SqliteRouted:
             (
                 self._ns, decision.id, to_micros(decision.at), self._turn, decision.kind, decision.tier, decision.model,
                 decision.complexity + 0.0, decision.expected + 0.0, int(decision.explored), quality, actual, decision.judge,
-                packed(decision.vector),
+                decision.embedder, packed(decision.vector),
             )
         )  # fmt: skip
         self._execute(f"INSERT OR REPLACE INTO routing VALUES ({', '.join('?' * len(row))})", row)
@@ -67,9 +67,10 @@ class SqliteRouted:
 
 
 def _to_decision(row: Row) -> Decision:
-    _, id_, at, turn, kind, tier, model, complexity, expected, explored, quality, actual, judge, vector = verified(
+    _, id_, at, turn, kind, tier, model, complexity, expected, explored, quality, actual, judge, *rest = verified(
         "routing", row, 1
     )
+    embedder, vector = rest
     return Decision(
         id=id_,
         at=from_micros(at),
@@ -83,5 +84,6 @@ def _to_decision(row: Row) -> Decision:
         actual=actual,
         judge=judge,
         turn=turn,
+        embedder=embedder,
         vector=unpacked(vector),
     )

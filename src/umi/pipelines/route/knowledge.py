@@ -1,0 +1,73 @@
+"""All that a router knows, made from the decisions in a store and kept beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from umi.limits import ROUTE_DECISIONS_COUNT_MAX, ROUTE_PRUNE_COUNT
+from umi.pipelines.route.classifier import EDGES, MakeIndex, OutcomeClassifier
+from umi.pipelines.route.complexity import TaskComplexityAnalyzer
+from umi.ports import StorageBackend
+from umi.routed import Decision
+
+TOLD: Final = "told"  # the kind of rows that only say how far a reading was off
+
+
+class Knowledge:
+    """Follows the rows of one namespace.
+
+    `made` and `explored` count decisions, those under way included.
+
+    Args:
+        tiers: Those there are, cheapest first.
+        make_index: Makes an index of neighbours; None goes without.
+    """
+
+    def __init__(self, tiers: Sequence[str], make_index: MakeIndex | None) -> None:
+        self.analyzer = TaskComplexityAnalyzer()
+        self.classifier = OutcomeClassifier({tier: EDGES[tier] for tier in tiers}, make_index)
+        self.rows: dict[str, Decision] = {}
+        self.made = 0
+        self.explored = 0
+        self._tried = 0  # of the rows
+        self._turn = 0
+
+    async def follow(self, storage: StorageBackend) -> None:
+        """Take in what was written since; where something is gone, begin anew with what is left.
+
+        Raises:
+            StoreError: When the store cannot be read; then nothing has changed here.
+        """
+        fresh, count = await storage.read(lambda s: (s.routed.since(self._turn), s.routed.count()))
+        if count > ROUTE_DECISIONS_COUNT_MAX + ROUTE_PRUNE_COUNT:
+            await storage.write(lambda tx: tx.routed.prune(ROUTE_DECISIONS_COUNT_MAX))
+        elif len(self.rows) + sum(row.id not in self.rows for row in fresh) == count:
+            self._take_in(fresh)
+            return
+        self._begin_anew(await storage.read(lambda s: s.routed.since(0)))
+
+    def _take_in(self, fresh: Sequence[Decision]) -> None:
+        for row in fresh:
+            before = self.rows.get(row.id)
+            if before is not None and before.turn >= row.turn:
+                continue  # another task was faster
+            self.rows[row.id] = row
+            self._tried += before is None and row.explored
+            self._turn = max(self._turn, row.turn)
+            if before is None or before.quality is None:
+                self.classifier.learn(row)
+            if row.actual is not None and (before is None or before.actual is None):
+                self.analyzer.record_feedback(row.complexity, row.actual, row.model)
+        self.made, self.explored = max(self.made, len(self.rows)), max(self.explored, self._tried)
+
+    def _begin_anew(self, rows: Sequence[Decision]) -> None:
+        self.rows = {row.id: row for row in rows}
+        self._turn = max((row.turn for row in rows), default=self._turn)
+        self._tried = sum(row.explored for row in rows)
+        self.made, self.explored = len(rows), self._tried
+        self.classifier.load(rows)
+        self.analyzer = TaskComplexityAnalyzer()
+        for row in rows:
+            if row.actual is not None:
+                self.analyzer.record_feedback(row.complexity, row.actual, row.model)
