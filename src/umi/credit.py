@@ -29,7 +29,7 @@ PRIOR_STRENGTH: Final = 2.0  # signals' worth of doubt about a memory
 USUAL_STRENGTH: Final = 20.0  # and about what is usual here
 USUAL_RANGE: Final = (0.4, 0.6)
 TEXT_MATCH_WEIGHT: Final = 0.5
-FACTOR_REACH: Final = 3.0  # what learning multiplies a score by, and divides it by, at most
+FACTOR_REACH: Final = 3.0  # what learning multiplies the odds of a hit by, and divides them by, at most
 DECIMALS: Final = 6
 
 

@@ -13,7 +13,7 @@ from umi.learned import LearnedCounts, SignalRow, Version
 class Lesson:
     """What outcomes say of one memory.
 
-    `factor` is what its score is multiplied by for its place in a ranking; `estimate` its quality 0..1 and `usual` that of any;
+    `factor` is what the odds of its relevance are multiplied by for its place in a ranking; `estimate` its quality 0..1 and `usual` that of any;
     `evidence` by provider (for, against), in signals of today, after the bounds; `signals` the newest behind it, `counted` how many in
     all.
     """

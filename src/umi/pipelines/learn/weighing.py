@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Final
 
 import numpy as np
 
@@ -13,8 +14,10 @@ from umi.learned import Belief, chain
 from umi.lessons import Lesson
 from umi.limits import LEARN_RERANKED_COUNT_MAX, LEARN_SIGNALS_SHOWN_COUNT
 from umi.ports import Snapshot, Vector
-from umi.ranking import Ranking
+from umi.ranking import Array, Ranking
 from umi.types import Hit
+
+_SCORE_LEAST: Final = 1e-6
 
 
 class Lessons:
@@ -31,7 +34,9 @@ class Lessons:
         self.embedding: Vector | None = None
 
     def reordered(self, snapshot: Snapshot, ranking: Ranking, floor: float) -> Ranking:
-        """The candidates at or above the floor by score times factor; the others, and all scores, stay as they are.
+        """The candidates at or above the floor by odds times factor; the others, and all scores, stay as they are.
+
+        Odds, because probabilities crowd together near 1: there a factor on the probability itself would outdo any relevance.
 
         Args:
             snapshot: Where beliefs are read.
@@ -48,7 +53,7 @@ class Lessons:
             return ranking
         judge = Judge(version.totals, self._now)
         factors = np.array([judge.judge(beliefs.get(int(key), ())).factor for key in keys])
-        order = np.argsort(-np.round(ranking.scores[:head] * factors, DECIMALS), kind="stable")
+        order = np.argsort(-np.round(_odds(ranking.scores[:head]) * factors, DECIMALS), kind="stable")
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
         parts = ranking.parts.copy()
         seen = order[order < len(parts)]
@@ -99,6 +104,12 @@ class Teller:
         newest = tuple(signals[sequence] for sequence in sorted(signals, reverse=True)[:LEARN_SIGNALS_SHOWN_COUNT])
         counted = sum(belief.signals for belief in beliefs)
         return Lesson(id_, found.factor, found.estimate, found.usual, found.evidence, counted, newest)
+
+
+def _odds(scores: Array) -> Array:
+    sure = np.clip(scores, _SCORE_LEAST, 1 - _SCORE_LEAST)
+    odds: Array = sure / (1 - sure)
+    return odds
 
 
 def _told(teller: Teller, hit: Hit, beliefs: Sequence[Belief]) -> Hit:
