@@ -71,6 +71,10 @@ EXPORTED: list[str] = [
     "RunReceipt",
     "SignalError",
     "SignalFault",
+    "Route",
+    "RouteOptions",
+    "Router",
+    "RouterStatus",
     "Stats",
     "StoreBusy",
     "StoreCorrupt",
@@ -81,8 +85,9 @@ EXPORTED: list[str] = [
     "UmiError",
     "Usage",
     "VectorHit",
+    "TaskComplexityAnalyzer",
 ]
-HEAVY = ("onnxruntime", "tokenizers", "typer", "rich")
+HEAVY = ("usearch", "onnxruntime", "tokenizers", "typer", "rich")
 
 
 def test_the_public_names_are_frozen() -> None:

@@ -31,8 +31,11 @@ from umi.pipelines.evolve import EvolutionTracker
 from umi.pipelines.extract import EntityExtractor
 from umi.pipelines.learn import IntelligenceLoader
 from umi.pipelines.retrieve import DualRetriever
+from umi.pipelines.route import RouteOptions, TaskComplexityAnalyzer
 from umi.ports import IntelligenceProvider
 from umi.quality import ProviderQualityWeights, QualityFactors, QualitySignal
+from umi.routed import Route, RouterStatus
+from umi.routing import Router
 from umi.signals import FileSignalProvider
 from umi.types import (
     EVOLUTION_TYPES,
@@ -133,6 +136,10 @@ __all__ = [
     "Stats",
     "StoreBusy",
     "StoreCorrupt",
+    "Route",
+    "RouteOptions",
+    "Router",
+    "RouterStatus",
     "StoreError",
     "StoreFull",
     "StoreUnavailable",
@@ -141,3 +148,4 @@ __all__ = [
     "Usage",
     "VectorHit",
 ]
+    "TaskComplexityAnalyzer",

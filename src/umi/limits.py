@@ -108,11 +108,11 @@ LEARN_RERANKED_COUNT_MAX: Final = 150  # candidates that learning may move
 
 # Routing tasks to models.
 ROUTE_TEXT_CHARACTERS_MAX: Final = 20_000  # of a task, read for its complexity; of a longer one both ends
-ROUTE_BIAS_MAX: Final = 0.25  # by which feedback corrects a complexity
+ROUTE_BIAS_RATIO_MAX: Final = 0.25  # by which feedback corrects a complexity
 ROUTE_DECISIONS_COUNT_MAX: Final = 20_000  # of a namespace; the oldest go, and what they taught
 ROUTE_PRUNE_COUNT: Final = 1_000  # beyond that before they do, together
 ROUTE_NEIGHBOURS_COUNT: Final = 64  # judged tasks like a new one that are looked at
-ROUTE_EXPLORE_MAX: Final = 0.1  # of all decisions may try another tier than the best
+ROUTE_EXPLORE_RATIO_MAX: Final = 0.1  # of all decisions may try another tier than the best
 
 # Simulation.
 SIM_VIRTUAL_S_MAX: Final = 366 * 24 * 3600.0  # of one run

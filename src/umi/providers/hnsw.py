@@ -15,6 +15,21 @@ _EXPANSION: Final = (
 )
 
 
+def require() -> None:
+    """See that the library is here.
+
+    Raises:
+        InvalidOptions: When it is not.
+    """
+    try:
+        import usearch.index  # noqa: F401, PLC0415 - an extra
+    except ImportError as error:
+        raise InvalidOptions(
+            "finding tasks that resemble each other needs usearch, which the extra installs: pip install 'umi-memory[learn]'; "
+            "or route without an embedder"
+        ) from error
+
+
 class HnswIndex:
     """Vectors by number. Satisfies `umi.ports.NeighbourIndex`; built on one thread, so that equal vectors make equal graphs.
 
@@ -26,13 +41,9 @@ class HnswIndex:
     """
 
     def __init__(self, dimensions: int) -> None:
-        try:
-            from usearch.index import Index  # noqa: PLC0415 - an extra
-        except ImportError as error:
-            raise InvalidOptions(
-                "finding tasks that resemble each other needs usearch, which the extra installs: pip install 'umi-memory[learn]'; "
-                "or route without an embedder"
-            ) from error
+        require()
+        from usearch.index import Index  # noqa: PLC0415 - an extra
+
         self._index: Any = Index(
             ndim=dimensions,
             metric="cos",

@@ -5,8 +5,8 @@
     expected   (believed + sum(w q)) / (1 + sum(w)),  w = closeness * 0.9 ** newer          and what those of its like came to
 
 Its like are judged tasks whose cosine to it is above 0.8; closeness is how far above, 0..1; `newer` how many of them on the same tier
-were judged later: so what happened lately counts most, and twenty successes outweigh twenty failures before them. A task without a
-vector has the last ones of its kind for its like. The features are read of words alone, so prior and heads need no embedder.
+were judged later: so what happened lately counts most, and twenty successes outweigh twenty failures before them. Without an embedder its like
+are those with the same features, in practice the same task again; without words, those of its kind.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class OutcomeClassifier:
 
     def _clear(self) -> None:
         self._judged: list[Decision] = []
-        self._kinds: dict[str, deque[Decision]] = {}
+        self._same: dict[str | bytes, deque[Decision]] = {}  # by kind, or by features: without an embedder
         self._heads: dict[str, dict[str, Head]] = {}  # by embedder: another one begins anew
         self._indexes: dict[str, NeighbourIndex] = {}  # likewise
 
@@ -112,8 +112,8 @@ class OutcomeClassifier:
         return round((BELIEF_STRENGTH * believed + found) / (BELIEF_STRENGTH + sum(weights)), DECIMALS)
 
     def _like(self, kind: str, vector: FloatVector | None, embedder: str) -> list[_Like]:
-        if vector is None:
-            return [_Like(decision, 1.0) for decision in self._kinds.get(kind, ())]
+        if vector is None or not embedder:
+            return [_Like(decision, 1.0) for decision in self._same.get(_name(kind, vector), ())]
         index = self._indexes.get(embedder)
         if index is None:
             return []
@@ -123,9 +123,10 @@ class OutcomeClassifier:
         return [_Like(decision, min(1.0, closeness)) for decision, closeness in near if closeness > 0]
 
     def _remember(self, decision: Decision) -> None:
-        if decision.vector is None:
-            self._kinds.setdefault(decision.kind, deque(maxlen=ROUTE_NEIGHBOURS_COUNT)).append(decision)
-        elif self._make_index is not None and decision.embedder:
+        if decision.vector is None or not decision.embedder:
+            same = self._same.setdefault(_name(decision.kind, decision.vector), deque(maxlen=ROUTE_NEIGHBOURS_COUNT))
+            same.append(decision)
+        elif self._make_index is not None:
             embedding = decision.vector[:-FEATURES_COUNT]
             if decision.embedder not in self._indexes:
                 self._indexes[decision.embedder] = self._make_index(len(embedding))
@@ -164,6 +165,10 @@ def climbed(expected: Mapping[str, float], accept: float) -> str:
         if mended(expected[chosen], expected[tier]) > accept:
             chosen = tier
     return chosen
+
+
+def _name(kind: str, vector: FloatVector | None) -> str | bytes:
+    return kind if vector is None else vector.tobytes()
 
 
 def _clip(value: float) -> float:

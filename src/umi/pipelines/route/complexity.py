@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from umi.limits import ROUTE_BIAS_MAX, ROUTE_TEXT_CHARACTERS_MAX
+from umi.limits import ROUTE_BIAS_RATIO_MAX, ROUTE_TEXT_CHARACTERS_MAX
 from umi.routed import TIERS
 from umi.validate import fraction
 
@@ -167,9 +167,9 @@ class TaskComplexityAnalyzer:
         return round(total / count, 6) if count else 0.0
 
     def applied_bias(self) -> float:
-        """The bias as it is subtracted: shrunk by n / (n + 10), at most `ROUTE_BIAS_MAX` either way."""
+        """The bias as it is subtracted: shrunk by n / (n + 10), at most `ROUTE_BIAS_RATIO_MAX` either way."""
         total, count = self._sums(self._told)
-        return _clip(total / (count + BIAS_STRENGTH), -ROUTE_BIAS_MAX, ROUTE_BIAS_MAX)
+        return _clip(total / (count + BIAS_STRENGTH), -ROUTE_BIAS_RATIO_MAX, ROUTE_BIAS_RATIO_MAX)
 
     @property
     def feedback_count(self) -> int:

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from umi.errors import EmbeddingError, InvalidInput, InvalidOptions, StoreError
-from umi.limits import ROUTE_EXPLORE_MAX, TEXT_BYTES_MAX
+from umi.limits import ROUTE_EXPLORE_RATIO_MAX, TEXT_BYTES_MAX
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.route.classifier import MakeIndex, climbed
 from umi.pipelines.route.complexity import Reading, TaskComplexityAnalyzer, read
@@ -56,14 +56,14 @@ class RouteOptions:
 
     def __post_init__(self) -> None:
         fraction(self.accept, "accept")
-        if fraction(self.explore, "explore") > ROUTE_EXPLORE_MAX:
-            raise InvalidOptions(f"explore is {self.explore}, at most {ROUTE_EXPLORE_MAX} of decisions may explore")
+        if fraction(self.explore, "explore") > ROUTE_EXPLORE_RATIO_MAX:
+            raise InvalidOptions(f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore")
         for what, value in (*self.prices.items(), ("budget", self.budget)):
             if value is not None and not 0 <= value < float("inf"):
                 raise InvalidOptions(f"{what} must be a number, 0 or more, got {value!r}")
 
 
-class Router:
+class TierRouter:
     """Chooses a tier for each task. One instance serves any number of concurrent tasks; several processes may share the rows.
 
     Args:
@@ -273,7 +273,7 @@ class Router:
     def _tried(self, best: str, affordable: Sequence[str]) -> str | None:
         """Now and then the tier next to the best, the cheaper one where there is one: only what is tried can be learned of."""
         rate, known = self._options.explore, self._known
-        if len(affordable) == 1 or known.explored >= rate * known.made + 1:
+        if len(affordable) == 1 or known.explored > rate * (known.made + 1):
             return None
         if _draw(self._options.seed, known.made) >= rate:
             return None
