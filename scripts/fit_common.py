@@ -17,7 +17,7 @@ from umi.limits import CANDIDATE_POOL_COUNT
 from umi.ports import Matrix
 from umi.providers.local import LocalEmbedder
 from umi.ranking import Evidence, weigh_evidence
-from umi.stores.index import NamespaceIndex
+from umi.stores.index import Document, NamespaceIndex
 from umi.text import analyse, count_words, indexed_line, query_terms
 from umi.traits import read_traits
 from umi.vectors import pack, unpack
@@ -78,10 +78,9 @@ def build(collection: Collection, windows: Sequence[Matrix], *, small: bool = Fa
         terms = analyse(indexed_line(message.content, message.speaker))
         traits = read_traits(message.content, message.role)
         at_days = in_days(message.at) if message.at else 0.0
-        index.add_document(
-            place, terms, count_words(message.content), message.session, message.speaker, traits, at_days
-        )
-        index.add_vectors(place, unpack(pack(vectors), vectors.shape[1]))
+        words = count_words(message.content)
+        index.add_documents([Document(place, terms, words, message.session, message.speaker, traits, at_days)])
+        index.add_vectors(np.array([place]), np.array([len(vectors)]), unpack(pack(vectors), vectors.shape[1]))
     return Bench(collection, index, list(windows), small=small)
 
 

@@ -90,7 +90,9 @@ OUTBOX_DRAIN_COUNT: Final = 16  # deferred items that one remember finishes on t
 SIGNAL_FILE_BYTES_MAX: Final = 10 * 1024 * 1024
 SIGNALS_PER_PROVIDER_COUNT_MAX: Final = 10_000  # in one load
 SIGNAL_DESCRIPTION_BYTES_MAX: Final = 16 * 1024
-SIGNAL_FAULTS_COUNT_MAX: Final = 1_000  # records set aside by one load that are told with their reason; more are counted
+SIGNAL_FAULTS_COUNT_MAX: Final = (
+    1_000  # records set aside by one load that are told with their reason; more are counted
+)
 PROVIDERS_COUNT_MAX: Final = 64  # in one loader
 TRAJECTORY_SHOWN_COUNT_MAX: Final = 20  # hits of one recall that can be credited, from the first on
 TRAJECTORY_SOURCES_COUNT_MAX: Final = 16  # of one hit, along derive edges

@@ -8,6 +8,7 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -29,6 +30,29 @@ Floats = npt.NDArray[np.float32]
 _NONE: Final = -1
 _NOBODY: Final = 0  # speaker code of a message without speaker
 _COSINE_DECIMALS: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """What an index takes in of an episode.
+
+    Attributes:
+        key: Its arrival.
+        terms: Its analysed line, repeats kept.
+        words: Its words before stop words went.
+        session: The conversation it belongs to, or None.
+        speaker: Who said it, or None.
+        traits: How it is worded, as of `umi.traits.read_traits`.
+        at_days: When it was said, in days since 1970.
+    """
+
+    key: int
+    terms: Sequence[str]
+    words: int
+    session: str | None = None
+    speaker: str | None = None
+    traits: int = 0
+    at_days: float = 0.0
 
 
 class NamespaceIndex:
@@ -70,62 +94,52 @@ class NamespaceIndex:
 
     # Growing.
 
-    def add_document(
-        self,
-        key: int,
-        terms: Sequence[str],
-        words: int,
-        session: str | None,
-        speaker: str | None,
-        traits: int = 0,
-        at_days: float = 0.0,
-    ) -> None:
-        """Add a document at the end.
+    def add_documents(self, documents: Sequence[Document]) -> None:
+        """Add documents at the end, in order of their keys, all larger than every key before."""
+        if not documents:
+            return
+        first, count = len(self._keys), len(documents)
+        keys = np.array([one.key for one in documents], dtype=np.int64)
+        latest = int(self._keys.rows[-1]) if first else -1
+        check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
+        self._postings.add(first, [one.terms for one in documents])
+        sessions = np.array([self._session_number(one.session) for one in documents])
+        lengths = np.array([len(one.terms) for one in documents], dtype=np.float32)
+        none = np.full(count, _NONE)
+        for column, values in (
+            (self._keys, keys),
+            (self._alive, np.ones(count)),
+            (self._words, np.array([one.words for one in documents])),
+            (self._traits, np.array([one.traits for one in documents])),
+            (self._at, np.array([one.at_days for one in documents])),
+            (self._lengths, lengths),
+            (self._around, lengths),
+            (self._previous, none),
+            (self._next, none),
+            (self._session, sessions),
+            (self._speaker, np.array([self._speaker_number(one.speaker) for one in documents])),
+        ):
+            column.extend(values)
+        self._windows.add_documents(count)
+        np.add.at(self._session_size.rows, sessions, 1)
+        np.add.at(self._session_length.rows, sessions, lengths)
+        self._link_to_sessions(first, sessions)
+
+    def add_vectors(self, keys: Keys, counts: Ints, windows: Matrix) -> None:
+        """Give documents their vectors; replaces those they had.
 
         Args:
-            key: Its arrival; larger than every key before.
-            terms: Its analysed line, repeats kept.
-            words: Its words before stop words went.
-            session: The conversation it belongs to, or None.
-            speaker: Who said it, or None.
-            traits: How it is worded, as of `umi.traits.read_traits`.
-            at_days: When it was said, in days since 1970.
-        """
-        place = len(self._keys)
-        check(place == 0 or key > int(self._keys.rows[-1]), f"document {key} arrives out of order")
-        self._postings.add(place, terms)
-        number = self._session_number(session)
-        previous = int(self._session_last.rows[number])
-        length = float(len(terms))
-        for column, value in (
-            (self._keys, key),
-            (self._alive, True),
-            (self._words, words),
-            (self._traits, traits),
-            (self._at, at_days),
-            (self._lengths, length),
-            (self._around, length),
-            (self._previous, _NONE),
-            (self._next, _NONE),
-            (self._session, number),
-            (self._speaker, self._speaker_number(speaker)),
-        ):
-            column.append(value)
-        self._session_size.rows[number] += 1
-        self._session_length.rows[number] += length
-        self._session_last.rows[number] = place
-        self._windows.add_document()
-        self._link(previous, place, 1.0)
-
-    def add_vectors(self, key: int, windows: Matrix) -> None:
-        """Give a document its vectors, shape (windows, dimensions); replaces those it had.
+            keys: Of documents that are here, without repeats.
+            counts: How many windows each has, 1 or more.
+            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
 
         Raises:
             EmbedderMismatch: When the dimensions differ from those of the vectors here.
         """
-        place = self._place(key)
-        check(place is not None, f"vectors for document {key}, which is not here")
-        self._windows.put(place or 0, windows)
+        places = np.array([self._place(int(key)) or 0 for key in keys], dtype=np.int64)
+        found = self._keys.rows[places] == keys if len(self) else np.zeros(len(keys), dtype=np.bool_)
+        check(bool(found.all()), f"vectors for documents {np.asarray(keys)[~found][:3]}, which are not here")
+        self._windows.put(places, counts, windows)
 
     def remove(self, *keys: int) -> None:
         """Forget documents, with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
@@ -219,6 +233,22 @@ class NamespaceIndex:
         )
 
     # Inside.
+
+    def _link_to_sessions(self, first: int, sessions: Ints) -> None:
+        """Make each document from `first` on the neighbour of the one before it in its session."""
+        latest = self._session_last.rows
+        before = np.empty(len(sessions), dtype=np.int64)
+        for step, number in enumerate(sessions.tolist()):
+            before[step] = latest[number]
+            latest[number] = first + step
+        later = np.flatnonzero(before != _NONE)
+        earlier = before[later]
+        later += first
+        self._previous.rows[later] = earlier
+        self._next.rows[earlier] = later
+        lengths, around = self._lengths.rows, self._around.rows
+        around[later] += lengths[earlier]
+        around[earlier] += lengths[later]
 
     def _unlink(self, place: int) -> None:
         previous, following = int(self._previous.rows[place]), int(self._next.rows[place])

@@ -27,7 +27,7 @@ from umi.ports import (
 )
 from umi.routed import Decision
 from umi.stores.bound import packed_fault, vector_fault
-from umi.stores.index import NamespaceIndex
+from umi.stores.index import Document, NamespaceIndex
 from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
 from umi.stores.memory_routed import MemoryRouted
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
@@ -459,14 +459,21 @@ class MemoryTransaction(MemorySnapshot):
 
 def grow(space: Space, index: NamespaceIndex, since: int) -> None:
     """Append what arrived from `since` on to an index."""
-    for arrival in sorted(arrival for arrival in space.rows if arrival >= since):
-        row = space.rows[arrival]
-        episode = row.episode
-        index.add_document(
-            arrival, row.terms, row.words, episode.session, episode.speaker, row.traits, in_days(episode.at)
-        )
-        if arrival in space.vectors:
-            index.add_vectors(arrival, _windows(space, arrival))
+    arrivals = sorted(arrival for arrival in space.rows if arrival >= since)
+    index.add_documents([_document(arrival, space.rows[arrival]) for arrival in arrivals])
+    _put(space, index, [arrival for arrival in arrivals if arrival in space.vectors])
+
+
+def _document(arrival: int, row: EpisodeRow) -> Document:
+    said = row.episode
+    return Document(arrival, row.terms, row.words, said.session, said.speaker, row.traits, in_days(said.at))
+
+
+def _put(space: Space, index: NamespaceIndex, arrivals: Sequence[int]) -> None:
+    """Give an index the vectors of these."""
+    for arrival in arrivals:
+        windows = _windows(space, arrival)
+        index.add_vectors(np.array([arrival]), np.array([len(windows)]), windows)
 
 
 def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known: int) -> NamespaceIndex | None:
@@ -477,7 +484,7 @@ def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known
         if arrival not in space.rows:
             index.remove(arrival)
         elif arrival in space.vectors:
-            index.add_vectors(arrival, _windows(space, arrival))
+            _put(space, index, [arrival])
         else:
             return None
     grow(space, index, known)

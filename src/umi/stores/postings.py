@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from array import array
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -42,15 +41,29 @@ class Postings:
         """Every term that occurs, sorted."""
         return sorted(self._of)
 
-    def add(self, place: int, terms: Sequence[str]) -> None:
-        """Add a turn at the end, with its terms, repeats kept."""
-        for term, count in Counter(terms).items():
+    def add(self, first: int, turns: Sequence[Sequence[str]]) -> None:
+        """Add turns at the end, each with its terms, repeats kept.
+
+        Args:
+            first: The number of the first.
+            turns: Their terms.
+        """
+        numbers: dict[str, int] = {}
+        flat = [numbers.setdefault(term, len(numbers)) for terms in turns for term in terms]
+        sizes = [len(terms) for terms in turns]
+        pairs = np.array(flat, dtype=np.int64) * len(turns) + np.repeat(np.arange(len(turns)), sizes)
+        found, counts = np.unique(pairs, return_counts=True)
+        where = (found % len(turns) + first).astype(np.intc)
+        ends = np.searchsorted(found // len(turns), np.arange(1, len(numbers) + 1)).tolist()
+        start = 0
+        for term, end in zip(numbers, ends, strict=True):
             posting = self._of.get(term)
             if posting is None:
                 posting = self._of[term] = _Posting(array("i"), array("i"))
-            posting.turns.append(place)
-            posting.counts.append(count)
-            self._count += 1
+            posting.turns.frombytes(where[start:end].tobytes())
+            posting.counts.frombytes(counts[start:end].astype(np.intc).tobytes())
+            start = end
+        self._count += len(found)
 
     def drop(self, gone: Flags) -> None:
         """Take turns out.

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
-from umi.stores.index import NamespaceIndex
+import numpy as np
+
+from umi.stores.index import Document, NamespaceIndex
 from umi.stores.schema import arrival_of, key_of
 from umi.stores.sqlite_crc import Row
 from umi.stores.sqlite_rows import (
     MICROSECONDS_PER_DAY,
     TERM_COLUMNS,
     VECTOR_COLUMNS,
+    intact_windows,
     to_terms,
-    to_windows,
     verified,
 )
+from umi.vectors import unpack
 
 _CHANGED: Final = (
     "SELECT ns, sequence, key, crc FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
@@ -31,6 +35,9 @@ _VECTORS: Final = (
     f"SELECT p.key, {VECTOR_COLUMNS} FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
 )
+
+_VECTOR_COUNT: Final = 3  # columns
+_PORTION_COUNT: Final = 8_192  # rows that are taken in at once
 
 Execute = Callable[..., Iterator[Row]]
 
@@ -116,24 +123,36 @@ class IndexCache:
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
-        for *row, dimensions, windows, crc in execute(_DOCUMENTS, (known, end)):
-            key, words, traits, terms, session, speaker, at = verified("terms", tuple(row), 0)
-            arrival = arrival_of(key)
-            entry.index.add_document(
-                arrival, to_terms(terms), words, session, speaker, traits, at / MICROSECONDS_PER_DAY
-            )
-            if dimensions is not None:
-                entry.index.add_vectors(arrival, to_windows(key, dimensions, windows, crc))
+        rows = execute(_DOCUMENTS, (known, end))
+        while portion := list(islice(rows, _PORTION_COUNT)):
+            entry.index.add_documents([_document(row[:-_VECTOR_COUNT]) for row in portion])
+            _put(entry.index, [(row[0], *row[-_VECTOR_COUNT:]) for row in portion if row[-1] is not None])
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
         """Take over late vectors and deletions; False if an episode lost its vectors only, which an index cannot follow."""
-        gone = dict.fromkeys(changed)
-        for key, *vector in execute(_VECTORS, (f"[{','.join(map(str, changed))}]",)) if changed else ():
-            if vector[0] is None:
-                return False
-            del gone[key]
-            index.add_vectors(arrival_of(key), to_windows(key, *vector))
-        index.remove(*map(arrival_of, gone))
+        found = list(execute(_VECTORS, (f"[{','.join(map(str, changed))}]",))) if changed else []
+        if any(dimensions is None for _, dimensions, *_ in found):
+            return False
+        _put(index, found)
+        here = {key for key, *_ in found}
+        index.remove(*(arrival_of(key) for key in changed if key not in here))
         return True
+
+
+def _document(row: Row) -> Document:
+    key, words, traits, terms, session, speaker, at = verified("terms", row, 0)
+    return Document(arrival_of(key), to_terms(terms), words, session, speaker, traits, at / MICROSECONDS_PER_DAY)
+
+
+def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
+    """Give an index vectors: rows of key, dimensions, windows and sum."""
+    for dimensions in sorted(
+        {row[1] for row in rows}
+    ):  # of one embedder there is one number; the index refuses another
+        mine = [row for row in rows if row[1] == dimensions]
+        blobs = [intact_windows(*row) for row in mine]
+        counts = np.array([len(blob) // (2 * dimensions) for blob in blobs])
+        keys = np.array([arrival_of(row[0]) for row in mine])
+        index.add_vectors(keys, counts, unpack(b"".join(blobs), dimensions))

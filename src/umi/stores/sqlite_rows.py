@@ -132,9 +132,18 @@ def to_windows(key: int, dimensions: int, blob: bytes, crc: int) -> Matrix:
     Raises:
         StoreCorrupt: When the blob is not what was written.
     """
+    return unpack(intact_windows(key, dimensions, blob, crc), dimensions)
+
+
+def intact_windows(key: int, dimensions: int, blob: bytes, crc: int) -> bytes:
+    """The blob of an episode's vectors, still packed.
+
+    Raises:
+        StoreCorrupt: When it is not what was written.
+    """
     if vector_checksum(key, dimensions, blob) != crc or dimensions < 1 or not blob or len(blob) % (2 * dimensions):
         raise damaged("vectors", key)
-    return unpack(blob, dimensions)
+    return blob
 
 
 def vector_values(key: int, dimensions: int, blob: bytes) -> tuple[Value, ...]:

@@ -69,13 +69,18 @@ class Windows:
         flags: Flags = self._has.rows
         return flags
 
-    def add_document(self) -> None:
-        """Make room for one more document, which has none."""
-        self._has.append(False)
+    def add_documents(self, count: int) -> None:
+        """Make room for more documents, which have none."""
+        self._has.extend(np.zeros(count))
         self._last = None
 
-    def put(self, document: int, windows: Matrix) -> None:
-        """Give a document its windows, shape (windows, dimensions), rows of unit length; replaces those it had.
+    def put(self, documents: Ints, counts: Ints, windows: Matrix) -> None:
+        """Give documents their windows; replaces those they had.
+
+        Args:
+            documents: Without repeats.
+            counts: How many windows each has.
+            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
 
         Raises:
             EmbedderMismatch: When the dimensions differ from those of the windows here.
@@ -84,17 +89,20 @@ class Windows:
         if self._coarse is None or self._rest is None:
             self._coarse, self._rest = GrowingArray(np.int8, dimensions), GrowingArray(np.int8, dimensions)
         self.require(dimensions)
-        self.drop(document)
-        self._is_plain = self._is_plain and len(windows) == 1 and document == len(self._owner)
+        for document in documents[self._has.rows[documents]]:
+            self.drop(int(document))
+        alone = len(windows) == len(documents)
+        following = np.arange(len(self._owner), len(self._owner) + len(documents))
+        self._is_plain = self._is_plain and alone and np.array_equal(documents, following)
         coarse, rest, scale = _in_steps(windows)
         self._coarse.extend(coarse)
         self._rest.extend(rest)
         self._scale.extend(scale)
-        self._owner.extend(np.full(len(windows), document, dtype=np.int64))
-        self._has.rows[document] = True
-        self._is_one_each = self._is_one_each and len(windows) == 1
+        self._owner.extend(np.repeat(documents, counts))
+        self._has.rows[documents] = True
+        self._is_one_each = self._is_one_each and alone
         self._last = None
-        self.documents += 1
+        self.documents += len(documents)
 
     def drop(self, document: int) -> None:
         """Take a document's windows out; nothing of them stays."""

@@ -57,7 +57,9 @@ class RouteOptions:
     def __post_init__(self) -> None:
         fraction(self.accept, "accept")
         if fraction(self.explore, "explore") > ROUTE_EXPLORE_RATIO_MAX:
-            raise InvalidOptions(f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore")
+            raise InvalidOptions(
+                f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore"
+            )
         for what, value in (*self.prices.items(), ("budget", self.budget)):
             if value is not None and not 0 <= value < float("inf"):
                 raise InvalidOptions(f"{what} must be a number, 0 or more, got {value!r}")
