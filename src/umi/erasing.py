@@ -16,7 +16,7 @@ from umi.pipelines.erase.erasing import Taken
 from umi.ports import Snapshot
 from umi.proof import Proof, make_proof
 from umi.text import forget_words
-from umi.types import ErasureCheck, ErasureReceipt
+from umi.types import ErasureCheck, ErasurePreview, ErasureReceipt
 
 if TYPE_CHECKING:
     from umi.engine import Engine
@@ -60,10 +60,13 @@ class Erasing(ABC):
             subject: A name, an alias or a subject's key.
             derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
         """
-        name = validate.name(subject, "subject")
-        if derived not in DERIVED:
-            raise InvalidInput(f"derived must be one of {', '.join(DERIVED)}, got {derived!r}")
-        return await erase(self._open, self._name, name, derived_too=derived == "erase")
+        name, too = validate.name(subject, "subject"), _derived_too(derived)
+        return await erase(self._open, self._name, name, derived_too=too)
+
+    async def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
+        """What `erase` would take now, with nothing taken."""
+        name, too = validate.name(subject, "subject"), _derived_too(derived)
+        return await self._open.storage.read(lambda snapshot: erasing.foresee(snapshot, name, derived_too=too))
 
     async def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
         """Look for what was erased in every byte of the store and in all that this namespace says today."""
@@ -113,6 +116,12 @@ async def clean_up(engine: Engine, proof: Proof | None = None) -> bool:
         # The rows are gone and stay gone; what is left of their bytes is counted in the store and tried again.
         log.warning("erased, but not yet cleaned from the file: %s", error)
         return False
+
+
+def _derived_too(derived: str) -> bool:
+    if derived not in DERIVED:
+        raise InvalidInput(f"derived must be one of {', '.join(DERIVED)}, got {derived!r}")
+    return derived == "erase"
 
 
 async def _finish(engine: Engine, taken: Taken) -> tuple[Proof, bool]:

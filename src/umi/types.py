@@ -493,6 +493,14 @@ class ErasureReceipt:
 
 
 @dataclass(frozen=True, slots=True)
+class ErasurePreview:
+    """What an `erase` would take now: whole messages, and messages of which something is left."""
+
+    deleted: tuple[Episode, ...]
+    redacted: tuple[Episode, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ErasureCheck:
     """What is found today of something erased.
 

@@ -16,7 +16,7 @@ from umi.pipelines.ledger import Ledger
 from umi.ports import Entropy, Snapshot, Transaction
 from umi.proof import pieces
 from umi.text import analyse
-from umi.types import Entity, Episode
+from umi.types import Entity, Episode, ErasurePreview
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,18 @@ def erase(tx: Transaction, entropy: Entropy, now: datetime, subject: str, *, der
     return _taken(removal, naming.names)
 
 
+def foresee(snapshot: Snapshot, subject: str, *, derived_too: bool) -> ErasurePreview:
+    """What `erase` would take, with nothing taken."""
+    cuts = _cuts(snapshot, Naming(snapshot, subject))
+    if derived_too:
+        cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
+    episodes = snapshot.episodes(cuts)
+    return ErasurePreview(
+        tuple(episode for id_, episode in episodes.items() if cuts[id_].row is None),
+        tuple(episode for id_, episode in episodes.items() if cuts[id_].row is not None),
+    )
+
+
 def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
     """Of the words in some texts those that nobody here says, and all runs of three words: what a search for remains looks for."""
     words, runs = pieces(texts)
@@ -79,7 +91,7 @@ def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*alone, *runs)))
 
 
-def _cuts(tx: Transaction, naming: Naming) -> dict[str, Cut]:
+def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
     met = {row.episode.id: None for row, _ in tx.scan_episodes() if naming.meets(row.episode)}
     met |= {entity.episode_id: None for entity in tx.scan_entities() if naming.concerns(entity)}
     episodes, groups = tx.episodes(met), tx.entities_of(met)
@@ -91,12 +103,12 @@ def _cuts(tx: Transaction, naming: Naming) -> dict[str, Cut]:
     return cuts
 
 
-def _unread(tx: Transaction, episode: Episode) -> Sequence[Entity]:
+def _unread(tx: Snapshot, episode: Episode) -> Sequence[Entity]:
     """What the rules would read in a message whose reading is deferred."""
     return extract_rules(episode, tx.subject_of).result.entities
 
 
-def _concluded(tx: Transaction, cuts: Mapping[str, Cut]) -> list[str]:
+def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
     """Episodes that were concluded from what goes, through any number of steps."""
     ledger = Ledger(tx)
     groups = tx.entities_of(cuts)
