@@ -6,8 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from indexing import give
 
-from umi.stores.index import NamespaceIndex
+from umi.stores.index import Document, NamespaceIndex
 
 
 @pytest.mark.parametrize(
@@ -21,9 +22,9 @@ def test_the_estimate_is_within_a_third(documents: int, terms: int, distinct: in
     index = NamespaceIndex()
     for key in range(documents):
         words = [f"term{(key * terms + place) % distinct}" for place in range(terms)]
-        index.add_document(key, words, terms, f"session {key // 20}", "Alice")
+        index.add_documents([Document(key, words, terms, f"session {key // 20}", "Alice")])
         if dimensions:
-            index.add_vectors(key, np.full((1, dimensions), dimensions**-0.5, dtype=np.float32))
+            give(index, key, np.full((1, dimensions), dimensions**-0.5, dtype=np.float32))
     after, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert 2 / 3 < index.bytes / (after - before) < 4 / 3

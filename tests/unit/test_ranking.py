@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from indexing import give
 
 from umi.candidates import TermCounts, TextCandidates, VectorCandidates
 from umi.limits import RRF_K
@@ -28,7 +29,7 @@ from umi.ranking import (
     weigh_evidence,
 )
 from umi.refining import LOOKS
-from umi.stores.index import NamespaceIndex
+from umi.stores.index import Document, NamespaceIndex
 from umi.text import analyse, query_terms
 from umi.vectors import normalised
 
@@ -38,7 +39,7 @@ NO_KEYS = np.empty(0, dtype=np.int64)
 def _index(*texts: str, session: str | None = None) -> NamespaceIndex:
     index = NamespaceIndex()
     for key, text in enumerate(texts):
-        index.add_document(key, analyse(text), len(text.split()), session, None)
+        index.add_documents([Document(key, analyse(text), len(text.split()), session, None)])
     return index
 
 
@@ -90,7 +91,7 @@ def test_meaning_decides_where_no_word_is_shared() -> None:
     index = _index("one", "two", "three")
     vectors = normalised(np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 0, 1]]))
     for key in range(3):
-        index.add_vectors(key, vectors[key : key + 1])
+        give(index, key, vectors[key : key + 1])
     text = _text(index, "zebra")
     vector = index.vector_candidates(normalised(np.array([0.5, 0.9, 0.0])), also=text.keys, pool=10)
     assert rank("zebra", text, vector, CALIBRATED_EMBEDDER).keys.tolist() == [1, 0, 2]
@@ -98,7 +99,7 @@ def test_meaning_decides_where_no_word_is_shared() -> None:
 
 def test_a_candidate_without_a_vector_ranks_by_its_words() -> None:
     index = _index("apples and pears", "unrelated thing")
-    index.add_vectors(1, normalised(np.array([[1.0, 0.0]])))
+    give(index, 1, normalised(np.array([[1.0, 0.0]])))
     text = _text(index, "apples pears")
     vector = index.vector_candidates(normalised(np.array([0.1, 1.0])), also=text.keys, pool=10)
     assert rank("apples pears", text, vector, CALIBRATED_EMBEDDER).keys.tolist() == [0, 1]

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Final, NoReturn, TypeVar, cast
 
+import numpy as np
+
 from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates, in_days
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
