@@ -46,7 +46,7 @@ def add_to(root: typer.Typer) -> None:
     app.command("status", epilog=examples("umi learn status", "umi learn status --plot quality.png"))(status)
     app.command("explain", epilog=examples("umi learn explain ent_889b2119643382c1324144f2"))(explain)
     app.command("rollback", epilog=examples("umi learn rollback 3"))(rollback)
-    app.command("reset")(reset)
+    app.command("reset", epilog=examples("umi learn reset"))(reset)
     root.add_typer(app, name="learn")
 
 
