@@ -13,15 +13,19 @@ from typing import Any, Self
 
 from umi import copying, learning, limits, memory
 from umi.config import Config
-from umi.lessons import LearnStatus, Lesson, RunReceipt
+from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
 from umi.loopthread import LoopThread
 from umi.memory import MessageLike
 from umi.models import LLMChoice
+from umi.pipelines.learn import IntelligenceLoader
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
     BulkReceipt,
     Entity,
     Episode,
+    ErasureCheck,
+    ErasurePreview,
+    ErasureReceipt,
     EvolutionRelation,
     EvolutionType,
     Explanation,
@@ -117,6 +121,7 @@ class Memory:
         config: Config | None = None,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
+        intelligence: IntelligenceLoader | None = None,
     ) -> Self:
         """An open memory, to leave with `with` or by `close`.
 
@@ -131,6 +136,7 @@ class Memory:
             config: Settings; see `umi.Config`.
             clock: Another source of time than the machine's.
             entropy: Another source of ids than the machine's.
+            intelligence: Providers of quality signals; with one, this memory learns from outcomes. See docs/learning.md.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
@@ -148,6 +154,7 @@ class Memory:
                         config=config,
                         clock=clock,
                         entropy=entropy,
+                        intelligence=intelligence,
                     )
                 ),
                 thread,
@@ -249,6 +256,7 @@ class Memory:
         min_score: float | None = None,
         max_tokens: int | None = None,
         explain: bool = False,
+        task_id: str | None = None,
     ) -> RecallReceipt:
         """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
 
@@ -262,7 +270,8 @@ class Memory:
             include_superseded: Show superseded and stale memories too, marked as such.
             min_score: Least score, 0..1; None uses the calibrated threshold and may abstain, 0 takes all.
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
-            explain: Fill each hit's `legs`.
+            explain: Fill each hit's `legs`, and its `lesson` where learning is on.
+            task_id: Your name for the task this serves, by which a later signal finds it.
         """
         return self._thread.run(
             self._twin.recall(
@@ -276,6 +285,7 @@ class Memory:
                 min_score=min_score,
                 max_tokens=max_tokens,
                 explain=explain,
+                task_id=task_id,
             )
         )
 
@@ -298,6 +308,39 @@ class Memory:
             NotFound: For an unknown id.
         """
         return self._thread.run(self._twin.why(entity_id))
+
+    def feedback(
+        self,
+        recall_id: str,
+        *,
+        outcome: str,
+        quality_score: float | None = None,
+        human_verdict: str | None = None,
+        used: Sequence[str] | None = None,
+    ) -> FeedbackReceipt:
+        """Say how the task ended that a recall served: what it used, or showed, is credited, and stands higher or lower next time.
+
+        Args:
+            recall_id: `RecallReceipt.id`.
+            outcome: "success", "partial_success" or "failure".
+            quality_score: Your own measure, 0..1; None takes the outcome's.
+            human_verdict: "approved" or "rejected".
+            used: Ids of the hits that were really used; None credits all that were shown, the first most.
+
+        Raises:
+            NotFound: For a recall that is not known here, or a hit that it did not show.
+            IdempotencyConflict: When this recall was judged otherwise before.
+        """
+        return self._thread.run(
+            self._twin.feedback(
+                recall_id, outcome=outcome, quality_score=quality_score, human_verdict=human_verdict, used=used
+            )
+        )
+
+    @property
+    def learning(self) -> Learning:
+        """The background loop, its state, and the way back. Raises `InvalidInput` where learning is off."""
+        return Learning(self._twin.learning, self._thread)
 
     def relate(self, old_id: str, new_id: str, type: EvolutionType | str, reason: str) -> EvolutionRelation:
         """Record that the newer entity updates, extends, derives from or contradicts the older one, and act on it.
@@ -392,3 +435,37 @@ class Memory:
     def check(self) -> Sequence[str]:
         """What is wrong with the store, in words; empty when all is well."""
         return self._thread.run(self._twin.check())
+
+    def forget(self, id: str) -> bool:
+        """Take out one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
+
+        Of a message that says more than this statement the rest stays, with blanks in its place. What the statement had closed holds
+        again, unless a later one closes it too; what was concluded from it is stale. The message's id is remembered as a digest, so
+        that an import run again does not bring it back.
+
+        Args:
+            id: Of an entity or an episode.
+
+        Returns:
+            True if it was there.
+        """
+        return self._thread.run(self._twin.forget(id))
+
+    def erase(self, subject: str, *, derived: str = "stale") -> ErasureReceipt:
+        """Take out everything about a subject: what names it, what it said, and all that was made of it.
+
+        A message that speaks of others too is cut down to what it says of them.
+
+        Args:
+            subject: A name, an alias or a subject's key.
+            derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
+        """
+        return self._thread.run(self._twin.erase(subject, derived=derived))
+
+    def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
+        """What `erase` would take now, with nothing taken."""
+        return self._thread.run(self._twin.preview_erasure(subject, derived=derived))
+
+    def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
+        """Look for what was erased in every byte of the store and in all that this namespace says today."""
+        return self._thread.run(self._twin.verify_erasure(receipt))

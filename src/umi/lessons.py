@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from umi.learned import LearnedCounts, SignalRow, Version
+from umi.routed import RouterStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,3 +92,4 @@ class LearnStatus:
     raised: tuple[Lesson, ...]
     lowered: tuple[Lesson, ...]
     over_time: tuple[QualityPoint, ...]
+    routing: RouterStatus | None = None  # where tasks were routed here

@@ -42,6 +42,21 @@ def unpack(blob: bytes, dimensions: int) -> FloatMatrix:
     return normalised(np.frombuffer(blob, dtype=_BLOB).astype(np.float32).reshape(-1, dimensions))
 
 
+def to_bytes(vector: FloatMatrix) -> bytes:
+    """A unit vector in a byte per entry: enough to tell what resembles what, a quarter of what it was.
+
+    Args:
+        vector: Shape (dimensions,).
+    """
+    largest = max(float(np.abs(vector).max(initial=0.0)), 1e-30)
+    return np.rint(vector * (127 / largest)).astype(np.int8).tobytes()
+
+
+def from_bytes(blob: bytes) -> FloatMatrix:
+    """The inverse of `to_bytes`, to about 0.01 in the cosine, normalised."""
+    return normalised(np.frombuffer(blob, dtype=np.int8))
+
+
 def normalised(matrix: npt.ArrayLike) -> FloatMatrix:
     """The rows of a matrix at length 1; a row of zeros stays one.
 

@@ -102,6 +102,13 @@ class TestUse:
             found = list(pool.map(lambda n: memory.recall(f"Note {n}", min_score=0).hits, range(40)))
         assert all(found)
 
+    def test_learning_is_there_too(self, tmp_path: Path) -> None:
+        with opened(tmp_path, config=umi.Config(learn=True)) as memory:
+            assert isinstance(memory.learning, umi.blocking.Learning)
+            assert memory.learning.status() is not None
+        with opened(tmp_path) as memory, pytest.raises(umi.InvalidInput, match="learning is off"):
+            _ = memory.learning
+
 
 class TestEnds:
     def test_calling_it_from_its_own_work_is_refused_and_not_waited_for(self, tmp_path: Path) -> None:

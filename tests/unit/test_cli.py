@@ -164,7 +164,9 @@ class TestChanging:
         umi("remember", "I moved to Lisbon.", "--speaker", "Alice", "--at", "2026-05-10")
         shown = umi("history", "Alice")
         assert shown.index("2026-01-10") < shown.index("2026-05-10")
-        assert "until 2026-05-10" in shown
+        assert "2026-01-10   2026-05-10" in shown
+        assert "2026-05-10   now" in shown
+        assert shown.count("because") == 1  # said once, below the one that it happened to
         assert "replaces" in shown
         assert "→" in shown
 

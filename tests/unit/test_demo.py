@@ -47,11 +47,11 @@ def test_every_line_is_stored_once(data: Any) -> None:
 
 def test_each_kind_of_change_is_noticed(data: Any) -> None:
     kinds = [(change["evolution_type"], change["detector"]) for change in data["changes"]]
-    assert kinds.count(("update", "rules")) == 2
+    assert kinds.count(("update", "rules")) == 3
     assert kinds.count(("contradict", "rules")) == 1
     assert kinds.count(("extend", "rules")) == 1
     assert kinds.count(("derive", "caller")) == 2
-    assert len(kinds) == 6
+    assert len(kinds) == 7
     assert all(change["reason"] for change in data["changes"])
 
 
@@ -87,6 +87,20 @@ def test_the_conclusion_is_stale_and_says_why(data: Any) -> None:
     assert why["stale_because"]
     assert not any("tram" in text for text in contents(data["conclusion"]["now"]))
     assert any("tram" in text for text in contents(data["conclusion"]["kept"]))
+
+
+def test_a_wrong_change_is_taken_back(data: Any) -> None:
+    before, after = (contents(data["correction"][when]) for when in ("before", "after"))
+    assert before[0] == "I work at Bolt now, two evenings a week."
+    assert not any("Tata" in text for text in before)
+    assert any("Tata" in text for text in after)
+    assert before[0] in after
+    assert data["correction"]["undone"]["undone_at"]
+
+
+def test_it_can_be_taken_along(data: Any) -> None:
+    assert data["export"]["receipt"]["episodes"] == len(STORY)
+    assert data["export"]["restored_is_the_same"] is True
 
 
 def test_it_reads_well_in_a_pipe(shown: str, folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 
 from umi.errors import InvalidInput, UmiError
 from umi.learned import Belief, LearnedCounts, Share, SignalRow, Trajectory, Version
-from umi.vectors import pack, unpack
+from umi.vectors import from_bytes, to_bytes
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -139,10 +139,8 @@ class MemoryLearned:
         for one in trajectories:
             if one.id in rows.trajectories:
                 continue
-            halved = (
-                None if one.embedding is None else unpack(pack(one.embedding.reshape(1, -1)), one.embedding.size)[0]
-            )
-            self._keep(replace(one, at=one.at.astimezone(UTC), embedding=halved))
+            coarse = None if one.embedding is None else from_bytes(to_bytes(one.embedding))
+            self._keep(replace(one, at=one.at.astimezone(UTC), embedding=coarse))
 
     def mark_used(self, trajectory_id: str, entity_ids: Iterable[str]) -> None:
         trajectory, named = self._rows().trajectories[trajectory_id], frozenset(entity_ids)

@@ -166,7 +166,7 @@ UPDATE terms SET crc = umi_crc(terms.key, words, traits, terms, p.session, p.spe
   FROM episodes p WHERE p.key = terms.key;
 """
 
-# What learning keeps, see `umi.learned`. Shares and beliefs carry their episode's key: they go when it goes.
+# What learning keeps (an embedding as hexadecimal, which spells no word that was to be gone), see `umi.learned`. Shares and beliefs carry their episode's key: they go when it goes.
 _LEARNED: Final = """
 CREATE TABLE versions (
   ns INTEGER NOT NULL,

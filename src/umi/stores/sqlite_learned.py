@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Final
@@ -16,7 +15,7 @@ from umi.stores import sqlite_rows as codec
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_crc import Row
 from umi.stores.sqlite_rows import from_micros, summed, to_micros, to_micros_or_none, verified
-from umi.vectors import pack, unpack
+from umi.vectors import from_bytes, to_bytes
 
 Execute = Callable[..., apsw.Cursor]
 
@@ -133,7 +132,7 @@ class SqliteLearned:
         for one in trajectories:
             if one.id in there:
                 continue
-            embedding = None if one.embedding is None else b64encode(pack(one.embedding.reshape(1, -1))).decode("ascii")
+            embedding = None if one.embedding is None else to_bytes(one.embedding).hex()
             row = summed((self._ns, one.id, to_micros(one.at), one.task_id, one.moved, embedding))
             self._execute(f"INSERT INTO trajectories VALUES ({_marks(row)})", row)
             self._put_shares(one.id, one.shares)
@@ -259,9 +258,7 @@ def _to_trajectory(row: Row, shares: tuple[Share, ...]) -> Trajectory:
 def _to_vector(text: str | None) -> Vector | None:
     if text is None:
         return None
-    blob = b64decode(text)
-    first: Vector = unpack(blob, len(blob) // 2)[0]
-    return first
+    return from_bytes(bytes.fromhex(text))
 
 
 def _to_signal(row: Row, trajectories: tuple[str, ...]) -> SignalRow:

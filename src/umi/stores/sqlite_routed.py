@@ -63,7 +63,7 @@ class SqliteRouted:
 
     def prune(self, keep: int) -> int:
         sql = "SELECT id FROM routing WHERE ns = ? ORDER BY turn DESC, id DESC LIMIT -1 OFFSET ?"
-        return self.remove([id_ for (id_,) in self._execute(sql, (self._ns, keep)).fetchall()])
+        return self.remove([str(id_) for (id_,) in self._execute(sql, (self._ns, keep)).fetchall()])
 
 
 def _to_decision(row: Row) -> Decision:

@@ -25,7 +25,7 @@ from umi.bench.report import Figure, Report
 from umi.errors import InvalidInput, UmiError
 from umi.faces.cli import render, retrieval_table
 from umi.faces.cli.envelope import Answer, Code, answered
-from umi.faces.cli.options import AsJson
+from umi.faces.cli.options import AsJson, examples
 
 _SIZE = re.compile(r"(\d+)([kKmM]?)\Z")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
@@ -38,7 +38,7 @@ class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
     """A benchmark could not be run."""
 
 
-@app.command()
+@app.command(epilog=examples("umi bench speed", "umi bench speed --sizes 10k --json"))
 def speed(
     sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
     as_json: AsJson = False,
@@ -56,7 +56,7 @@ def speed(
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi bench install"))
 def install(as_json: AsJson = False) -> None:
     """Measure an installation: packages, size, import.
 
@@ -74,7 +74,7 @@ def install(as_json: AsJson = False) -> None:
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi bench retrieval --data datasets/"))
 def retrieval(
     data: Annotated[
         Path,
@@ -120,7 +120,7 @@ def retrieval(
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi bench sim --seeds 500"))
 def sim(
     seeds: Annotated[int, typer.Option(help="Worlds to run.", min=1)] = 200,
     as_json: AsJson = False,
@@ -138,7 +138,7 @@ def sim(
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi bench mutants"))
 def mutants(
     only: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this planted bug; may be repeated.")

@@ -12,10 +12,10 @@ from rich.text import Text
 from umi.errors import NotFound
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Target, on_memory
-from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace
-from umi.faces.cli.remembering import entities_of
+from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
+from umi.faces.cli.remembering import entities_of, texts_of
 from umi.memory import Memory
-from umi.types import Entity, EvolutionRelation, EvolutionType, HistoryStep
+from umi.types import EvolutionRelation, EvolutionType
 
 RelationId = Annotated[
     str, typer.Argument(metavar="RELATION", help="Id of a relation (rel_...), as history and why show it.")
@@ -32,11 +32,16 @@ class Keep(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("history")(history)
-    app.command("why")(why)
-    app.command("relate")(relate)
-    app.command("resolve")(resolve)
-    app.command("undo")(undo)
+    app.command("history", epilog=examples("umi history Alice", "umi history ent_889b2119643382c1324144f2"))(history)
+    app.command("why", epilog=examples("umi why ent_889b2119643382c1324144f2"))(why)
+    app.command(
+        "relate",
+        epilog=examples(
+            'umi relate ent_889b2119643382c1324144f2 ent_82eb2de8042953559b855553 update "the plan changed"'
+        ),
+    )(relate)
+    app.command("resolve", epilog=examples("umi resolve rel_01a1f8e75ebde595996bd1dc8441 --keep old"))(resolve)
+    app.command("undo", epilog=examples("umi undo rel_01a1f8e74a31d82f561784c33b50"))(undo)
 
 
 def history(
@@ -49,14 +54,14 @@ def history(
 ) -> None:
     """Show how something came to be as it is.
 
-    A timeline, oldest first: each statement, its state, and what replaced, extended or contradicted it, and why.
+    A timeline, oldest first: from when to when each statement held, what replaced, extended or contradicted it, and why.
     """
 
     async def work(memory: Memory) -> Answer:
         steps = await memory.history(subject)
         if not steps:
             raise NotFound(f"nothing is known of {subject!r} in namespace {namespace!r}; `umi list` shows what is")
-        texts = await _texts(memory, steps)
+        texts = await texts_of(memory, steps)
         return Answer(steps, lambda console: console.print(render.timeline(steps, texts)))
 
     on_memory(Target(db, namespace, as_json), work)
@@ -137,9 +142,3 @@ async def _changed(memory: Memory, relation: EvolutionRelation, word: str) -> An
         )
 
     return Answer(relation, draw)
-
-
-async def _texts(memory: Memory, steps: tuple[HistoryStep, ...]) -> dict[str, str]:
-    relations = tuple(relation for step in steps for relation in step.evolutions)
-    known: dict[str, Entity] = await entities_of(memory, relations)
-    return {id_: entity.content for id_, entity in known.items()}

@@ -14,13 +14,13 @@ from rich.text import Text
 from umi.faces.cli import render
 from umi.faces.cli.benching import progress_bar, report_answer, teller
 from umi.faces.cli.envelope import Answer, Code, answered
-from umi.faces.cli.options import AsJson
+from umi.faces.cli.options import AsJson, examples
 
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("cost")(cost)
-    app.command("faults")(faults)
+    app.command("cost", epilog=examples("umi bench cost"))(cost)
+    app.command("faults", epilog=examples("umi bench faults"))(faults)
 
 
 def cost(as_json: AsJson = False) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,11 +14,13 @@ from rich.text import Text
 from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, answered, plain
-from umi.faces.cli.options import AsJson
+from umi.faces.cli.options import AsJson, examples
 from umi.faces.cli.remembering import entities_of
 from umi.faces.cli.story import (
     CONCLUSION_QUESTION,
     MARCH,
+    MISTAKEN,
+    MISTAKEN_QUESTION,
     NAMESPACE,
     NOW_QUESTIONS,
     STORY,
@@ -27,7 +30,16 @@ from umi.faces.cli.story import (
     Line,
 )
 from umi.memory import Memory
-from umi.types import Entity, EvolutionRelation, Explanation, HistoryStep, HitState, RecallReceipt, RememberReceipt
+from umi.types import (
+    Entity,
+    EvolutionRelation,
+    Explanation,
+    ExportReceipt,
+    HistoryStep,
+    HitState,
+    RecallReceipt,
+    RememberReceipt,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +56,10 @@ class Findings:
     conclusion_kept: RecallReceipt
     conclusion_why: Explanation
     history: tuple[HistoryStep, ...]
+    mistaken: tuple[RecallReceipt, RecallReceipt]  # before and after the correction
+    undone: EvolutionRelation
+    exported: ExportReceipt
+    copy_is_same: bool
 
     @property
     def changes(self) -> tuple[EvolutionRelation, ...]:
@@ -53,7 +69,7 @@ class Findings:
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
-    app.command("demo")(demo)
+    app.command("demo", epilog=examples("umi demo", "umi demo --db tour.db"))(demo)
 
 
 def demo(
@@ -62,7 +78,11 @@ def demo(
     ] = Path("demo.db"),
     as_json: AsJson = False,
 ) -> None:
-    """Show what Umi does, on half a year of talk."""
+    """A guided tour of Umi, on half a year of talk.
+
+    What was said, what changed and why, what holds now and held in March, what is not known, a conclusion that goes stale, a
+    wrong change taken back, and the way out. Everything printed is read from the memory that it leaves behind.
+    """
 
     async def work() -> Answer:
         await _make_room(db)
@@ -103,6 +123,10 @@ async def _run(db: Path) -> Findings:
             receipts[line.key] = await _remember(memory, line, receipts)
         relations = tuple(relation for receipt in receipts.values() for relation in receipt.evolutions)
         conclusion = next(line for line in STORY if line.concluded_from)
+        mistaken = await memory.recall(MISTAKEN_QUESTION, limit=2)
+        history = await memory.history(SUBJECT)
+        undone = await memory.undo(receipts[MISTAKEN].evolutions[0].id)
+        exported, copy_is_same = await _taken_along(memory)
         return Findings(
             file=db,
             receipts=receipts,
@@ -115,8 +139,22 @@ async def _run(db: Path) -> Findings:
             conclusion=await memory.recall(CONCLUSION_QUESTION),
             conclusion_kept=await memory.recall(CONCLUSION_QUESTION, include_superseded=True),
             conclusion_why=await memory.why(receipts[conclusion.key].entities[0].id),
-            history=await memory.history(SUBJECT),
+            history=history,
+            mistaken=(mistaken, await memory.recall(MISTAKEN_QUESTION, limit=2)),
+            undone=undone,
+            exported=exported,
+            copy_is_same=copy_is_same,
         )
+
+
+async def _taken_along(memory: Memory) -> tuple[ExportReceipt, bool]:
+    """Export everything, restore it into an empty memory, export that: is it the same, byte for byte?"""
+    first, second = BytesIO(), BytesIO()
+    exported = await memory.export(first, every_namespace=True)
+    async with Memory.open(":memory:", namespace=NAMESPACE, embedder=None) as other:
+        await other.restore(BytesIO(first.getvalue()))
+        await other.export(second, every_namespace=True)
+    return exported, first.getvalue() == second.getvalue()
 
 
 async def _remember(memory: Memory, line: Line, earlier: dict[str, RememberReceipt]) -> RememberReceipt:
@@ -142,6 +180,8 @@ def _as_data(found: Findings) -> dict[str, Any]:
         "unknown": found.unknown,
         "conclusion": {"now": found.conclusion, "kept": found.conclusion_kept, "why": found.conclusion_why},
         "history": found.history,
+        "correction": {"before": found.mistaken[0], "undone": found.undone, "after": found.mistaken[1]},
+        "export": {"receipt": found.exported, "restored_is_the_same": found.copy_is_same},
     }
 
 
@@ -162,6 +202,7 @@ def _show(console: Console, found: Findings) -> None:
     console.print(
         render.indented(render.timeline([step for step in found.history if step.entity.slot], texts, ids=False))
     )
+    _show_correction(console, found)
     _show_end(console, found)
 
 
@@ -217,14 +258,25 @@ def _show_conclusion(console: Console, found: Findings) -> None:
     console.print(render.indented(*rows))
 
 
+def _show_correction(console: Console, found: Findings) -> None:
+    undone, (before, after) = found.undone, found.mistaken
+    render.heading(console, "8. A change that was none, taken back", f"umi undo {undone.id}")
+    _show_asked(console, f"{MISTAKEN_QUESTION} (before)", before)
+    _show_asked(console, f"{MISTAKEN_QUESTION} (after: it is a second job, and both hold)", after)
+
+
 def _show_end(console: Console, found: Findings) -> None:
     where = found.file.resolve()
     size = where.stat().st_size
-    render.heading(console, "8. Where it is")
+    render.heading(console, "9. It is yours", "umi export all.jsonl --all, umi restore all.jsonl, umi backup copy.db")
+    exported = found.exported
     console.print(render.indented(Text(f"{where}  ({size / 1e6:.1f} MB, SQLite)", overflow="fold")))
+    same = "the same, byte for byte" if found.copy_is_same else "not the same"
+    told = f"exported as {exported.bytes / 1e3:.0f} kB of JSON Lines, restored into an empty memory and exported again: {same}"
+    console.print(render.indented(Text(told)))
     render.heading(console, "Now your own text")
     for command in (
-        "umi import notes.txt          # a text by paragraphs, or --format jsonl, locomo, longmemeval",
+        "umi import notes/             # Markdown, ChatGPT or Claude exports, CSV, mem0, LangGraph, ...",
         'umi remember "I moved to Porto." --speaker Ana',
         'umi recall "Where does Ana live?"',
         "umi history Ana",

@@ -27,6 +27,7 @@ from umi.faces.cli.options import (
     Embedder,
     Llm,
     Namespace,
+    examples,
 )
 from umi.memory import Memory
 from umi.models import open_llm
@@ -47,7 +48,7 @@ class Finding:
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
-    app.command("doctor")(doctor)
+    app.command("doctor", epilog=examples("umi doctor", "umi doctor --llm openai:gpt-5-mini"))(doctor)
 
 
 def doctor(

@@ -18,10 +18,12 @@ import typer
 from rich.console import Console
 
 from umi.clock import SystemClock
+from umi.config import Config
 from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
 from umi.faces.cli.options import EMBEDDER_DEFAULT
 from umi.faces.cli.render import error_line, terminal
 from umi.memory import Memory
+from umi.pipelines.learn import IntelligenceLoader
 from umi.types import Hit
 
 
@@ -73,11 +75,20 @@ class Target:
     as_json: bool
     llm: str | None = field(default_factory=lambda: os.environ.get("UMI_LLM") or None)
     embedder: str = field(default_factory=lambda: os.environ.get("UMI_EMBEDDER") or EMBEDDER_DEFAULT)
+    learn: bool = False
+    intelligence: Callable[[], IntelligenceLoader] | None = None  # made when the memory is opened
 
     def open(self) -> Memory:
         """The memory, to be entered."""
         embedder = None if self.embedder == "none" else self.embedder
-        return Memory.open(self.db, namespace=self.namespace, llm=self.llm or None, embedder=embedder)
+        return Memory.open(
+            self.db,
+            namespace=self.namespace,
+            llm=self.llm or None,
+            embedder=embedder,
+            config=Config(learn=self.learn),
+            intelligence=self.intelligence() if self.intelligence else None,
+        )
 
     @property
     def path(self) -> Path | None:
@@ -174,7 +185,12 @@ def _print_json(answer: Answer, took_ms: float) -> None:
     statuses = {Code.OK: "ok", Code.NOTHING_FOUND: "empty", Code.INCOMPLETE: "incomplete"}
     failed = isinstance(answer.data, Mapping) and "error" in answer.data
     status = "error" if failed else answer.status or statuses.get(answer.code, "error")
-    envelope = {"status": status, "data": plain(answer.data), "took_ms": round(took_ms, 1)}
+    print_envelope(status, answer.data, took_ms)
+
+
+def print_envelope(status: str, data: Any, took_ms: float) -> None:
+    """The one object that a command with --json prints."""
+    envelope = {"status": status, "data": plain(data), "took_ms": round(took_ms, 1)}
     wide = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     indent = 2 if sys.stdout.isatty() else None
     typer.echo(json.dumps(envelope, ensure_ascii=not wide, indent=indent, allow_nan=False))

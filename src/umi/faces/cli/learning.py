@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from umi.faces.cli import render
+from umi.faces.cli import render, routing
 from umi.faces.cli.envelope import Answer, Code, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
@@ -46,7 +46,7 @@ def add_to(root: typer.Typer) -> None:
     app.command("status", epilog=examples("umi learn status", "umi learn status --plot quality.png"))(status)
     app.command("explain", epilog=examples("umi learn explain ent_889b2119643382c1324144f2"))(explain)
     app.command("rollback", epilog=examples("umi learn rollback 3"))(rollback)
-    app.command("reset")(reset)
+    app.command("reset", epilog=examples("umi learn reset"))(reset)
     root.add_typer(app, name="learn")
 
 
@@ -212,8 +212,11 @@ def _show_run(console: Console, receipt: RunReceipt) -> None:
 
 
 def _show_status(console: Console, found: LearnStatus) -> None:
+    if found.routing is not None:
+        routing.show_status(console, found.routing)
     if found.version is None:
-        console.print("nothing was learned yet: recall with --learn, then say how it went with `umi feedback`")
+        if found.routing is None:
+            console.print("nothing was learned yet: recall with --learn, then say how it went with `umi feedback`")
         return
     counts = found.counts
     made = {

@@ -13,7 +13,7 @@ from rich.text import Text
 from umi.faces.cli import render
 from umi.faces.cli.benching import progress_bar, teller
 from umi.faces.cli.envelope import Answer, Code, answered
-from umi.faces.cli.options import AsJson
+from umi.faces.cli.options import AsJson, examples
 
 if TYPE_CHECKING:
     from umi.bench.learning import LearningReport
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
-    app.command("learning")(learning)
+    app.command("learning", epilog=examples("umi bench learning"))(learning)
 
 
 def learning(

@@ -20,13 +20,16 @@ from umi.faces.cli import (
     doctor,
     importing,
     judging,
+    learning,
+    learning_bench,
     remembering,
     simulating,
     upkeep,
 )
-from umi.faces.cli.envelope import EXIT_CODES, Code
+from umi.faces.cli.envelope import EXIT_CODES, Code, print_envelope
 from umi.faces.cli.render import error_line, terminal
 
+_UsageError = typer.BadParameter.__mro__[1]  # of all that can be wrong with a command line; Typer does not export it
 _EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 
 app = typer.Typer(
@@ -38,11 +41,12 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, changing, importing, copying, upkeep, doctor, demo):
+for group in (remembering, changing, importing, copying, learning, upkeep, doctor, demo):
     group.add_to(app)
 judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")
 costing.add_to(benching.app)
+learning_bench.add_to(benching.app)
 app.add_typer(simulating.app, name="sim")
 
 
@@ -61,6 +65,20 @@ def _root(
     pass
 
 
+def _answer_in_json() -> None:
+    """As `app`, but a command line that cannot be understood is answered with an envelope too."""
+    try:
+        code = app(prog_name="umi", standalone_mode=False)
+    except _UsageError as error:
+        # Without `answered`: no command was chosen yet.
+        print_envelope("error", {"error": "InvalidInput", "message": error.format_message()}, 0.0)
+        code = Code.BAD_INPUT
+    except BrokenPipeError:  # whoever read our answer has read enough; what Python still wants to write goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = Code.INTERRUPTED
+    sys.exit(int(code or Code.OK))
+
+
 def main() -> None:
     """Run the command line. An exception that nobody expected becomes one line and exit code 70."""
     logging.getLogger("umi").addHandler(logging.NullHandler())  # commands say what was degraded themselves
@@ -68,6 +86,8 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
     try:
+        if "--json" in sys.argv:
+            _answer_in_json()
         app(prog_name="umi")
     except Exception as error:  # the one guard of this face: a bug must not look like the user's fault
         if os.environ.get("UMI_DEBUG"):

@@ -7,16 +7,26 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from umi.errors import InvalidInput, NotFound
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, moment, on_memory
-from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
+from umi.faces.cli.options import (
+    DB_DEFAULT,
+    EMBEDDER_DEFAULT,
+    NAMESPACE_DEFAULT,
+    AsJson,
+    Db,
+    Embedder,
+    Llm,
+    Namespace,
+    examples,
+)
 from umi.limits import LIST_LIMIT_DEFAULT, RECALL_LIMIT_DEFAULT, TEXT_BYTES_MAX
 from umi.memory import Memory
-from umi.types import Degradation, Entity, EvolutionRelation, Page, RecallReceipt, RememberReceipt
+from umi.types import Degradation, Entity, EvolutionRelation, HistoryStep, Page, RecallReceipt, RememberReceipt
 
 _POORER = {
     Degradation.NO_EMBEDDER: "no embedder: found by words only",
@@ -26,10 +36,25 @@ _POORER = {
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("remember")(remember)
-    app.command("recall")(recall)
-    app.command("list")(list_)
-    app.command("show")(show)
+    app.command(
+        "remember",
+        epilog=examples(
+            'umi remember "I live in Berlin." --speaker Alice',
+            'umi remember "I moved to Lisbon." --speaker Alice --at 2026-05-16',
+            "git log -1 --format=%B | umi remember - --session releases",
+        ),
+    )(remember)
+    app.command(
+        "recall",
+        epilog=examples(
+            'umi recall "Where does Alice live?"',
+            'umi recall "Where does Alice live?" --as-of 2026-03-15',
+            'umi recall "Alice and hiking" --context --limit 5 | pbcopy',
+            'umi recall "Who painted it?" --json',
+        ),
+    )(recall)
+    app.command("list", epilog=examples("umi list", "umi list --limit 20 --namespace alice"))(list_)
+    app.command("show", epilog=examples("umi show ent_889b2119643382c1324144f2"))(show)
 
 
 def remember(
@@ -78,7 +103,9 @@ def remember(
 
 
 def recall(
-    query: Annotated[str, typer.Argument(metavar="QUERY", help="A question or keywords.")],
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="A question or keywords; - reads it from standard input.")
+    ],
     *,
     limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many hits.")] = RECALL_LIMIT_DEFAULT,
     deep: Annotated[
@@ -100,6 +127,12 @@ def recall(
     max_tokens: Annotated[int | None, typer.Option(help="Stop before the hits exceed about this many tokens.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the search gave.")] = False,
     context: Annotated[bool, typer.Option("--context", help="Print plain lines to paste into a prompt.")] = False,
+    learn: Annotated[
+        bool, typer.Option("--learn", envvar="UMI_LEARN", help="Let what outcomes have taught move the order.")
+    ] = False,
+    task: Annotated[
+        str | None, typer.Option(help="Your name for the task this serves, for signals to find it.")
+    ] = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -116,7 +149,7 @@ def recall(
         if (start is None) != (end is None):
             raise InvalidInput("--from and --to belong together; give both")
         found = await memory.recall(
-            query,
+            _standard_input() if query == "-" else query,
             limit=limit,
             deep=deep,
             as_of=moment(as_of, "--as-of"),
@@ -126,15 +159,16 @@ def recall(
             min_score=min_score,
             max_tokens=max_tokens,
             explain=explain,
+            task_id=task,
         )
         data = {"context": found.as_context()} if context else found
         return Answer(
             data,
-            lambda console: show_recalled(console, found, explain=explain, context=context),
+            lambda console: show_recalled(console, found, explain=explain, context=context, learn=learn),
             Code.OK if found.hits else Code.NOTHING_FOUND,
         )
 
-    on_memory(Target(db, namespace, as_json, llm, embedder), work)
+    on_memory(Target(db, namespace, as_json, llm, embedder, learn), work)
 
 
 def list_(
@@ -159,18 +193,29 @@ def show(
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Show one memory in full."""
+    """Show one memory in full.
+
+    Of a statement also how it came to be and what became of it: from when to when each held, and why that changed.
+    """
 
     async def work(memory: Memory) -> Answer:
         found = await memory.get(id_)
         if found is None:
             raise NotFound(f"nothing has the id {id_!r} in namespace {namespace!r}; `umi list` shows the ids")
         if isinstance(found, Entity):
-            state = (await memory.why(id_)).state
-            return Answer(found, lambda console: console.print(render.entity(found, state)))
+            steps = await memory.history(id_)
+            state = next((step.state for step in steps if step.entity.id == id_), None)
+            texts = await texts_of(memory, steps)
+            return Answer(found, lambda console: _show_entity(console, render.entity(found, state), steps, texts))
         return Answer(found, lambda console: console.print(render.episode(found)))
 
     on_memory(Target(db, namespace, as_json), work)
+
+
+async def texts_of(memory: Memory, steps: tuple[HistoryStep, ...]) -> dict[str, str]:
+    """What the statements at both ends of a chain's relations say, by id."""
+    known = await entities_of(memory, tuple(relation for step in steps for relation in step.evolutions))
+    return {id_: entity.content for id_, entity in known.items()}
 
 
 async def entities_of(memory: Memory, relations: tuple[EvolutionRelation, ...]) -> dict[str, Entity]:
@@ -222,7 +267,9 @@ def _show_remembered(console: Console, receipt: RememberReceipt, known: dict[str
     degradations(console, receipt.degraded)
 
 
-def show_recalled(console: Console, found: RecallReceipt, *, explain: bool = False, context: bool = False) -> None:
+def show_recalled(
+    console: Console, found: RecallReceipt, *, explain: bool = False, context: bool = False, learn: bool = False
+) -> None:
     """The hits of a recall, or an honest "I don't know"."""
     if context:
         console.print(Text(render.clean(found.as_context())), soft_wrap=True)
@@ -235,9 +282,20 @@ def show_recalled(console: Console, found: RecallReceipt, *, explain: bool = Fal
     else:
         console.print(Text.assemble(("I don't know. ", "bold"), "Nothing that is stored and holds answers this."))
         console.print(Text("--min-score 0 shows the nearest, --include-superseded what no longer holds", style="dim"))
+    if learn:
+        console.print(Text(f"how did it go? umi feedback {found.id} --outcome success", style="dim"))
     if found.query_variations and explain:
         console.print(Group(Text("also asked:", style="dim"), *(render.said(one) for one in found.query_variations)))
     degradations(console, found.degraded)
+
+
+def _show_entity(
+    console: Console, facts: RenderableType, steps: tuple[HistoryStep, ...], texts: dict[str, str]
+) -> None:
+    console.print(facts)
+    if any(step.evolutions for step in steps):
+        console.print()
+        console.print(render.timeline(steps, texts))
 
 
 def _show_page(console: Console, page: Page, limit: int) -> None:

@@ -151,37 +151,52 @@ def hits(found: Sequence[Hit], *, explain: bool = False) -> Table:
 
 
 def timeline(steps: Sequence[HistoryStep], texts: Mapping[str, str], *, ids: bool = True) -> Table:
-    """A chain as a timeline, oldest first: when, what, its state, and below it what happened to it and why.
+    """A chain as a timeline, oldest first: from when to when each statement held, and below it what happened to it and why.
 
     Args:
         steps: The chain.
         texts: The content of entities by id, for the other ends of relations.
         ids: Whether to show the ids that `why`, `resolve` and `undo` take.
     """
-    made = Table.grid(padding=(0, 1))
-    for _ in range(3):
-        made.add_column(overflow="fold")
+    made = table("held from", "to", "what", "today")
+    shown = {step.entity.id for step in steps}
     for step in steps:
         one, style = step.entity, _STATE_STYLE[step.state]
-        dot = "\N{BLACK CIRCLE}" if step.state in {HitState.CURRENT, HitState.DISPUTED} else "\N{WHITE CIRCLE}"
-        until = f", held until {one.valid_to:%Y-%m-%d}" if one.valid_to else ""
-        body: list[RenderableType] = [Text.assemble(said(one.content), (f"  [{step.state}{until}]", style))]
+        body: list[RenderableType] = [said(one.content, "" if step.state is HitState.CURRENT else style)]
         if ids:
             body.append(Text(one.id, style="dim"))
-        body += [_step_relation(relation, one.id, texts, ids=ids) for relation in step.evolutions]
-        made.add_row(Text(dot, style=style), day(one.valid_from or one.at), Group(*body))
+        for relation in step.evolutions:
+            # Where both ends are shown, the reason stands once: below the one that it happened to.
+            told = relation.target_id == one.id and relation.source_id in shown
+            body.append(_step_relation(relation, one.id, texts, ids=ids, brief=told))
+        made.add_row(day(one.valid_from or one.at), _until(step), Group(*body), state_of(step.state))
     return made
 
 
-def _step_relation(relation: EvolutionRelation, entity_id: str, texts: Mapping[str, str], *, ids: bool) -> Padding:
+def _until(step: HistoryStep) -> Text:
+    if step.entity.valid_to is not None:
+        return day(step.entity.valid_to)
+    return Text("now" if step.state in {HitState.CURRENT, HitState.DISPUTED} else "", style="dim")
+
+
+def _step_relation(
+    relation: EvolutionRelation, entity_id: str, texts: Mapping[str, str], *, ids: bool, brief: bool
+) -> Padding:
     incoming = relation.target_id == entity_id
     other = relation.source_id if incoming else relation.target_id
     kind = relation.evolution_type
     verb, arrow = (
         (_TYPE_VERB[kind], "\N{LEFTWARDS ARROW}") if incoming else (_TYPE_PASSIVE[kind], "\N{RIGHTWARDS ARROW}")
     )
-    first = Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)))
-    return Padding(Group(first, Text(f"  {_notes(relation, ids=ids)}", style="dim")), (0, 0, 0, 2))
+    undone = (" (undone)", "yellow") if relation.undone_at else ""
+    rows: list[RenderableType] = [
+        Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)), undone)
+    ]
+    if not brief:
+        rows.append(indented(Text(f"because {_notes(relation, ids=False)}", style="dim")))
+    if ids and not brief:
+        rows.append(indented(Text(relation.id, style="dim")))
+    return indented(*rows)
 
 
 def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
@@ -190,9 +205,9 @@ def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
     if relation.evolution_type is EvolutionType.UPDATE and not relation.acted:
         notes.append("flagged only, both hold")
     if relation.resolved:
-        notes.append(f"resolved: kept {relation.resolved}")
+        notes.append(f"resolved {minute(relation.resolved_at)}: kept {relation.resolved}".replace("  ", " "))
     if relation.undone_at:
-        notes.append("undone")
+        notes.append(f"undone {minute(relation.undone_at)}")
     if ids:
         notes.append(relation.id)
     return "; ".join(notes)

@@ -17,7 +17,7 @@ from rich.text import Text
 from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, answered
-from umi.faces.cli.options import AsJson
+from umi.faces.cli.options import AsJson, examples
 
 if TYPE_CHECKING:
     from umi.sim.outcome import Outcome
@@ -34,7 +34,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(epilog=examples("umi sim run 42 --trace"))
 def run(
     seed: Annotated[int, typer.Argument(metavar="SEED", help="Which world.")],
     trace: Annotated[bool, typer.Option("--trace", help="Show everything that happened, line by line.")] = False,
@@ -52,7 +52,7 @@ def run(
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi sim replay 42"))
 def replay(
     world: Annotated[str, typer.Argument(metavar="SEED|FILE", help="A seed, or a plan saved as JSON.")],
     shrink: Annotated[
@@ -77,7 +77,7 @@ def replay(
     answered(work, as_json=as_json)
 
 
-@app.command()
+@app.command(epilog=examples("umi sim sweep", "umi sim sweep --seeds 10000"))
 def sweep(
     seeds: Annotated[int, typer.Option(help="How many worlds.", min=0)] = 2500,
     start: Annotated[int, typer.Option(help="The first seed.")] = 0,

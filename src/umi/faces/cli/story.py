@@ -41,6 +41,7 @@ STORY = (
     Line("left", _on(4, 8, 20, 40), "Alice", "Big news: I left Acme and joined StartupX."),
     Line("ravi", _on(4, 8, 20, 42), "Ravi", "Congratulations! I am reading a novel about a lighthouse keeper."),
     Line("moved", _on(5, 16, 11, 5), "Alice", "I moved to Lisbon."),
+    Line("bolt", _on(6, 2, 8, 10), "Ravi", "I work at Bolt now, two evenings a week."),
     Line("knee", _on(6, 30, 19, 50), "Alice", "I hate hiking."),
 )  # fmt: skip
 
@@ -53,4 +54,7 @@ NOW_QUESTIONS = (
 )
 THEN_QUESTIONS = NOW_QUESTIONS[:2]
 UNKNOWN_QUESTION = "Which blood type does Ravi's dentist have?"
+# What is taken for a change of jobs and was a second one: its update is taken back.
+MISTAKEN = "bolt"
+MISTAKEN_QUESTION = "Where does Ravi work?"
 CONCLUSION_QUESTION = "How can Alice get to the office?"

@@ -11,7 +11,17 @@ from rich.text import Text
 
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, on_memory
-from umi.faces.cli.options import DB_DEFAULT, EMBEDDER_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Embedder, Llm, Namespace
+from umi.faces.cli.options import (
+    DB_DEFAULT,
+    EMBEDDER_DEFAULT,
+    NAMESPACE_DEFAULT,
+    AsJson,
+    Db,
+    Embedder,
+    Llm,
+    Namespace,
+    examples,
+)
 from umi.faces.cli.remembering import degradations
 from umi.memory import Memory
 from umi.reembed import reembed as move
@@ -20,9 +30,9 @@ from umi.types import MaintainReceipt, NamespaceInfo, Stats
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("stats")(stats)
-    app.command("maintain")(maintain)
-    app.command("reembed")(reembed)
+    app.command("stats", epilog=examples("umi stats", "umi stats --namespace alice --json"))(stats)
+    app.command("maintain", epilog=examples("umi maintain", "umi maintain --llm ollama:qwen3"))(maintain)
+    app.command("reembed", epilog=examples("umi reembed --embedder ollama:nomic-embed-text"))(reembed)
 
 
 def stats(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json: AsJson = False) -> None:

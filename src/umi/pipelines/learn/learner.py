@@ -15,6 +15,7 @@ from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn import runs, standing
 from umi.pipelines.learn.crediting import Seen, credit, require_shown, seen_in, write_trajectories
 from umi.pipelines.learn.loader import FEEDBACK, IntelligenceLoader
+from umi.pipelines.learn.routing import judge_decisions
 from umi.pipelines.learn.weighing import Lessons
 from umi.ports import Clock, Snapshot, StorageBackend, Transaction
 from umi.quality import QualitySignal, completed, digest, fault, quality
@@ -110,11 +111,19 @@ class Learner:
         groups = await asyncio.to_thread(self._loader.load_grouped)
         faults = self._loader.errors
         now = self._clock.now()
+        loaded = sum(len(group.signals) for group in groups)
+        routed, groups = await judge_decisions(self._storage, groups)
         done = await runs.ingest(self._storage, self._embedder, groups, now, progress)
         await self._storage.write(runs.prune)
         version = await self._storage.write(lambda tx: runs.seal(tx, now, runs.RUN))
-        loaded = sum(len(group.signals) for group in groups)
-        return RunReceipt(loaded, done.new, done.known, done.unmatched, version, (*faults, *done.faults))
+        return RunReceipt(
+            loaded,
+            done.new + routed.new,
+            done.known + routed.known,
+            done.unmatched + routed.unmatched,
+            version,
+            (*faults, *routed.faults, *done.faults),
+        )
 
     async def roll_back(self, to: int) -> LearnStatus:
         """Let exactly what counted when version `to` was sealed count again; 0 is nothing.

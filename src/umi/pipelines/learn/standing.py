@@ -12,6 +12,7 @@ from umi.learned import Belief, SignalRow
 from umi.lessons import LearnStatus, Lesson, ProviderStanding, QualityPoint
 from umi.limits import LEARN_BATCH_COUNT
 from umi.pipelines.learn.weighing import Teller
+from umi.pipelines.route.knowledge import standing as route_standing
 from umi.ports import Snapshot
 from umi.quality import OUTCOME_QUALITY as _BY_OUTCOME
 from umi.types import Explanation
@@ -61,6 +62,7 @@ def status(snapshot: Snapshot, now: datetime) -> LearnStatus:
         raised=tuple(teller.lesson(arrival, group[0].entity_id, group) for _, arrival, group in raised),
         lowered=tuple(teller.lesson(arrival, group[0].entity_id, group) for _, arrival, group in lowered),
         over_time=tuple(_over_time(signals)),
+        routing=route_standing(routed) if (routed := snapshot.routed.since(0)) else None,
     )
 
 

@@ -57,7 +57,7 @@ class Head:
         check(
             phi.shape == (len(residuals), len(self._moment)), f"{phi.shape} are no regressors of {len(residuals)} tasks"
         )
-        self._inverse = np.linalg.inv(phi.T @ phi + STRENGTH * np.eye(phi.shape[1]))
+        self._inverse = np.asarray(np.linalg.inv(phi.T @ phi + STRENGTH * np.eye(phi.shape[1])), dtype=np.float64)
         self._moment = phi.T @ residuals
         self._weights = None
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
 from typing import Final
 
 from umi.limits import ROUTE_DECISIONS_COUNT_MAX, ROUTE_PRUNE_COUNT
 from umi.pipelines.route.classifier import EDGES, MakeIndex, OutcomeClassifier
 from umi.pipelines.route.complexity import TaskComplexityAnalyzer
 from umi.ports import StorageBackend
-from umi.routed import Decision
+from umi.routed import TIERS, Decision, RouterStatus
 
 TOLD: Final = "told"  # the kind of rows that only say how far a reading was off
 
@@ -67,7 +69,32 @@ class Knowledge:
         self._tried = sum(row.explored for row in rows)
         self.made, self.explored = len(rows), self._tried
         self.classifier.load(rows)
-        self.analyzer = TaskComplexityAnalyzer()
-        for row in rows:
-            if row.actual is not None:
-                self.analyzer.record_feedback(row.complexity, row.actual, row.model)
+        self.analyzer = _told(rows)
+
+
+def standing(rows: Sequence[Decision]) -> RouterStatus:
+    """What is known, from how much."""
+    made = [row for row in rows if row.kind != TOLD]
+    qualities: dict[str, list[float]] = {}
+    for row in made:
+        if row.quality is not None:
+            qualities.setdefault(row.tier, []).append(row.quality)
+    chosen = Counter(row.tier for row in made)
+    analyzer = _told(rows)
+    return RouterStatus(
+        decisions=len(made),
+        judged=sum(map(len, qualities.values())),
+        explored=sum(row.explored for row in made),
+        bias=round(analyzer.applied_bias(), 6),
+        feedback=analyzer.feedback_count,
+        chosen={tier: chosen[tier] for tier in TIERS if chosen[tier]},
+        mean_quality={tier: round(fmean(qualities[tier]), 6) for tier in TIERS if tier in qualities},
+    )
+
+
+def _told(rows: Iterable[Decision]) -> TaskComplexityAnalyzer:
+    analyzer = TaskComplexityAnalyzer()
+    for row in rows:
+        if row.actual is not None:
+            analyzer.record_feedback(row.complexity, row.actual, row.model)
+    return analyzer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -22,7 +21,7 @@ from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.route.classifier import MakeIndex, climbed
 from umi.pipelines.route.complexity import Reading, TaskComplexityAnalyzer, read
 from umi.pipelines.route.judging import FEEDBACK, judge, quality_of
-from umi.pipelines.route.knowledge import TOLD, Knowledge
+from umi.pipelines.route.knowledge import TOLD, Knowledge, standing
 from umi.ports import Clock, Entropy, StorageBackend
 from umi.routed import TIERS, Decision, FloatVector, Route, RouterStatus, rounded
 from umi.validate import fraction, name, optional_fraction
@@ -202,21 +201,7 @@ class TierRouter:
     async def status(self) -> RouterStatus:
         """What is known, from how much."""
         await self._known.follow(self._storage)
-        made = [row for row in self._known.rows.values() if row.kind != TOLD]
-        qualities: dict[str, list[float]] = {}
-        for row in made:
-            if row.quality is not None:
-                qualities.setdefault(row.tier, []).append(row.quality)
-        chosen = Counter(row.tier for row in made)
-        return RouterStatus(
-            decisions=len(made),
-            judged=sum(map(len, qualities.values())),
-            explored=sum(row.explored for row in made),
-            bias=round(self.analyzer.applied_bias(), 6),
-            feedback=self.analyzer.feedback_count,
-            chosen={tier: chosen[tier] for tier in TIERS if chosen[tier]},
-            mean_quality={t: round(sum(qualities[t]) / len(qualities[t]), 6) for t in TIERS if t in qualities},
-        )
+        return standing(list(self._known.rows.values()))
 
     # Choosing.
 
