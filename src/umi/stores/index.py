@@ -136,9 +136,8 @@ class NamespaceIndex:
         Raises:
             EmbedderMismatch: When the dimensions differ from those of the vectors here.
         """
-        places = np.array([self._place(int(key)) or 0 for key in keys], dtype=np.int64)
-        found = self._keys.rows[places] == keys if len(self) else np.zeros(len(keys), dtype=np.bool_)
-        check(bool(found.all()), f"vectors for documents {np.asarray(keys)[~found][:3]}, which are not here")
+        places = self._places(keys)
+        check(len(places) == len(keys), f"vectors for documents {keys[:3]} ..., of which some are not here")
         self._windows.put(places, counts, windows)
 
     def remove(self, *keys: int) -> None:
@@ -340,9 +339,11 @@ class NamespaceIndex:
 
     def _places(self, keys: Keys) -> Ints:
         """Places of those keys that are here."""
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
         places: Ints = np.searchsorted(self._keys.rows, keys)
         places[places == len(self._keys)] = 0
-        found: Ints = places[self._keys.rows[places] == keys]
+        found: Ints = places[(self._keys.rows[places] == keys) & self._alive.rows[places]]
         return found
 
     def _spoken(self, terms: Sequence[str], places: Ints) -> Floats:
