@@ -79,7 +79,7 @@ def test_speed_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
     figures = {figure["name"]: figure for figure in envelope["data"]["figures"]}
     assert envelope["status"] == ("incomplete" if done.exit_code else "ok")
     assert list(figures) == [
-        "bulk import of 30", "remember at 30", "recall at 30", "bulk import of 60", "remember at 60", "recall at 60",
+        "bulk import up to 30", "remember at 30", "recall at 30", "bulk import up to 60", "remember at 60", "recall at 60",
         "2 tasks at 60", "2 processes at 60", "errors in these", "cold start at 60",
     ]  # fmt: skip
     assert figures["errors in these"]["value"] == 0
