@@ -90,7 +90,7 @@ EXPORTED: list[str] = [
     "Usage",
     "VectorHit",
 ]
-HEAVY = ("usearch", "onnxruntime", "tokenizers", "typer", "rich")
+HEAVY = ("voyager", "onnxruntime", "tokenizers", "typer", "rich")
 
 
 def test_the_public_names_are_frozen() -> None:

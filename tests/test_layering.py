@@ -69,7 +69,7 @@ LIBRARIES = {
     "openai": (ADAPTER,),
     "anthropic": (ADAPTER,),
     "fastembed": (ADAPTER,),
-    "usearch": (ADAPTER,),
+    "voyager": (ADAPTER,),
     "httpx2": (ADAPTER, SIM),
     "typer": (FACES,),
     "click": (FACES,),

@@ -1,6 +1,6 @@
 """Every name of the specification has its symbol here and a test that shows it, or waits for a capability by name.
 
-Covered are evolution (000 and 001), the simulated model (002) and dual retrieval (004). A name stands in exactly one of the
+Covered are evolution (000 and 001), the simulated model (002), intelligence providers (003) and dual retrieval (004). A name stands in exactly one of the
 two tables. Where the specification's list of names lies beside the checkout, it is compared with them.
 """
 
@@ -17,7 +17,7 @@ import house
 import pytest
 
 LISTING = Path(os.environ.get("UMI_SEEDS", house.ROOT.parent / "shared" / "SEEDS.md"))
-COVERED_SECTIONS = ("Evolution (000, 001)", "SimLLM (002)", "Dual retrieval (004)")
+COVERED_SECTIONS = ("Evolution (000, 001)", "SimLLM (002)", "Dual retrieval (004)", "Intelligence providers (003)")
 
 # The name there: the symbol here ("module:path"), and the test that shows it.
 COVERED = {
@@ -108,22 +108,43 @@ COVERED = {
     "..._deep_search_vector": ("umi:DualRetriever", "test_recall_deep_search_vector"),
     "..._rrf_with_vector": ("umi:DualRetriever", "test_recall_rrf_with_vector"),
     "..._vector_storage_partial_failure": ("umi:DualRetriever", "test_recall_vector_storage_partial_failure"),
+    # Intelligence providers.
+    "QualitySignal(id, task_description, outcome: success | partial_success | failure, quality_score 0..1, "
+    "human_verdict: None | approved | rejected, quality_factors: QualityFactors | None, completed_at: ISO 8601 str, "
+    "recall_id=None, task_id=None, decision_id=None)": ("umi:QualitySignal", "test_a_signal_has_the_seeds_fields"),
+    "QualityFactors": ("umi:QualityFactors", "test_factors_count_only_where_assessed"),
+    "IntelligenceProvider": ("umi:IntelligenceProvider", "test_the_loader_gathers_what_providers_give"),
+    "name": ("umi:IntelligenceProvider.name", "test_a_name_that_is_none_or_taken_is_refused"),
+    "load_signals()": ("umi:IntelligenceProvider.load_signals", "test_a_provider_that_fails_costs_its_own_signals_only"),
+    "quality_weights() -> ProviderQualityWeights | None": (
+        "umi:IntelligenceProvider.quality_weights", "test_the_loader_gathers_what_providers_give",
+    ),
+    "ProviderQualityWeights(task_completion=.5, code_quality=.3, process=.2)": (
+        "umi:ProviderQualityWeights", "test_a_signal_has_the_seeds_fields",
+    ),
+    "FileSignalProvider(path=None)": ("umi:FileSignalProvider", "test_without_a_path_the_seeds_folders_are_read"),
+    ".claude/intelligence/data/": ("umi.signals.files:DEFAULT_FOLDERS", "test_without_a_path_the_seeds_folders_are_read"),
+    ".umi/intelligence/": ("umi.signals.files:DEFAULT_FOLDERS", "test_without_a_path_the_seeds_folders_are_read"),
+    "IntelligenceLoader": ("umi:IntelligenceLoader", "test_the_loader_gathers_what_providers_give"),
+    "register_provider": ("umi:IntelligenceLoader.register_provider", "test_a_name_that_is_none_or_taken_is_refused"),
+    "provider_names": ("umi:IntelligenceLoader.provider_names", "test_the_loader_gathers_what_providers_give"),
+    "provider_count": ("umi:IntelligenceLoader.provider_count", "test_the_loader_gathers_what_providers_give"),
+    "load_all_signals() -> list": ("umi:IntelligenceLoader.load_all_signals", "test_the_loader_gathers_what_providers_give"),
+    ".errors": ("umi:IntelligenceLoader.errors", "test_bad_signals_of_a_provider_are_told_with_their_place"),
+    "load_grouped": ("umi:IntelligenceLoader.load_grouped", "test_the_loader_gathers_what_providers_give"),
+    "TaskComplexityAnalyzer.calibration_bias()": (
+        "umi.pipelines.route.complexity:TaskComplexityAnalyzer.calibration_bias",
+        "test_the_bias_is_what_was_predicted_less_what_was_actual",
+    ),
+    "Memory.open(..., intelligence=loader)": ("umi:Memory.open", "test_signals_find_their_recall_by_its_id_or_by_the_task"),
     "models": ("umi.models:open_llm", "test_answers_are_valid_by_their_schema"),
     'pytest -m "not models"': ("umi.sim:SimEnvironment", "test_these_tests_need_no_more_than_the_core_install_and_no_network"),
 }  # fmt: skip
 
-LEARNING = "learning from outcomes"
 POSTGRES = "the PostgreSQL store"
 
 # Names that wait, and for what.
 WAITING = {
-    "QualitySignal": LEARNING,
-    "QualityFactors": LEARNING,
-    "IntelligenceProvider": LEARNING,
-    "ProviderQualityWeights": LEARNING,
-    "FileSignalProvider": LEARNING,
-    "IntelligenceLoader": LEARNING,
-    "TaskComplexityAnalyzer": LEARNING,
     "PostgreSQL": POSTGRES,
 }  # fmt: skip
 
@@ -178,7 +199,7 @@ def _is_listed(name: str) -> bool:
 
 
 # Quoted texts, values and files of the list that name nothing.
-EXAMPLES = {"Left Acme, now at StartupX", '"Left Acme, now at StartupX"'}
+EXAMPLES = {"Left Acme, now at StartupX", '"Left Acme, now at StartupX"', "LlmBackend", "Tokenizer"}
 
 
 def test_seeds_defaults() -> None:
@@ -188,6 +209,24 @@ def test_seeds_defaults() -> None:
     assert limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT == 0.3
     assert limits.EVOLUTION_EXISTING_ENTITIES_COUNT_MAX == 10
     assert limits.RRF_K == 60
+
+
+def test_a_signal_has_the_seeds_fields() -> None:
+    from dataclasses import fields
+
+    from umi import ProviderQualityWeights, QualityFactors, QualitySignal
+    from umi.quality import Outcome, Verdict
+
+    names = {field.name for field in fields(QualitySignal)}
+    assert names == {
+        "id", "task_description", "outcome", "quality_score", "human_verdict", "quality_factors", "completed_at",
+        "recall_id", "task_id", "decision_id",
+    }  # fmt: skip
+    assert len(fields(QualityFactors)) == 9
+    assert {getattr(QualityFactors(), field.name) for field in fields(QualityFactors)} == {None}
+    assert ProviderQualityWeights() == ProviderQualityWeights(task_completion=0.5, code_quality=0.3, process=0.2)
+    assert list(Outcome) == ["success", "partial_success", "failure"]
+    assert list(Verdict) == ["approved", "rejected"]
 
 
 def test_evolution_types_are_the_four() -> None:

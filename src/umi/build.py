@@ -13,7 +13,9 @@ from umi.models import LLMChoice, open_embedding, open_llm
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn import IntelligenceLoader
 from umi.pipelines.model import Allowance, Asker
+from umi.pipelines.route import RoutedLLM
 from umi.ports import Clock, Closing, EmbeddingProvider, Entropy, Store
+from umi.providers.tiers import TieredLLM
 from umi.stores.memory import MemoryStore
 from umi.stores.sqlite import SqliteStore
 from umi.stores.sqlite_open import MEMORY
@@ -34,6 +36,7 @@ class Parts:
     entropy: Entropy
     loader: IntelligenceLoader | None = None
     opened: tuple[Closing, ...] = ()
+    routed: RoutedLLM | None = None
 
 
 def choose_parts(
@@ -55,11 +58,12 @@ def choose_parts(
         raise InvalidInput(f"intelligence must be a umi.IntelligenceLoader, got {type(intelligence).__name__}")
     config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
     model = None if llm is None else open_llm(llm, config.call_timeout_s)
-    asker = None if model is None else Asker(model, clock, entropy, _allowance(config))
+    routed = RoutedLLM(model.models, clock, entropy) if config.route and isinstance(model, TieredLLM) else None
+    asker = None if model is None else Asker(routed or model, clock, entropy, _allowance(config))
     guarded = open_embedder(embedder, config, clock, entropy)
     mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
     opened = tuple(part for part in mine if isinstance(part, Closing))
-    return Parts(asker, guarded, config, clock, entropy, intelligence, opened)
+    return Parts(asker, guarded, config, clock, entropy, intelligence, opened, routed)
 
 
 async def open_store(url: str, parts: Parts) -> Store:

@@ -21,6 +21,7 @@ class Config:
         token_budget: Tokens that models may spend in the life of a `Memory`; None is no bound.
         money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
         learn: Whether outcomes move rankings; a memory with a provider of signals learns without it. Off, nothing is noted.
+        route: Whether Umi's own tasks go to a stronger tier than their own where that one's answers cannot be used; needs models by tier.
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
 
     Raises:
@@ -35,6 +36,7 @@ class Config:
     money_budget: float | None = None
     price_per_million: tuple[float, float] | None = None
     learn: bool = False
+    route: bool = False
 
     def __post_init__(self) -> None:
         for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):

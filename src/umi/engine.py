@@ -60,6 +60,8 @@ class Engine:
         self.parts = parts
         self.store = store
         self.storage: NamespaceStore = store.namespace(name)
+        if parts.routed is not None:
+            parts.routed.follow(self.storage)
         self.draining = draining
         self.learners = learners
         self.degradations: Counter[Degradation] = Counter()

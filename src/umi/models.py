@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from umi.errors import EmbedderUnavailable, InvalidInput, LLMError
 from umi.limits import LLM_CALL_TIMEOUT_S
 from umi.ports import EmbeddingProvider, LLMProvider
+from umi.routed import TIERS
 
 if TYPE_CHECKING:
     from umi.providers.openai_client import Server
@@ -99,11 +100,13 @@ def _server(name: str, call_timeout_s: float, unknown: str) -> Server:
 
 
 def _tiers(choice: Mapping[str, Named], call_timeout_s: float) -> LLMProvider:
-    from umi.providers.tiers import TIERS, TieredLLM  # noqa: PLC0415 - only where tiers are used
+    from umi.providers.tiers import TieredLLM  # noqa: PLC0415 - only where tiers are used
 
     unknown = sorted(set(choice) - set(TIERS))
     if unknown or not choice:
         raise InvalidInput(f"llm tiers are {', '.join(TIERS)}; got {', '.join(map(repr, unknown)) or 'none'}")
+    if len(choice) == 1:
+        return open_llm(next(iter(choice.values())), call_timeout_s)  # nothing to choose, and nothing between
     return TieredLLM({tier: open_llm(choice[tier], call_timeout_s) for tier in TIERS if tier in choice})
 
 

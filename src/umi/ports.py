@@ -59,6 +59,15 @@ class LLMProvider(Protocol):
     async def complete(self, request: CompletionRequest) -> Completion: ...
 
 
+@runtime_checkable
+class RoutedProvider(Protocol):
+    """A language model that is one of several, chosen for each task, and told whether its answers could be used."""
+
+    async def judged(self, decision_id: str, quality: float) -> None:
+        """What `Completion.decision_id` led to: 1 an answer that keeps the contract, 0 one that does not. Never raises."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class EmbedderIdentity:
     """What must agree before two vectors may be compared: `digest` names the weights and the pooling."""

@@ -7,7 +7,7 @@ be made again from them at any time: deleting one deletes what it taught. No wor
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 TIERS: Final = ("fast", "balanced", "strong")  # by what a call of them costs
+# A wrong rewrite costs a variant of one search, a wrong extraction one message, a wrong verdict what else is known.
+TIER_OF_TASK: Final = {"rewrite": "fast", "extract": "balanced", "evolve": "strong"}
 _BLOB: Final = np.dtype("<f2")  # little-endian on every machine
 
 FloatVector = npt.NDArray[np.float32]
@@ -113,6 +115,12 @@ class RoutedWrites(RoutedRows, Protocol):
     def prune(self, keep: int) -> int:
         """Take away all but those written last; how many went."""
         ...
+
+
+def tier_for(task: str, there: Collection[str]) -> str:
+    """The tier of one of Umi's own tasks; one that is not there is stood in for by the next stronger one, else the strongest."""
+    wanted = TIERS.index(TIER_OF_TASK.get(task, "balanced"))
+    return next(tier for tier in (*TIERS[wanted:], *reversed(TIERS[:wanted])) if tier in there)
 
 
 def rounded(values: npt.ArrayLike) -> FloatVector:

@@ -252,6 +252,7 @@ class Completion:
 
     content: str
     usage: Usage = field(default_factory=Usage)
+    decision_id: str = ""  # of the routing that chose the model, if any
 
 
 @dataclass(frozen=True, slots=True)

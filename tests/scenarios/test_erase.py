@@ -143,6 +143,14 @@ async def test_conclusions_that_do_not_name_the_person(words: umi.Memory, derive
         assert receipt.stale == (first.entities[0].id,)
 
 
+async def test_what_is_said_of_others_stays_when_conclusions_go_too(words: umi.Memory) -> None:
+    told = await words.remember("Anneliese has two cats. Bea has a dog.")
+    await words.remember("The meeting is online.", derived_from=told.episode_ids, extract_entities=False)
+    receipt = await words.erase("Anneliese", derived="erase")
+    assert (receipt.redacted, len(receipt.deleted)) == (told.episode_ids, 1)
+    assert await _texts(words) == ["Bea has a dog."]
+
+
 async def test_nobody_is_nothing(words: umi.Memory) -> None:
     told = await words.remember("Bea lives in Graz.")
     receipt = await words.erase("Anneliese")

@@ -246,3 +246,47 @@ async def test_an_echo_of_it_is_no_echo_any_more(words: umi.Memory) -> None:
 async def test_bad_ids_are_refused(words: umi.Memory) -> None:
     with pytest.raises(InvalidInput):
         await words.forget("")
+
+
+class Slow:
+    """A model that lets something happen while it is asked, and then reads nothing."""
+
+    def __init__(self) -> None:
+        self.meanwhile: object = None
+
+    async def complete(self, _request: object) -> umi.Completion:
+        happening, self.meanwhile = self.meanwhile, None
+        if callable(happening):
+            await happening()
+        return umi.Completion('{"entities": [], "relations": []}')
+
+
+async def test_what_is_forgotten_while_a_model_reads_it_stays_forgotten(tmp_path: Path) -> None:
+    path, model = tmp_path / "umi.db", Slow()
+    async with umi.Memory.open(str(path), embedder=None, llm=model) as memory:
+
+        async def forget_it() -> None:
+            async with umi.Memory.open(str(path), embedder=None) as other:
+                assert await other.forget((await other.waiting())[0].episode_id)
+
+        model.meanwhile = forget_it
+        told = await memory.remember(SECRET)
+        assert told.entities == ()
+        assert (await memory.maintain()).waiting == ()
+        assert (await memory.list()).items == ()
+        assert found(path, *WORDS) == []
+
+
+async def test_what_is_cut_while_a_model_reads_it_is_read_again(tmp_path: Path) -> None:
+    path, model = tmp_path / "umi.db", Slow()
+    async with umi.Memory.open(str(path), embedder=None, llm=model) as memory:
+
+        async def erase_her() -> None:
+            async with umi.Memory.open(str(path), embedder=None) as other:
+                await other.erase("Anneliese")
+
+        model.meanwhile = erase_her
+        await memory.remember("Anneliese has two cats. Bea has a dog.")
+        await memory.maintain()
+        assert [step.entity.content for step in (await memory.list()).items] == ["Bea has a dog."]
+        assert found(path, "anneliese", "annelies", "cats") == []

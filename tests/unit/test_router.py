@@ -311,7 +311,7 @@ async def test_unknown_tiers_are_refused(models: dict[str, str]) -> None:
 
 
 async def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "usearch.index", None)
+    monkeypatch.setitem(sys.modules, "voyager", None)
     with pytest.raises(umi.InvalidOptions, match=r"umi-memory\[learn\]"):
         async with opened():
             pass

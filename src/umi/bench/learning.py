@@ -1,12 +1,15 @@
 """Whether learning from outcomes helps, and does no harm when somebody lies: `umi bench learning`.
 
-An agent follows the first hit of a recall; its task succeeds when that is good advice on the task. How it went is reported, wrongly in
-15% of cases, and comes back as signals. Every arm sees the same tasks in the same order on a real store with the real embedder:
+An agent follows the first hit of a recall; its task succeeds when that is good advice on the task. In 15% of the tasks the outcome
+comes out wrong all the same, a good one as a failure or the reverse, and as it came out it is reported. Every arm sees the same tasks
+in the same order on a real store with the real embedder:
 
     without     learning switched off
     learning    what the agent itself reports (`feedback`)
-    three       beside it two providers, each with an error of its own, loaded every ten tasks
-    poisoned    as three, but one provider says the opposite of the truth, three times over
+    three       beside it two providers that report the same, loaded every ten tasks
+    poisoned    as three, but one of them says the opposite of the truth, three times over
+    apart       as three, but each reporter errs for itself in 15% of the tasks: no longer one noise, but three
+    harder      as apart, and one of them lies as in poisoned: where the honest disagree, the liar decides
     rule        the hits without learning, by plain rate of success; unknown is a half
     oracle      the hits without learning, the first that does not mislead
 """
@@ -35,7 +38,7 @@ from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
 from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.types import Hit, Message, RecallReceipt
 
-ARMS: Final = ("without", "learning", "three", "poisoned", "rule", "oracle")
+ARMS: Final = ("without", "learning", "three", "poisoned", "apart", "harder", "rule", "oracle")
 WINDOW_COUNT: Final = 50  # tasks per point of the curve
 LEARNT_FROM: Final = 200  # tasks, after which the gain is measured
 REPORTERS_COUNT: Final = 3
@@ -45,6 +48,7 @@ BELOW_POINTS: Final = 2.0
 POISON_POINTS: Final = 3.0
 _RUN_EVERY: Final = 10  # tasks
 _LIES_COUNT: Final = 3  # per task
+_THREES: Final = (("three", False, False), ("poisoned", True, False), ("apart", False, True), ("harder", True, True))
 
 Step = Callable[[str, int, int], None]
 Floats = npt.NDArray[np.float64]
@@ -137,7 +141,7 @@ class LearningReport:
     def checks(self) -> dict[str, tuple[float, float, bool]]:
         """What must hold: the figure, its limit, and whether it does."""
         gain = self.gain("learning", "without").value
-        worst = min(self.lowest(arm, "without") for arm in ("learning", "three", "poisoned"))
+        worst = min(self.lowest(arm, "without") for arm in ("learning", *(arm for arm, *_ in _THREES)))
         loss = self.gain("three", "poisoned").value
         return {
             "gain after 200 tasks, at least": (gain, GAIN_POINTS_MIN, gain >= GAIN_POINTS_MIN),
@@ -188,8 +192,9 @@ async def measure(seeds: Sequence[int], step: Step = lambda _what, _done, _of: N
         rows["rule"].append(_by_rule(drawn, fixed))
         rows["oracle"].append([_oracle(drawn, task, hits) for task, hits in zip(drawn.tasks, fixed, strict=True)])
         rows["learning"].append(await _learning(drawn, embedder, ()))
-        rows["three"].append(await _learning(drawn, embedder, (Reporter("ci"), Reporter("review"))))
-        rows["poisoned"].append(await _learning(drawn, embedder, (Reporter("ci"), Reporter("review", lies=True))))
+        for arm, lies, apart in _THREES:
+            reporters = (Reporter("ci"), Reporter("review", lies=lies))
+            rows[arm].append(await _learning(drawn, embedder, reporters, apart=apart))
     step("seeds", len(seeds), len(seeds))
     return LearningReport(tuple(seeds), {arm: np.array(found, dtype=np.float64) for arm, found in rows.items()})
 
@@ -210,7 +215,7 @@ async def _without(drawn: Stream, embedder: Once) -> list[tuple[Hit, ...]]:
     return [found[task.question] for task in drawn.tasks]
 
 
-async def _learning(drawn: Stream, embedder: Once, reporters: Sequence[Reporter]) -> list[bool]:
+async def _learning(drawn: Stream, embedder: Once, reporters: Sequence[Reporter], *, apart: bool = False) -> list[bool]:
     clock, succeeded = SystemClock(), []
     loader = IntelligenceLoader(reporters)
     with tempfile.TemporaryDirectory(prefix="umi-learning-") as folder:
@@ -226,7 +231,7 @@ async def _learning(drawn: Stream, embedder: Once, reporters: Sequence[Reporter]
                 await memory.feedback(found.id, outcome="success" if said else "failure", used=used)
                 at = clock.now().isoformat()
                 for place, reporter in enumerate(reporters, start=1):
-                    reporter.report(found, number, task, succeeded=went_well, luck=task.luck[place], at=at)
+                    reporter.report(found, number, task, succeeded=went_well, luck=task.luck[place * apart], at=at)
                 if reporters and number % _RUN_EVERY == _RUN_EVERY - 1:
                     await memory.learning.run()
     return succeeded

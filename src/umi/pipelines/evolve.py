@@ -166,7 +166,9 @@ def evolve(
         ]
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
             break  # the next one closes it; later ones follow from that one
-    return [lineage.record(p) for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+    likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+    lineage.ledger.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
+    return [lineage.record(p) for p in likely]
 
 
 def rejoin(tx: Transaction, lineage: Lineage, entity: Entity) -> None:

@@ -177,6 +177,7 @@ class Settlement:
         Raises:
             Moved: When what a model was asked about has changed since.
         """
+        items, vectors = self._still_there(items, vectors)
         settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
             if (
@@ -197,6 +198,16 @@ class Settlement:
             self._tx.add_vectors(vectors)
         stand = _as_they_stand(self._tx, self._entities, self._lineage.ledger)
         return Settled(stand, tuple(self._evolutions), tuple(self._waiting))
+
+    def _still_there(
+        self, items: Sequence[Work], vectors: Mapping[str, Matrix] | None
+    ) -> tuple[list[Work], Mapping[str, Matrix] | None]:
+        """What is as it was when it was read: an episode that was forgotten meanwhile is let be, one that was cut waits to be read again."""
+        now = self._tx.episodes([episode.id for episode, _ in items])
+        same = [work for work in items if work[0].id in now and said_as(now[work[0].id], work[0])]
+        kept = {episode.id for episode, _ in same}
+        self._waiting += [episode.id for episode, _ in items if episode.id in now and episode.id not in kept]
+        return same, None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ in kept}
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         extracted = reading.as_of(self._tx.sequence) if reading else None
@@ -228,18 +239,23 @@ class Settlement:
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         for source_id in sources:
-            if any(entity.episode_id == source_id for entity in entities):  # one that was forgotten meanwhile
+            group = self._tx.entities_of([source_id]).get(source_id, ())
+            found = [entity.id for entity in group] or sorted(self._tx.entities([source_id]))
+            if not found:  # it was here when this was said, and was taken away since
                 rows = [self._lineage.bereave(entity.id) for entity in entities]
                 self._evolutions += [row for row in rows if row is not None]
-                continue
-            group = self._tx.entities_of([source_id]).get(source_id, ())
-            for source in [entity.id for entity in group] or sorted(self._tx.entities([source_id])):
+            for source in found:
                 self._evolutions += [
                     self._lineage.record(
                         Proposal(source, entity.id, EvolutionType.DERIVE, "said by the caller", 1.0, Detector.CALLER)
                     )
                     for entity in entities
                 ]
+
+
+def said_as(one: Episode, other: Episode) -> bool:
+    """Whether two states of an episode say the same."""
+    return (one.content, one.speaker) == (other.content, other.speaker)
 
 
 def read_episode(

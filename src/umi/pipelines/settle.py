@@ -13,7 +13,7 @@ from umi.pipelines import consult
 from umi.pipelines.extract import Extracted
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.model import Conversation, ExtractedEntity
-from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode
+from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode, said_as
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
@@ -158,6 +158,9 @@ def _look(
 def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
     """Keep the vectors, which are paid for, and the work, with what stood in its way."""
     episode, item = work
+    now = tx.episodes([episode.id]).get(episode.id)
+    if now is None or not said_as(now, episode):  # forgotten, or cut, while a model was asked
+        return
     if vectors:
         tx.add_vectors(vectors)
     if not tx.entities_of([episode.id]):

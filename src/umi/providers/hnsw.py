@@ -1,4 +1,4 @@
-"""Nearest neighbours by a graph (HNSW: Malkov and Yashunin, TPAMI 2020), from the library usearch, which the extra `learn` installs."""
+"""Nearest neighbours by a graph (HNSW: Malkov and Yashunin, TPAMI 2020), from the library voyager, which the extra `learn` installs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ import numpy as np
 from umi.errors import InvalidOptions
 from umi.ports import Vector
 
-_CONNECTIVITY: Final = 16
-_EXPANSION: Final = (
-    128  # candidates looked at, when building and when searching: (m) 99.9% of the true neighbours among 20,000
-)
+_LINKS: Final = 16
+_EXPANSION: Final = 128  # candidates looked at, when building and when searching
+_SEED: Final = 1
 
 
 def require() -> None:
@@ -22,16 +21,16 @@ def require() -> None:
         InvalidOptions: When it is not.
     """
     try:
-        import usearch.index  # noqa: F401, PLC0415 - an extra
+        import voyager  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         raise InvalidOptions(
-            "finding tasks that resemble each other needs usearch, which the extra installs: pip install 'umi-memory[learn]'; "
+            "finding tasks that resemble each other needs voyager, which the extra installs: pip install 'umi-memory[learn]'; "
             "or route without an embedder"
         ) from error
 
 
 class HnswIndex:
-    """Vectors by number. Satisfies `umi.ports.NeighbourIndex`; built on one thread, so that equal vectors make equal graphs.
+    """Vectors by number. Satisfies `umi.ports.NeighbourIndex`; built one by one from a fixed seed, so that equal vectors make equal graphs.
 
     Args:
         dimensions: Of a vector.
@@ -42,28 +41,25 @@ class HnswIndex:
 
     def __init__(self, dimensions: int) -> None:
         require()
-        from usearch.index import Index  # noqa: PLC0415 - an extra
+        import voyager  # noqa: PLC0415 - an extra
 
-        self._index: Any = Index(
-            ndim=dimensions,
-            metric="cos",
-            dtype="f32",
-            connectivity=_CONNECTIVITY,
-            expansion_add=_EXPANSION,
-            expansion_search=_EXPANSION,
+        self._too_few: type[Exception] = voyager.RecallError
+        self._index: Any = voyager.Index(
+            voyager.Space.Cosine, num_dimensions=dimensions, M=_LINKS, ef_construction=_EXPANSION, random_seed=_SEED
         )
 
     def add(self, key: int, vector: Vector) -> None:
         """One vector more, under a number that is new."""
-        self._index.add(key, np.ascontiguousarray(vector, np.float32), threads=1)
+        self._index.add_item(np.ascontiguousarray(vector, np.float32), key)
 
     def search(self, vector: Vector, count: int) -> list[tuple[int, float]]:
         """The numbers of the nearest with their cosines, nearest first; of equals the smaller number first."""
-        if not len(self._index):
+        wanted = min(count, len(self._index))
+        if not wanted:
             return []
-        found = self._index.search(np.ascontiguousarray(vector, np.float32), min(count, len(self._index)), threads=1)
-        pairs = [
-            (int(key), round(1.0 - float(distance), 6))
-            for key, distance in zip(found.keys, found.distances, strict=True)
-        ]
+        try:
+            keys, distances = self._index.query(np.ascontiguousarray(vector, np.float32), k=wanted, query_ef=_EXPANSION)
+        except self._too_few:  # a corner of the graph that too few links lead out of
+            return self.search(vector, wanted // 2)
+        pairs = [(int(key), round(1.0 - float(distance), 6)) for key, distance in zip(keys, distances, strict=True)]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))

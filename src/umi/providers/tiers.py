@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from umi.ports import Closing, LLMProvider
+from umi.routed import tier_for
 from umi.types import Completion, CompletionRequest
-
-TIERS: Final = ("fast", "balanced", "strong")
-# A wrong rewrite costs a variant of one search, a wrong extraction one message, a wrong verdict what else is known.
-_TIER_OF_TASK: Final = {"rewrite": "fast", "extract": "balanced", "evolve": "strong"}
 
 
 class TieredLLM:
@@ -25,9 +21,7 @@ class TieredLLM:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """As the tier's own model."""
-        wanted = TIERS.index(_TIER_OF_TASK.get(request.task, "balanced"))
-        order = (*TIERS[wanted:], *reversed(TIERS[:wanted]))
-        return await next(self.models[tier] for tier in order if tier in self.models).complete(request)
+        return await self.models[tier_for(request.task, self.models)].complete(request)
 
     async def close(self) -> None:
         """Let go of every model's connections."""

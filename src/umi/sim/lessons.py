@@ -158,6 +158,8 @@ class Teaching:
         status: LearnStatus = await memory.learning.rollback(to)
         newest = max((version.number for version in status.sealed), default=0)
         self._versions.setdefault(newest, before)  # what was open was sealed on the way
+        if before not in self._versions.values():
+            raise Violation(f"{step.line()}: nothing leads back to the {len(before)} signals that counted before")
         self._counting = dict(self._versions[to])
         self._world.outcome.features["learning rolled back"] += bool(before) and before != self._counting
         return await self._seen(memory, f"to version {to}, {len(self._counting)} signals count")

@@ -40,6 +40,7 @@ class Oracle:
         self.said: dict[int, Said] = {}
         self._undone: set[int] = set()
         self._kept: dict[int, str] = {}
+        self._gone: set[int] = set()
 
     def acknowledge(self, number: int, step: Step, arrival: int, value: str | None = None) -> None:
         """A remember came back: what it stated holds from its day on."""
@@ -57,6 +58,11 @@ class Oracle:
     def resolve(self, number: int, keep: str) -> None:
         """The dispute that statement `number` began was settled."""
         self._kept[number] = keep
+
+    def forget(self, number: int) -> None:
+        """What statement `number` said was taken away: as if it had never been said, but for what was concluded from it."""
+        self.said.pop(number, None)
+        self._gone.add(number)
 
     def group(self, space: str, who: str, slot: str) -> list[Said]:
         """Statements of one slot of one person, in their order."""
@@ -120,8 +126,10 @@ class Oracle:
         return next((each for each in self.group(said.space, said.who, "likes") if each.value == other), None)
 
     def _sources(self, number: int) -> list[int]:
-        return [source for source in self.said[number].refers if source in self.said]
+        return [source for source in self.said[number].refers if source in self.said or source in self._gone]
 
     def _is_broken(self, number: int) -> bool:
+        if number in self._gone:
+            return True
         said = self.said[number]
         return self._is_closed(said) or self._is_disputed(said) or any(map(self._is_broken, self._sources(number)))

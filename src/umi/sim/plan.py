@@ -21,6 +21,14 @@ SPACES: Final = ("north", "south")
 PEOPLE: Final = (
     "Alice Bea Carl Dora Emil Fay Gus Hana Ida Jan Kim Lars Mona Nils Oda Pia Rolf Siri Tore Una Vera Wim Yara Zoe".split()  # noqa: SIM905
 )
+GUESTS: Final = dict(
+    zip(
+        PEOPLE,
+        "Anouk Bram Cleo Dirk Edda Falk Gerd Hugo Ines Jost Kaja Levi Maud Nele Otis Paco Quin Rune Saga Thea Ugo Veit Wies Xeno".split(),  # noqa: SIM905
+        strict=True,
+    )
+)  # each is spoken of beside one person only, and stays when that one is erased
+HIDEOUTS: Final = "Zembla Ruritania Freedonia Syldavia Borduria Grustark Laputa Utopia".split()  # noqa: SIM905 - said of nobody else
 PLACES: Final = ("Lisbon", "Bergen", "Graz", "Lima", "Osaka", "Porto", "Tartu", "Galway")
 FIRMS: Final = ("Acme", "Bolt", "Cargo", "Globex", "Initech", "Umbra", "Northwind", "Tideline")
 PASTIMES: Final = ("hiking", "chess", "sailing", "opera", "baking", "karate")
@@ -50,6 +58,11 @@ class Kind(StrEnum):
     ASK = "ask"  # recall, and hold the answer against the oracle
     DEEP = "deep"  # recall on the deep path
     NONSENSE = "nonsense"  # recall what nobody said
+    FORGET = "forget"  # forget what a step said
+    ERASE = "erase"  # erase a person; `keep` says what becomes of conclusions
+    JUDGE = "judge"  # say how a task went that a recall served
+    REPORT = "report"  # providers say so, and a run takes it in
+    BACK = "back"  # let what counted at some version count again
     MAINTAIN = "maintain"
     RESTART = "restart"  # close and open
     CUT = "cut"  # let the power go at the n-th change of the disk from now
@@ -91,6 +104,7 @@ class Plan:
     model: bool = False
     twins: bool = False  # two memories on one real file instead of one on the simulated disk
     order: str = "fifo"
+    learn: bool = False
     wire: str = ""  # the real adapter that the model is behind; empty for none
     served: bool = False  # the embedder is behind the real adapter for embeddings
 
@@ -98,7 +112,7 @@ class Plan:
         """One line: what kind of world this is."""
         parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
         embedder = "served embedder" if self.served else "embedder"
-        parts += [embedder if self.embedder else "words only", self._reader()]
+        parts += [embedder if self.embedder else "words only", self._reader(), *(["learning"] if self.learn else [])]
         return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
 
     def _reader(self) -> str:
@@ -261,6 +275,42 @@ def _talk(teller: _Teller, space: str, who: str) -> list[Step]:
     ]
 
 
+def _forgotten(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A chain of which one link is forgotten, sometimes with a conclusion on it, and said again under its old id."""
+    days = sorted(teller.day() for _ in range(3))
+    values = [teller.rng.choice(HIDEOUTS), *_two(teller, PLACES)]
+    teller.rng.shuffle(values)
+    told = [
+        teller.say(space, who, "lives_in", value, day=day, phrase=1) for value, day in zip(values, days, strict=True)
+    ]
+    gone = teller.rng.choice(told)
+    rest = [_conclude(teller, space, who, "after all", (gone.number,))] if teller.rng.chance(0.5) else []
+    forget = teller.step(Kind.FORGET, space=space, who=who, refers=(gone.number,), count=teller.rng.next_int(0, 1))
+    again = replace(gone, number=teller.step(Kind.REPEAT).number, kind=Kind.REPEAT, refers=(gone.number,))
+    ask = teller.ask(space, who, "lives_in")
+    return [*told, *rest, forget, *([again] if teller.rng.chance(0.3) else []), ask]
+
+
+def _erased(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A person is erased: what was said of them goes, what one message says of somebody else stays, and so may a conclusion."""
+    guest, hideout = GUESTS[who], teller.rng.choice(HIDEOUTS)
+    told = teller.say(space, who, "email", teller.rng.choice(SLOTS["email"][1]))
+    shared = teller.step(
+        Kind.SAY,
+        space=space,
+        who=guest,
+        slot="email",
+        value=teller.rng.choice(SLOTS["email"][1]),
+        day=teller.day(),
+    )
+    shared = replace(shared, text=f"{who} lives in {hideout}. {guest}'s email is {shared.value}.")
+    day = teller.day()
+    text = f"It follows that {teller.rng.choice(TALK)} is due on day {day}."
+    concluded = teller.step(Kind.CONCLUDE, space=space, who=guest, text=text, day=day, refers=(told.number,))
+    erase = teller.step(Kind.ERASE, space=space, who=who, keep=teller.rng.choice(("stale", "erase")))
+    return [told, shared, concluded, erase, teller.ask(space, guest, "email")]
+
+
 STORIES: Final[tuple[tuple[Story, float], ...]] = (
     (_changes, 3.0),
     (_change_undone, 2.0),
@@ -271,6 +321,8 @@ STORIES: Final[tuple[tuple[Story, float], ...]] = (
     (_repeated, 1.5),
     (_race, 1.5),
     (_talk, 1.5),
+    (_forgotten, 2.0),
+    (_erased, 1.5),
 )
 
 
@@ -294,6 +346,9 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         if rng.chance(0.3):  # a namesake on the other side, of whom nothing may leak
             told.append(_changes(teller, SPACES[1 - SPACES.index(space)], who))
     steps = _interleave(rng, told)
+    lessons = _lessons(rng.fork("lessons"), teller)
+    for step in lessons:
+        steps.insert(rng.fork(f"lesson {step.number}").next_int(0, len(steps)), step)
     for kind in _interruptions(rng, twins=twins):
         step = teller.step(kind, count=rng.next_int(1, 60) if kind is Kind.CUT else 0)
         steps.insert(rng.next_int(1, len(steps)), step)
@@ -308,6 +363,7 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         embedder=embedder,
         model=model,
         twins=twins,
+        learn=bool(lessons),
         order="seeded" if rng.chance(0.5) else "fifo",
         wire=rng.fork("wire").choice(("", *ADAPTERS)) if model else "",
         served=served,
@@ -322,6 +378,14 @@ def _interleave(rng: DeterministicRng, stories: list[list[Step]]) -> list[Step]:
         mixed.append(story.pop(0))
         waiting = [each for each in waiting if each]
     return mixed
+
+
+def _lessons(rng: DeterministicRng, teller: _Teller) -> list[Step]:
+    """What is learned in a third of the worlds: recalls judged at once, by providers, and versions gone back to."""
+    if not rng.chance(0.33):
+        return []
+    kinds = (*[Kind.JUDGE] * rng.next_int(2, 5), *[Kind.REPORT] * rng.next_int(1, 3), *[Kind.BACK] * rng.next_int(0, 2))
+    return [teller.step(kind, count=rng.next_int(0, 9), keep="used" if rng.chance(0.5) else "") for kind in kinds]
 
 
 def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:

@@ -24,7 +24,10 @@ from umi.sim.checks import Checks, Violation
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
+from umi.sim.erasures import Erasures
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
+from umi.sim.lessons import SPACE as TEACHING_SPACE
+from umi.sim.lessons import Teaching
 from umi.sim.llm import Hostility, SimLLM, Temper
 from umi.sim.loop import run as run_in_virtual_time
 from umi.sim.network import RemoteModel, SimNetwork
@@ -88,15 +91,19 @@ class World:
         self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
         self._after = rng.fork("after")
         self.disk: SimDisk | None = None
+        self._folder: Path | None = None  # of a world of two processes
         if plan.twins:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="umi-world-"))
-            self._url = str(Path(folder) / "umi.db")
+            self._folder = Path(folder)
+            self._url = str(self._folder / "umi.db")
         else:
             self.disk = SimDisk(rng.fork("disk"), clock=self.clock, faults=self.faults)
             stack.callback(partial(self.disk.close, force=True))
             self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
         self.oracle = Oracle()
         self.checks = Checks(self)
+        self.erasures = Erasures(self)
+        self.teaching = Teaching(self)
         self.receipts: dict[int, RememberReceipt] = {}
         self.messages: dict[int, tuple[str, Message]] = {}
         self._open: list[Memory] = []
@@ -151,10 +158,11 @@ class World:
             self._model.transport.forget()
         for _ in range(2 if self.plan.twins else 1):
             memory = Memory.open(
-                self._url, embedder=self._embedder, llm=self._model, clock=self.clock, entropy=self._entropy
-            )
+                self._url, embedder=self._embedder, llm=self._model, clock=self.clock, entropy=self._entropy,
+                intelligence=self.teaching.loader if self.plan.learn else None,
+            )  # fmt: skip
             self._open.append(await memory)
-            self._views.append({space: memory.switch(space) for space in SPACES})
+            self._views.append({space: memory.switch(space) for space in (*SPACES, TEACHING_SPACE)})
 
     async def close(self) -> None:
         """Close them; a disk without power may complain."""
@@ -190,7 +198,7 @@ class World:
         try:
             await self.recover()
             for step in self.plan.steps:
-                if all(number in self.receipts for number in step.refers):
+                if self._possible(step):
                     await self.persist(step.line(), partial(self._do, step))
             self.faults.stop()
             if self.disk is not None:
@@ -200,10 +208,22 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)
+            await self.persist("looks for what is gone", self._vanished)
+            await self.persist("looks at what was learned", self.teaching.check)
             await self.close()
+            self.erasures.search(self._folder)
             await self._afterlife()
         finally:
             await self.close()
+
+    def _possible(self, step: Step) -> bool:
+        """Whether what a step refers to was said, and is still there where it must be."""
+        gone = [number for number in step.refers if self.erasures.has(number)]
+        return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
+
+    async def _vanished(self) -> str:
+        await self.erasures.check()
+        return "nothing"
 
     async def _afterlife(self) -> None:
         """What some worlds do when their stories are over."""
@@ -307,6 +327,11 @@ class World:
             Kind.ASK: self.checks.ask,
             Kind.DEEP: self.checks.ask_deeply,
             Kind.NONSENSE: self.checks.ask_nonsense,
+            Kind.FORGET: self.erasures.forget,
+            Kind.ERASE: self.erasures.erase,
+            Kind.JUDGE: self.teaching.judge,
+            Kind.REPORT: self.teaching.report,
+            Kind.BACK: self.teaching.back,
             Kind.MAINTAIN: lambda _: self._maintain(),
             Kind.RESTART: lambda _: self._restart(),
             Kind.CUT: self._arm,
@@ -348,6 +373,8 @@ class World:
         return f"{len(receipt.entities)} entities{', replayed' if receipt.replayed else ''}"
 
     async def _repeat(self, step: Step) -> str:
+        if self.erasures.has(step.refers[0]):
+            return await self._repeat_forgotten(step)
         space, message = self.messages[step.refers[0]]
         receipt = await self.memory(space, step.number).remember(message)
         first = self.receipts[step.refers[0]]
@@ -355,6 +382,15 @@ class World:
             raise Violation(f"{step.line()} was stored a second time")
         self.outcome.features["idempotent replay"] += 1
         return "replayed"
+
+    async def _repeat_forgotten(self, step: Step) -> str:
+        """The same message again, after it was forgotten: it does not come back."""
+        message = self.message(step.refers[0], step, step.text)
+        receipt = await self.memory(step.space, step.number).remember(message)
+        if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
+            raise Violation(f"{step.line()} brought back what was forgotten")
+        self.outcome.features["forgotten for good"] += 1
+        return "stays forgotten"
 
     async def _clash(self, step: Step) -> str:
         """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""
@@ -375,6 +411,7 @@ class World:
         """An id that another namespace knows is free in this one."""
         try:
             await memory.switch("elsewhere").remember(message)
+            self.erasures.elsewhere.append(message.content)
         except IdempotencyConflict as error:
             raise Violation(f"an id of one namespace is taken in another: {error}") from error
 
@@ -437,7 +474,7 @@ class World:
             for _ in range(_MAINTAIN_MAX):
                 receipt = await self.memory(space).maintain()
                 self.outcome.features["deferral completed"] += receipt.completed
-                waiting = len(receipt.waiting)
+                waiting = len(receipt.waiting) + receipt.unclean
                 if not waiting:
                     break
                 await self.clock.sleep(60)

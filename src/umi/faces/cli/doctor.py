@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Final
+from pathlib import Path
+from typing import Annotated, Final
 
 import typer
 from rich.console import Console
@@ -18,6 +19,7 @@ from umi.build import open_embedder
 from umi.errors import UmiError
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered
+from umi.faces.cli.erasing import read_receipt, told
 from umi.faces.cli.options import (
     DB_DEFAULT,
     EMBEDDER_DEFAULT,
@@ -52,6 +54,14 @@ def add_to(app: typer.Typer) -> None:
 
 
 def doctor(
+    verify_erasure: Annotated[
+        Path | None,
+        typer.Option(
+            "--verify-erasure",
+            metavar="FILE",
+            help="Hold the receipt of an erasure against every byte of the memory's file.",
+        ),
+    ] = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -71,6 +81,7 @@ def doctor(
             *await _model(target.llm),
             await _embedder(target.embedder),
             *await _store(target),
+            *([await _erasure(target, verify_erasure)] if verify_erasure is not None else ()),
         ]
         well = all(finding.ok for finding in findings)
         return Answer(
@@ -148,6 +159,17 @@ async def _store(target: Target) -> list[Finding]:
         Finding("integrity", ok=not wrong, detail="; ".join(wrong) or "every check passed"),
         Finding("unfinished work", ok=True, detail=left),  # no fault: it is stored, findable, and will be finished
     ]
+
+
+async def _erasure(target: Target, file: Path) -> Finding:
+    try:
+        receipt = read_receipt(file)
+        target.require()
+        async with Memory.open(target.db, namespace=receipt.namespace, embedder=None) as memory:
+            check = await memory.verify_erasure(receipt)
+    except UmiError as error:
+        return Finding("erasure", ok=False, detail=str(error))
+    return Finding("erasure", ok=check.ok, detail=f"of {receipt.at:%Y-%m-%d %H:%M}: {told(check)}")
 
 
 def _reasons(waiting: Sequence[OutboxItem]) -> str:

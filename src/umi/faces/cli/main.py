@@ -18,6 +18,7 @@ from umi.faces.cli import (
     costing,
     demo,
     doctor,
+    erasing,
     importing,
     judging,
     learning,
@@ -41,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, changing, importing, copying, learning, upkeep, doctor, demo):
+for group in (remembering, changing, erasing, importing, copying, learning, upkeep, doctor, demo):
     group.add_to(app)
 judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")

@@ -109,16 +109,22 @@ def _unread(tx: Snapshot, episode: Episode) -> Sequence[Entity]:
 
 
 def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
-    """Episodes that were concluded from what goes, through any number of steps."""
+    """Episodes that were concluded from what goes, through any number of steps; those too whose reading still waits."""
     ledger = Ledger(tx)
     groups = tx.entities_of(cuts)
     going = [one.id for id_, cut in cuts.items() for one in groups.get(id_, ()) if one.id not in cut.entities]
-    seen: dict[str, None] = dict.fromkeys(going)
+    going += [id_ for id_, cut in cuts.items() if cut.row is None]
+    waiting = {item.episode_id: frozenset(item.derived_from) for item in tx.scan_outbox() if item.derived_from}
+    found: dict[str, None] = {}
     while going:
         ledger.load(going)
-        going = [id_ for one in going for id_ in ledger.conclusions(one) if id_ not in seen]
-        seen.update(dict.fromkeys(going))
-    return list(dict.fromkeys(entity.episode_id for entity in tx.entities(seen).values()))
+        read = tx.entities(id_ for one in going for id_ in ledger.conclusions(one))
+        episodes = [entity.episode_id for entity in read.values()]
+        episodes += [id_ for id_, sources in waiting.items() if not sources.isdisjoint(going)]
+        fresh = [id_ for id_ in dict.fromkeys(episodes) if id_ not in found]
+        found.update(dict.fromkeys(fresh))
+        going = [*fresh, *(entity.id for group in tx.entities_of(fresh).values() for entity in group)]
+    return [id_ for id_ in found if id_ not in cuts or cuts[id_].row is not None]
 
 
 def _around(tx: Transaction, entity_id: str) -> list[str]:

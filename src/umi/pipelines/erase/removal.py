@@ -32,6 +32,7 @@ from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, 
 
 NO_REASON: Final = "its reason spoke of what was forgotten"
 _CUT_WHY: Final = "something in it was forgotten; what is left needs a vector"
+_NOBODY: Final = "gone"  # the id of nothing: what was derived from it has lost a source
 _TEACHERS_COUNT_MAX: Final = 200  # messages looked at for one alias, oldest first
 _TEXT_CHARS_MIN: Final = 3  # a shorter name or value is in every text
 
@@ -252,7 +253,7 @@ class Removal:
         for item in list(self._tx.scan_outbox()):
             if gone.isdisjoint(item.derived_from) and not any(id_ in self._ids for id_ in item.derived_from):
                 continue
-            ids = (item.episode_id if id_ in gone else self.id_now(id_) for id_ in item.derived_from)
+            ids = (_NOBODY if id_ in gone else self.id_now(id_) for id_ in item.derived_from)
             self._tx.put_outbox(replace(item, derived_from=tuple(dict.fromkeys(ids))))
 
 

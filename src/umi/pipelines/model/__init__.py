@@ -1,6 +1,6 @@
 """Asking a model: what may be asked, how answers are read, and how long Umi is patient."""
 
-from umi.pipelines.model.asking import Asker, Conversation, Meter
+from umi.pipelines.model.asking import Asker, Conversation, Meter, judge
 from umi.pipelines.model.budget import Allowance
 from umi.pipelines.model.contracts import (
     ExtractedEntity,
@@ -18,6 +18,7 @@ __all__ = [
     "ExtractedEntity",
     "Meter",
     "NamedRelation",
+    "judge",
     "read_extraction",
     "read_queries",
     "read_relations",

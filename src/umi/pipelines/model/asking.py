@@ -18,7 +18,7 @@ from umi.errors import LLMError, LLMRateLimit
 from umi.pipelines.guard import call_port
 from umi.pipelines.model.budget import Allowance, Budget
 from umi.pipelines.model.contracts import SCHEMAS
-from umi.ports import Clock, Entropy, LLMProvider
+from umi.ports import Clock, Entropy, LLMProvider, RoutedProvider
 from umi.types import Completion, CompletionRequest, Usage
 
 log = logging.getLogger("umi")
@@ -86,15 +86,21 @@ class Asker:
         question = prompt
         for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
             request = CompletionRequest(question, task, asked_before + reask, SCHEMAS[task])
+            completion = Completion("")
             try:
-                return read((await self.complete(request, meter)).content)
+                completion = await self.complete(request, meter)
+                answer = read(completion.content)
             except _BAD_ANSWER as error:
+                await judge(self, completion, 0.0)
                 log.warning("model answer to %s refused: %s", task, error)
                 if reask == limits.LLM_REASKS_COUNT_MAX:
                     raise
                 question = (
                     f"{prompt}\nYour last answer was refused: {error}. Answer with the JSON described above only.\n"
                 )
+            else:
+                await judge(self, completion, 1.0)
+                return answer
         raise LLMError.InvalidResponse("no answer")  # pragma: no cover - the loop returns or raises
 
     async def complete(self, request: CompletionRequest, meter: Meter) -> Completion:
@@ -121,6 +127,11 @@ class Asker:
                     raise LLMError.InvalidResponse(f"{size} bytes, 1..{limits.LLM_RESPONSE_BYTES_MAX} are read")
                 return completion
         raise LLMError.ServiceUnavailable  # pragma: no cover - the loop returns or raises
+
+    async def judged(self, decision_id: str, quality: float) -> None:
+        """Say whether an answer could be used to whoever chose the model for it."""
+        if isinstance(self._llm, RoutedProvider):
+            await self._llm.judged(decision_id, quality)
 
     async def _pay_and_call(self, request: CompletionRequest, meter: Meter) -> Completion:
         size = len(request.prompt.encode())
@@ -226,9 +237,19 @@ class Conversation:
         """See `Asker.complete`."""
         return await self._asker.complete(request, self._meter)
 
+    async def judged(self, decision_id: str, quality: float) -> None:
+        """See `Asker.judged`."""
+        await self._asker.judged(decision_id, quality)
+
     def usage(self) -> Usage:
         """What the operation has spent so far."""
         return self._meter.usage()
+
+
+async def judge(asked: object, completion: Completion, quality: float) -> None:
+    """Say whether an answer could be used: 1, or 0. Costs nothing where no routing chose the model."""
+    if completion.decision_id and isinstance(asked, RoutedProvider):
+        await asked.judged(completion.decision_id, quality)
 
 
 def _failure(error: Exception) -> LLMError:

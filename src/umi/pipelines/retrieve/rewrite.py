@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from umi.errors import LLMError
 from umi.limits import QUERY_VARIATIONS_COUNT_MAX
-from umi.pipelines.model import read_queries
+from umi.pipelines.model import judge, read_queries
 from umi.pipelines.model.contracts import REWRITE, SCHEMAS
 from umi.pipelines.prompts import build_rewrite_prompt
 from umi.ports import LLMProvider
@@ -22,4 +23,10 @@ async def rewrite(llm: LLMProvider, query: str) -> list[str]:
     """
     count = QUERY_VARIATIONS_COUNT_MAX - 1
     answer = await llm.complete(CompletionRequest(build_rewrite_prompt(query, count), REWRITE, schema=SCHEMAS[REWRITE]))
-    return [text for text in read_queries(answer.content) if text != query.strip()][:count]
+    try:
+        queries = read_queries(answer.content)
+    except LLMError:
+        await judge(llm, answer, 0.0)
+        raise
+    await judge(llm, answer, 1.0)
+    return [text for text in queries if text != query.strip()][:count]

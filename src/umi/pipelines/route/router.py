@@ -107,7 +107,13 @@ class TierRouter:
         return self._known.analyzer
 
     async def choose(
-        self, text: str, *, kind: str = "", complexity: float | None = None, tier: str | None = None
+        self,
+        text: str,
+        *,
+        kind: str = "",
+        complexity: float | None = None,
+        tier: str | None = None,
+        at_least: str | None = None,
     ) -> Route:
         """Where a task goes.
 
@@ -116,12 +122,14 @@ class TierRouter:
             kind: A name for tasks of one sort.
             complexity: 0..1, where it is known; None reads it from the words.
             tier: Take this one whatever is known; the decision is logged and judged like any other.
+            at_least: Take no cheaper one than this, and try no dearer one without need.
 
         Raises:
             InvalidInput: For a text that is too long, or a tier that is not there.
         """
-        if tier is not None and tier not in self._models:
-            raise InvalidInput(f"tier {tier!r} is not there; there are {', '.join(self._models)}")
+        for one in (tier, at_least):
+            if one is not None and one not in self._models:
+                raise InvalidInput(f"tier {one!r} is not there; there are {', '.join(self._models)}")
         if len(self._models) == 1:
             only = next(iter(self._models))
             return Route("", only, self._models[only], 0.0, {}, "the only tier there is")
@@ -132,7 +140,7 @@ class TierRouter:
         vector = await self._vector(text, reading, degraded)
         await self._catch_up(degraded)
         now = self._clock.now()
-        decision, route = self._decide(kind, reading, vector, tier, now)
+        decision, route = self._decide(kind, reading, vector, (tier, at_least), now)
         await self._record(decision, degraded)
         return replace(route, degraded=tuple(degraded))
 
@@ -206,14 +214,23 @@ class TierRouter:
     # Choosing.
 
     def _decide(
-        self, kind: str, reading: Reading, vector: FloatVector | None, pinned: str | None, now: datetime
+        self,
+        kind: str,
+        reading: Reading,
+        vector: FloatVector | None,
+        wish: tuple[str | None, str | None],
+        now: datetime,
     ) -> tuple[Decision, Route]:
         """Pure but for the counts: no await comes between a look at the budget and what is taken from it."""
         complexity = self.analyzer.calibrated(reading.complexity)
         expected = self._known.classifier.expect(kind, complexity, vector, self._whose(vector))
+        pinned, floor = wish
         affordable = self._affordable()
-        best = climbed({tier: expected[tier] for tier in affordable}, self._accepted())
-        tried = None if pinned else self._tried(best, affordable)
+        allowed = affordable
+        if floor is not None:
+            allowed = [tier for tier in affordable if TIERS.index(tier) >= TIERS.index(floor)] or [floor]
+        best = climbed({tier: expected[tier] for tier in allowed}, self._accepted())
+        tried = None if pinned or best == floor else self._tried(best, allowed)
         tier = pinned or tried or best
         self._known.made += 1
         self._known.explored += tried is not None
