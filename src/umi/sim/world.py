@@ -35,6 +35,7 @@ from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
+from umi.sim.routing import route_tasks
 from umi.sim.service import ModelService
 from umi.types import Episode, EvolutionType, Message, RememberReceipt
 
@@ -90,6 +91,7 @@ class World:
         self._model = None if self._llm is None else self._behind(network, self._llm)
         self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
         self._after = rng.fork("after")
+        self._routing = rng.fork("routing")
         self.disk: SimDisk | None = None
         self._folder: Path | None = None  # of a world of two processes
         if plan.twins:
@@ -225,6 +227,8 @@ class World:
         """What some worlds do when their stories are over."""
         if self._after.chance(0.2):
             self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
+        if self._routing.chance(0.15):
+            self.outcome.features += await route_tasks(self._routing, self.clock)
         if self.disk is None:
             return
         if self._after.chance(0.2):
