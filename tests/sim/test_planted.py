@@ -22,15 +22,16 @@ SEEDS = 60
 def product() -> dict[tuple[str, str], object]:
     """Every function, constant and method of the rooms that mutations reach into."""
     found: dict[tuple[str, str], object] = {}
-    for room in (umi.stores, umi.pipelines, umi.providers):
-        for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-            try:
-                module = import_module(info.name)
-            except ModuleNotFoundError:  # an adapter whose extra is not installed
-                continue
-            found |= {(info.name, name): value for name, value in vars(module).items()}
-            for kind in [value for value in vars(module).values() if isinstance(value, type)]:
-                found |= {(f"{info.name}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
+    rooms = (umi.stores, umi.pipelines, umi.providers)
+    files = [info.name for room in rooms for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
+    for place in (*files, "umi.credit", "umi.engine"):
+        try:
+            module = import_module(place)
+        except ModuleNotFoundError:  # an adapter whose extra is not installed
+            continue
+        found |= {(place, name): value for name, value in vars(module).items()}
+        for kind in [value for value in vars(module).values() if isinstance(value, type)]:
+            found |= {(f"{place}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
     return found
 
 
