@@ -21,6 +21,7 @@ from umi.sim.plan import GUESTS, SLOTS, Plan, Step
 from umi.text import analyse
 from umi.types import ErasureReceipt, Message, RememberReceipt
 
+_ID = re.compile(r"[0-9a-f]+")  # ids are full of these
 _LETTERS_MIN = 4  # of a word that is searched for in bytes: shorter ones are there by chance
 
 
@@ -33,6 +34,7 @@ class Erased(Protocol):
     receipts: dict[int, RememberReceipt]
     messages: dict[int, tuple[str, Message]]
     disk: SimDisk | None
+    fading: set[int]
 
     def memory(self, space: str, number: int = 0) -> Any: ...  # noqa: D102
     def message(self, number: int, step: Step, text: str) -> Message: ...  # noqa: D102
@@ -70,6 +72,7 @@ class Erasures:
         id_ = receipt.entities[0].id if single else receipt.episode_ids[0]
         first = step.number not in self._tried
         self._tried.add(step.number)
+        self._world.fading.add(number)
         was_there = await self._world.memory(step.space, step.number).forget(id_)
         if first and not was_there:
             raise Violation(f"#{number} was there and could not be forgotten")
@@ -90,6 +93,7 @@ class Erasures:
         derived = "stale" if self._world.plan.model else step.keep  # what a model calls derived, no oracle knows
         if derived == "erase":
             whole += self._concluded(step.space, whole)
+        self._world.fading.update((*whole, *shared))
         receipt: ErasureReceipt = await self._world.memory(step.space, step.number).erase(step.who, derived=derived)
         ids = {n: self._world.receipts[n].episode_ids[0] for n in (*whole, *shared)}
         for kind, found, wanted in (("erased", receipt.deleted, whole), ("cut", receipt.redacted, shared)):
@@ -97,6 +101,7 @@ class Erasures:
                 raise Violation(f"{step.line()} {kind} what does not concern them: {found}, and not only {wanted}")
         self._proofs.append((step.space, receipt))
         self._names.append((step.space, step.who))
+        self._world.fading.difference_update(shared)
         for number in whole:
             self._take(number)
             self._world.oracle.forget(number)
@@ -212,5 +217,5 @@ def _names(who: str, text: str) -> bool:
 def _unsaid(text: str, said: str) -> list[str]:
     """The words and stems of a text that nobody else says, and the text itself if nobody says it."""
     words = [*re.findall(r"\w+", text.lower()), *analyse(text)]
-    alone = [word for word in words if len(word) >= _LETTERS_MIN and word not in said]
+    alone = [word for word in words if len(word) >= _LETTERS_MIN and word not in said and not _ID.fullmatch(word)]
     return [*alone, *([text.lower()] if text.lower() not in said else [])]

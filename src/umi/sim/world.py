@@ -104,6 +104,7 @@ class World:
             self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
         self.oracle = Oracle()
         self.checks = Checks(self)
+        self.fading: set[int] = set()  # numbers of what is being taken away: there or not, nobody knows yet
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
         self.receipts: dict[int, RememberReceipt] = {}
