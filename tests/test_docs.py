@@ -1,13 +1,14 @@
 """The documents keep their word: their programs run and print what is said, their help texts and limits are the real ones.
 
 A ```python block is one of the programs in tests/docs_src; a ```text block right after it is what that program prints. After a
-change on purpose, `UMI_REWRITE_DOCS=1 pytest tests/test_docs.py` writes the new help texts and limits into the documents.
+change on purpose, `UMI_REWRITE_DOCS=1 pytest tests/test_docs.py` writes the new help texts, limits and reference into the documents.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,7 @@ HELP = re.compile(r"```text\n\$ (umi[^\n]*) --help\n(.*?)```\n", re.DOTALL)
 LIMIT = re.compile(r"([A-Z_]+): Final = [^#]+(?:# (.*))?")
 LIMITS_MARK = "<!-- from limits.py -->\n"
 REMEDY = "changed on purpose? UMI_REWRITE_DOCS=1 pytest tests/test_docs.py"
-MAKE = re.compile(r"\bmake ([a-z]+)\b")
+MAKE = re.compile(r"(?:^|`)make ([a-z]+)\b", re.MULTILINE)
 
 
 def blocks(page: Path, kind: str) -> list[tuple[str, str | None]]:
@@ -102,6 +103,19 @@ def test_every_command_is_documented_with_its_real_help() -> None:
 def test_every_exit_code_is_documented() -> None:
     text = CLI_PAGE.read_text("utf-8")
     assert [code for code in EXIT_CODES if f"| {int(code)} |" not in text] == []
+
+
+def test_the_reference_is_what_the_docstrings_say() -> None:
+    made = runpy.run_path(str(house.ROOT / "scripts" / "make_reference.py"))["made"]()
+    page = house.ROOT / "docs" / "reference.md"
+    if REWRITE:
+        page.write_text(made, "utf-8")
+    assert page.read_text("utf-8") == made, REMEDY
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (house.ROOT / "docs" / "README.md").read_text("utf-8")
+    assert [page.name for page in DOCS[1:] if f"]({page.name})" not in index and page.name != "README.md"] == []
 
 
 def limit_table() -> str:

@@ -34,6 +34,7 @@ from umi.pipelines.retrieve import DualRetriever
 from umi.pipelines.route import RouteOptions, TaskComplexityAnalyzer
 from umi.ports import IntelligenceProvider
 from umi.quality import ProviderQualityWeights, QualityFactors, QualitySignal
+from umi.receipts import ExportReceipt, RestoreReceipt
 from umi.routed import Route, RouterStatus
 from umi.routing import Router
 from umi.signals import FileSignalProvider
@@ -55,7 +56,6 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
-    ExportReceipt,
     ExtractionResult,
     HistoryStep,
     Hit,
@@ -68,7 +68,6 @@ from umi.types import (
     RecallReceipt,
     Relation,
     RememberReceipt,
-    RestoreReceipt,
     Stats,
     Usage,
     VectorHit,

@@ -19,6 +19,7 @@ from umi.memory import MessageLike
 from umi.models import LLMChoice
 from umi.pipelines.learn import IntelligenceLoader
 from umi.ports import Clock, EmbeddingProvider, Entropy
+from umi.receipts import ExportReceipt, RestoreReceipt
 from umi.types import (
     BulkReceipt,
     Entity,
@@ -29,7 +30,6 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
-    ExportReceipt,
     HistoryStep,
     MaintainReceipt,
     NamespaceInfo,
@@ -37,7 +37,6 @@ from umi.types import (
     Page,
     RecallReceipt,
     RememberReceipt,
-    RestoreReceipt,
     Stats,
 )
 

@@ -14,7 +14,7 @@ from umi.engine import Engine
 from umi.errors import InvalidInput
 from umi.pipelines.archive import Dump, Restore
 from umi.ports import Store
-from umi.types import ExportReceipt, RestoreReceipt
+from umi.receipts import ExportReceipt, RestoreReceipt
 
 Target = str | os.PathLike[str] | BinaryIO
 

@@ -14,7 +14,7 @@ from umi.errors import InvalidInput, StoreError
 from umi.pipelines.erase import erasing
 from umi.pipelines.erase.erasing import Taken
 from umi.ports import Snapshot
-from umi.proof import Proof, make_proof
+from umi.proof import Proof, make_proof, pieces
 from umi.text import forget_words
 from umi.types import ErasureCheck, ErasurePreview, ErasureReceipt
 
@@ -108,7 +108,7 @@ async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
     return ErasureCheck(len(examined.raw - examined.live), before, since, await engine.store.unclean())
 
 
-async def clean_up(engine: Engine, proof: Proof | None = None) -> bool:
+async def _clean_up(engine: Engine, proof: Proof) -> bool:
     """See that the bytes of what was deleted are gone; False while that has to wait."""
     try:
         return await engine.store.clean(proof)
@@ -125,13 +125,18 @@ def _derived_too(derived: str) -> bool:
 
 
 async def _finish(engine: Engine, taken: Taken) -> tuple[Proof, bool]:
+    """What comes after the transaction. It is done and acknowledged: what a failing store keeps from being finished waits for `maintain`."""
     engine.let_go([*taken.deleted, *taken.redacted])
-    words = await engine.storage.read(partial(erasing.unsaid, texts=taken.texts))
+    try:
+        words = await engine.storage.read(partial(erasing.unsaid, texts=taken.texts))
+        if taken.redacted:
+            await engine.embed_again(taken.redacted)
+    except StoreError as error:
+        log.warning("taken away, and not all that follows is done: %s", error)
+        words = tuple(pieces(taken.texts)[1])
     proof = make_proof(_salt(engine), taken.names, words)
     forget_words()
-    if taken.redacted:
-        await engine.embed_again(taken.redacted)
-    return proof, await clean_up(engine, proof)
+    return proof, await _clean_up(engine, proof)
 
 
 def _salt(engine: Engine) -> str:

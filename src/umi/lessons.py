@@ -65,16 +65,21 @@ class RunReceipt:
 
 @dataclass(frozen=True, slots=True)
 class ProviderStanding:
-    """What one provider has said in all: signals that count, and the mean quality of its newest."""
+    """What one provider has said in all: signals that count, their mean quality, and how often it agrees with the others.
+
+    `agreement` is the share of the recalls that others judged too in which it is on their side; None with fewer than ten such. It changes
+    nothing: whom to trust is for people to decide.
+    """
 
     name: str
     signals: int
     quality: float
+    agreement: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class QualityPoint:
-    """One stretch of time: how many signals, their mean quality, and that of the recalls that learning had moved."""
+    """One stretch of time: how many signals, and their mean quality."""
 
     start: datetime
     signals: int

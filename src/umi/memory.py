@@ -32,6 +32,7 @@ from umi.pipelines.remember import Wishes
 from umi.pipelines.retrieve import Query
 from umi.pipelines.states import View
 from umi.ports import Clock, EmbeddingProvider, Entropy
+from umi.receipts import ExportReceipt, RestoreReceipt
 from umi.types import (
     BulkReceipt,
     Detector,
@@ -40,7 +41,6 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
-    ExportReceipt,
     HistoryStep,
     MaintainReceipt,
     Message,
@@ -49,7 +49,6 @@ from umi.types import (
     Page,
     RecallReceipt,
     RememberReceipt,
-    RestoreReceipt,
     Stats,
 )
 

@@ -18,13 +18,14 @@ import numpy as np
 import numpy.typing as npt
 
 GRAM_BYTES_MIN: Final = 4  # shorter ones occur in any bytes by chance
-GRAM_BYTES_MAX: Final = 120
+_GRAM_BYTES_MAX: Final = 120
 _PREFIX_BYTES_MAX: Final = 8
 _DIGEST_BYTES: Final = 8
 _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _WEAK_BITS: Final = 16
 _WORD: Final = re.compile(r"[^\W_]+(?:['’\-.@][^\W_]+)*")
 _RUN: Final = 3  # words
+_ID: Final = re.compile(rb"[0-9a-f]{1,8}\Z")  # ids are full of these
 
 Windows = npt.NDArray[np.uint64]
 
@@ -100,8 +101,8 @@ def pieces(texts: Iterable[str]) -> tuple[list[str], list[str]]:
 
 
 def _grams(salt: str, texts: Iterable[str]) -> tuple[Gram, ...]:
-    lows = {text.encode("utf-8", "surrogatepass").lower()[:GRAM_BYTES_MAX] for text in texts}
-    return tuple(sorted(_gram(salt, low) for low in sorted(lows) if len(low) >= GRAM_BYTES_MIN))
+    lows = {text.encode("utf-8", "surrogatepass").lower()[:_GRAM_BYTES_MAX] for text in texts}
+    return tuple(sorted(_gram(salt, low) for low in sorted(lows) if len(low) >= GRAM_BYTES_MIN and not _ID.match(low)))
 
 
 def _gram(salt: str, low: bytes) -> Gram:

@@ -433,28 +433,6 @@ class NamespaceInfo:
 
 
 @dataclass(frozen=True, slots=True)
-class ExportReceipt:
-    """What one `export` wrote; `bytes` is the size of all of it."""
-
-    namespaces: tuple[str, ...]
-    episodes: int
-    entities: int
-    relations: int
-    bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class RestoreReceipt:
-    """What one `restore` brought back. `resumed` when it went on where another was broken off; the counts are then of the rest."""
-
-    namespaces: tuple[str, ...]
-    episodes: int
-    entities: int
-    relations: int
-    resumed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Stats:
     """What a namespace holds and what has happened to it in this process."""
 

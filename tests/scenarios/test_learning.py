@@ -425,6 +425,24 @@ async def test_status_tells_what_was_learned_and_what_it_moved(tmp_path: Path) -
         assert [(point.signals, point.quality) for point in status.over_time] == [(1, 0.0)] + [(1, 1.0)] * 5
 
 
+async def test_a_provider_that_contradicts_the_others_stands_out(tmp_path: Path) -> None:
+    honest, liar = Provider("ci"), Provider("review")
+    async with Memory.open(
+        str(tmp_path / "umi.db"), embedder=None, intelligence=IntelligenceLoader([honest, liar])
+    ) as memory:
+        await two_ways(memory)
+        for number in range(12):
+            found = await memory.recall(QUESTION, min_score=0)
+            said, lied = ("success", "failure") if number % 3 else ("failure", "success")
+            await memory.feedback(found.id, outcome=said)
+            honest.signals.append(judged(number, said, recall_id=found.id))
+            liar.signals += [judged(100 * number + copy, lied, recall_id=found.id) for copy in range(3)]
+        await memory.learning.run()
+        agreed = {one.name: one.agreement for one in (await memory.learning.status()).providers}
+        assert agreed["review"] == 0
+        assert agreed["ci"] is None  # the others, one honest and one not, say nothing together
+
+
 # Trajectories in RAM.
 
 

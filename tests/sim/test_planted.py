@@ -12,6 +12,7 @@ from umi.bench import mutants
 from umi.bench.planted import MUTATIONS, Mutation, edited, patched
 from umi.bench.planted_adapters import ADAPTERS
 from umi.bench.planted_blind import BLIND
+from umi.bench.planted_erasures import ERASURES
 from umi.errors import InvalidInput
 from umi.pipelines import evolve, lineage
 
@@ -21,15 +22,16 @@ SEEDS = 60
 def product() -> dict[tuple[str, str], object]:
     """Every function, constant and method of the rooms that mutations reach into."""
     found: dict[tuple[str, str], object] = {}
-    for room in (umi.stores, umi.pipelines, umi.providers):
-        for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}."):
-            try:
-                module = import_module(info.name)
-            except ModuleNotFoundError:  # an adapter whose extra is not installed
-                continue
-            found |= {(info.name, name): value for name, value in vars(module).items()}
-            for kind in [value for value in vars(module).values() if isinstance(value, type)]:
-                found |= {(f"{info.name}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
+    rooms = (umi.stores, umi.pipelines, umi.providers)
+    files = [info.name for room in rooms for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
+    for place in (*files, "umi.credit", "umi.engine"):
+        try:
+            module = import_module(place)
+        except ModuleNotFoundError:  # an adapter whose extra is not installed
+            continue
+        found |= {(place, name): value for name, value in vars(module).items()}
+        for kind in [value for value in vars(module).values() if isinstance(value, type)]:
+            found |= {(f"{place}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
     return found
 
 
@@ -58,7 +60,8 @@ def test_a_mutation_puts_the_product_back_when_a_world_throws() -> None:
 def test_there_are_enough_and_each_is_told_apart() -> None:
     assert len(mutants.ALL) >= 15
     assert len(BLIND) == 5
-    assert (*MUTATIONS, *ADAPTERS, *BLIND) == mutants.ALL
+    for table in (MUTATIONS, ADAPTERS, BLIND, ERASURES):
+        assert {mutation.name for mutation in table} <= {mutation.name for mutation in mutants.ALL}
     for told in ("name", "summary"):
         assert len({getattr(mutation, told) for mutation in mutants.ALL}) == len(mutants.ALL)
 
@@ -86,7 +89,9 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
         edited(evolve, "_open_at", "valid_to", "valid_from")
 
 
-@pytest.mark.parametrize("name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys"])
+@pytest.mark.parametrize(
+    "name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys", "cut-not-made"]
+)
 def test_worlds_find_it(name: str) -> None:
     found = mutants.hunt(name, SEEDS)
     assert found.seed is not None

@@ -239,6 +239,31 @@ async def test_a_reload_equals_before(tmp_path: Path) -> None:
         assert one == pytest.approx(other, abs=2e-6)
 
 
+async def test_the_oldest_decisions_go_with_what_they_taught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("umi.pipelines.route.knowledge.ROUTE_DECISIONS_COUNT_MAX", 10)
+    monkeypatch.setattr("umi.pipelines.route.knowledge.ROUTE_PRUNE_COUNT", 5)
+    async with opened() as router:
+        fresh = (await router.choose(TRANSLATE)).expected
+        await judged(router, TRANSLATE, "fast", "failure", times=5)
+        assert (await router.choose(TRANSLATE)).expected["fast"] < fresh["fast"] - 0.2
+        for number in range(30):
+            await router.choose(f"Count to {number}")
+            assert (await router.status()).decisions <= 15
+        assert (await router.choose(TRANSLATE)).expected == fresh
+
+
+async def test_many_decisions_at_once_are_taken_in_like_few(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as router:
+        for number in range(12):
+            await judged(
+                router, f"Count to {number}", TIERS[number % 3], "failure" if number % 2 else "success", times=1
+            )
+        followed = (await router.choose("Count to 5")).expected
+    monkeypatch.setattr("umi.pipelines.route.knowledge._FOLLOWED_COUNT", 5)
+    async with opened(tmp_path / "umi.db") as router:
+        assert (await router.choose("Count to 5")).expected == pytest.approx(followed, abs=2e-6)
+
+
 async def test_another_process_sees_outcomes_and_deletions(tmp_path: Path) -> None:
     async with opened(tmp_path / "umi.db") as one, opened(tmp_path / "umi.db") as other:
         fresh = (await other.choose(TRANSLATE)).expected

@@ -96,7 +96,7 @@ def _changed(text: str, before: str, after: str, where: str) -> str:
     return text.replace(before, after)
 
 
-def _both(*planted: Planted) -> Planted:
+def both(*planted: Planted) -> Planted:
     """Several changes that make one fault."""
 
     @contextmanager
@@ -140,7 +140,7 @@ def _stale_cache() -> Planted:
         written.get(self, {}).pop(head.ns, None)
         return advance(self, execute, head, touched)
 
-    return _both(patched(SqliteTransaction, "conclude", noting), patched(IndexCache, "current", current))
+    return both(patched(SqliteTransaction, "conclude", noting), patched(IndexCache, "current", current))
 
 
 def _outbox_before_vectors() -> Planted:
@@ -158,7 +158,7 @@ def _outbox_before_vectors() -> Planted:
             await self._storage.write(lambda tx: tx.add_vectors(vectors))
         return settled
 
-    return _both(
+    return both(
         edited(Settlement, "run", "        if vectors:\n            self._tx.add_vectors(vectors)\n", ""),
         patched(Settler, "_write", in_two),
     )
@@ -172,7 +172,7 @@ def _key_after_row() -> Planted:
         await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
         return admitted, outcome
 
-    return _both(
+    return both(
         edited(intake, "admit", "            tx.add_replay(row)\n", ""), patched(Intake, "_take_new", key_last)
     )
 

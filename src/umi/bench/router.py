@@ -152,7 +152,7 @@ def _expectations(
     tasks: RoutingSet, embeddings: FloatMatrix, folds: Places, step: Callable[[int, int], None]
 ) -> tuple[dict[str, Floats], Floats]:
     """Every row's expectation of each tier, and how each tier did: shape (tasks, tiers)."""
-    readings = [read(text) for text in tasks.texts]
+    readings, terms = [read(text) for text in tasks.texts], [rows.hashed(text) for text in tasks.texts]
     learners = {TFIDF: rows.tfidf, NEVER: rows.never_learn, UMI: rows.umi}
     shape = (len(folds), len(tasks.scores))
     scores, expected = np.zeros(shape), {row: np.zeros(shape) for row in learners}
@@ -161,7 +161,7 @@ def _expectations(
         step(done, len(numbers))
         asked = folds == number
         known = tasks.tier_scores(~asked)
-        seen = rows.Tasks(tasks.texts, readings, embeddings, known)
+        seen = rows.Tasks(terms, readings, embeddings, known)
         scores[asked] = np.stack(list(known.values()), axis=1)[asked]
         for row, learn in learners.items():
             expected[row][asked] = np.stack(list(learn(seen, ~asked).values()), axis=1)

@@ -31,9 +31,12 @@ _EMBEDDER: Final = "bench"
 
 @dataclass(frozen=True)
 class Tasks:
-    """What a way of routing may see of a set: `scores` only of training tasks. Each of shape (tasks,), embeddings (tasks, dimensions)."""
+    """What a way of routing may see of a set: `scores` only of training tasks. Each of shape (tasks,), embeddings (tasks, dimensions).
 
-    texts: Sequence[str]
+    `terms` counts a text's terms, hashed.
+    """
+
+    terms: Sequence[Counter[int]]
     readings: Sequence[Reading]
     embeddings: FloatMatrix
     scores: dict[str, Floats]
@@ -80,24 +83,27 @@ def never_learn(tasks: Tasks, train: Mask) -> dict[str, Floats]:
 
 def tfidf(tasks: Tasks, train: Mask) -> dict[str, Floats]:
     """Ridge regression of each tier's outcomes on the task's words, weighed by tf-idf, hashed; the same terms as Umi's text leg."""
-    counts = [Counter(crc32(term.encode()) % _TFIDF_DIMENSIONS for term in analyse(text)) for text in tasks.texts]
     frequency = np.zeros(_TFIDF_DIMENSIONS)
     for place in np.flatnonzero(train).tolist():
-        frequency[list(counts[place])] += 1
+        frequency[list(tasks.terms[place])] += 1
     weight = np.log((1 + train.sum()) / (1 + frequency)) + 1
-    rows = np.zeros((len(counts), _TFIDF_DIMENSIONS))
-    for row, count in zip(rows, counts, strict=True):
+    rows = np.zeros((len(tasks.terms), _TFIDF_DIMENSIONS))
+    for row, count in zip(rows, tasks.terms, strict=True):
         for column, times in count.items():
             row[column] = (1 + math.log(times)) * weight[column]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     middle = rows[train].mean(axis=0)
     known, asked = rows[train] - middle, rows[~train] - middle
-    inverse = np.linalg.inv(known.T @ known + _TFIDF_STRENGTH * np.eye(_TFIDF_DIMENSIONS))
-    made = {}
-    for tier, scores in tasks.scores.items():
-        mean = scores[train].mean()
-        made[tier] = np.clip(asked @ (inverse @ (known.T @ (scores[train] - mean))) + mean, 0.02, 0.98)
-    return made
+    scores = np.stack([each[train] for each in tasks.scores.values()], axis=1)
+    mean = scores.mean(axis=0)
+    weights = np.linalg.solve(known.T @ known + _TFIDF_STRENGTH * np.eye(_TFIDF_DIMENSIONS), known.T @ (scores - mean))
+    found = np.clip(asked @ weights + mean, 0.02, 0.98)
+    return {tier: found[:, place] for place, tier in enumerate(tasks.scores)}
+
+
+def hashed(text: str) -> Counter[int]:
+    """The terms of a text, as numbers, with how often each is there."""
+    return Counter(crc32(term.encode()) % _TFIDF_DIMENSIONS for term in analyse(text))
 
 
 def _classifier(tasks: Tasks) -> OutcomeClassifier:

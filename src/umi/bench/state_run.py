@@ -258,11 +258,8 @@ async def _mark_deletion(memory: Memory, told: _Told) -> None:
     told.mark(
         Measure.DELETION_ALL, not await _shown_by_any_means(memory, told, gone), "shown when asked for everything"
     )
-    forget = getattr(memory, "forget", None)  # comes with the erasure of data; until then there is no such row
-    if forget is None:
-        return
     for key in sorted(gone):
-        await forget(told.episodes[key])
+        await memory.forget(told.episodes[key])
     left = [key for key in sorted(gone) if await memory.get(told.episodes[key]) is not None]
     ok = not left and not await _shown_by_any_means(memory, told, gone)
     told.mark(Measure.DELETION_BY_ID, ok, "still there: " + "; ".join(left))

@@ -42,6 +42,7 @@ class Witnessed(Protocol):
     oracle: Oracle
     receipts: dict[int, RememberReceipt]
     messages: dict[int, tuple[str, Message]]
+    fading: set[int]
 
     def memory(self, space: str, number: int = 0) -> Any: ...
     def anyone(self) -> Any: ...
@@ -193,6 +194,8 @@ class Checks:
     async def _acknowledged(self, latest: int | None) -> None:
         messages = list(self._world.messages.items())
         for number, (space, message) in messages[-latest:] if latest else messages:
+            if number in self._world.fading:
+                continue
             id_ = self._world.receipts[number].episode_ids[0]
             episode = await self._world.memory(space).get(id_)
             if not isinstance(episode, Episode):

@@ -21,6 +21,7 @@ from umi.sim.plan import GUESTS, SLOTS, Plan, Step
 from umi.text import analyse
 from umi.types import ErasureReceipt, Message, RememberReceipt
 
+_ID = re.compile(r"[0-9a-f]+")  # ids are full of these
 _LETTERS_MIN = 4  # of a word that is searched for in bytes: shorter ones are there by chance
 
 
@@ -33,9 +34,10 @@ class Erased(Protocol):
     receipts: dict[int, RememberReceipt]
     messages: dict[int, tuple[str, Message]]
     disk: SimDisk | None
+    fading: set[int]
 
-    def memory(self, space: str, number: int = 0) -> Any:  # noqa: D102
-        ...
+    def memory(self, space: str, number: int = 0) -> Any: ...  # noqa: D102
+    def message(self, number: int, step: Step, text: str) -> Message: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ class Erasures:
         id_ = receipt.entities[0].id if single else receipt.episode_ids[0]
         first = step.number not in self._tried
         self._tried.add(step.number)
+        self._world.fading.add(number)
         was_there = await self._world.memory(step.space, step.number).forget(id_)
         if first and not was_there:
             raise Violation(f"#{number} was there and could not be forgotten")
@@ -90,6 +93,7 @@ class Erasures:
         derived = "stale" if self._world.plan.model else step.keep  # what a model calls derived, no oracle knows
         if derived == "erase":
             whole += self._concluded(step.space, whole)
+        self._world.fading.update((*whole, *shared))
         receipt: ErasureReceipt = await self._world.memory(step.space, step.number).erase(step.who, derived=derived)
         ids = {n: self._world.receipts[n].episode_ids[0] for n in (*whole, *shared)}
         for kind, found, wanted in (("erased", receipt.deleted, whole), ("cut", receipt.redacted, shared)):
@@ -97,6 +101,7 @@ class Erasures:
                 raise Violation(f"{step.line()} {kind} what does not concern them: {found}, and not only {wanted}")
         self._proofs.append((step.space, receipt))
         self._names.append((step.space, step.who))
+        self._world.fading.difference_update(shared)
         for number in whole:
             self._take(number)
             self._world.oracle.forget(number)
@@ -106,10 +111,19 @@ class Erasures:
         self._world.outcome.features["redacted"] += len(shared)
         return f"{len(whole)} gone, {len(shared)} cut"
 
+    async def repeat(self, step: Step) -> str:
+        """The same message again, after it was forgotten: it does not come back."""
+        message = self._world.message(step.refers[0], step, step.text)
+        receipt = await self._world.memory(step.space, step.number).remember(message)
+        if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
+            raise Violation(f"{step.line()} brought back what was forgotten")
+        self._world.outcome.features["forgotten for good"] += 1
+        return "stays forgotten"
+
     # The checks.
 
-    async def check(self) -> None:
-        """Nothing that is gone is in any answer, and the receipts' own proofs hold."""
+    async def check(self, folder: Path | None) -> str:
+        """Nothing that is gone is in any answer or file, and the receipts' own proofs hold."""
         for number, gone in self._gone.items():
             memory = self._world.memory(gone.space)
             for id_ in (*gone.receipt.episode_ids, *(entity.id for entity in gone.receipt.entities)):
@@ -123,9 +137,11 @@ class Erasures:
             if not check.ok:
                 raise Violation(f"an erasure in {space} does not hold: {check}")
             self._world.outcome.features["receipts verified"] += 1
+        self.search(folder)
+        return "nothing"
 
     def search(self, folder: Path | None) -> None:
-        """No byte of any file holds what is gone, in any case, its stems included. Once all is closed."""
+        """No byte of any file holds what is gone, in any case, its stems included."""
         if not self._gone:
             return
         texts = [*(message.content for _, message in self._world.messages.values()), *self.elsewhere]
@@ -201,5 +217,5 @@ def _names(who: str, text: str) -> bool:
 def _unsaid(text: str, said: str) -> list[str]:
     """The words and stems of a text that nobody else says, and the text itself if nobody says it."""
     words = [*re.findall(r"\w+", text.lower()), *analyse(text)]
-    alone = [word for word in words if len(word) >= _LETTERS_MIN and word not in said]
+    alone = [word for word in words if len(word) >= _LETTERS_MIN and word not in said and not _ID.fullmatch(word)]
     return [*alone, *([text.lower()] if text.lower() not in said else [])]

@@ -284,17 +284,23 @@ def _forgotten(teller: _Teller, space: str, who: str) -> list[Step]:
         teller.say(space, who, "lives_in", value, day=day, phrase=1) for value, day in zip(values, days, strict=True)
     ]
     gone = teller.rng.choice(told)
+    # It leaves a reason that quotes the link.
+    undo = teller.step(Kind.UNDO, space=space, who=who, refers=(told[1].number,))
     rest = [_conclude(teller, space, who, "after all", (gone.number,))] if teller.rng.chance(0.5) else []
     forget = teller.step(Kind.FORGET, space=space, who=who, refers=(gone.number,), count=teller.rng.next_int(0, 1))
     again = replace(gone, number=teller.step(Kind.REPEAT).number, kind=Kind.REPEAT, refers=(gone.number,))
     ask = teller.ask(space, who, "lives_in")
-    return [*told, *rest, forget, *([again] if teller.rng.chance(0.3) else []), ask]
+    before = [undo] if teller.rng.chance(0.3) else []
+    return [*told, *before, *rest, forget, *([again] if teller.rng.chance(0.3) else []), ask]
 
 
 def _erased(teller: _Teller, space: str, who: str) -> list[Step]:
     """A person is erased: what was said of them goes, what one message says of somebody else stays, and so may a conclusion."""
     guest, hideout = GUESTS[who], teller.rng.choice(HIDEOUTS)
     told = teller.say(space, who, "email", teller.rng.choice(SLOTS["email"][1]))
+    kin = teller.step(
+        Kind.SAY, space=space, who=who, text=f"{who}'s sister {guest} lives in {hideout}.", day=teller.day()
+    )
     shared = teller.step(
         Kind.SAY,
         space=space,
@@ -308,7 +314,7 @@ def _erased(teller: _Teller, space: str, who: str) -> list[Step]:
     text = f"It follows that {teller.rng.choice(TALK)} is due on day {day}."
     concluded = teller.step(Kind.CONCLUDE, space=space, who=guest, text=text, day=day, refers=(told.number,))
     erase = teller.step(Kind.ERASE, space=space, who=who, keep=teller.rng.choice(("stale", "erase")))
-    return [told, shared, concluded, erase, teller.ask(space, guest, "email")]
+    return [told, kin, shared, concluded, erase, teller.ask(space, guest, "email")]
 
 
 STORIES: Final[tuple[tuple[Story, float], ...]] = (

@@ -35,6 +35,7 @@ from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
 from umi.sim.rng import DeterministicRng
+from umi.sim.routing import route_tasks
 from umi.sim.service import ModelService
 from umi.types import Episode, EvolutionType, Message, RememberReceipt
 
@@ -90,6 +91,7 @@ class World:
         self._model = None if self._llm is None else self._behind(network, self._llm)
         self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
         self._after = rng.fork("after")
+        self._routing = rng.fork("routing")
         self.disk: SimDisk | None = None
         self._folder: Path | None = None  # of a world of two processes
         if plan.twins:
@@ -102,6 +104,7 @@ class World:
             self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
         self.oracle = Oracle()
         self.checks = Checks(self)
+        self.fading: set[int] = set()  # numbers of what is being taken away: there or not, nobody knows yet
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
         self.receipts: dict[int, RememberReceipt] = {}
@@ -208,7 +211,7 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)
-            await self.persist("looks for what is gone", self._vanished)
+            await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
             await self.persist("looks at what was learned", self.teaching.check)
             await self.close()
             self.erasures.search(self._folder)
@@ -221,14 +224,12 @@ class World:
         gone = [number for number in step.refers if self.erasures.has(number)]
         return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
 
-    async def _vanished(self) -> str:
-        await self.erasures.check()
-        return "nothing"
-
     async def _afterlife(self) -> None:
         """What some worlds do when their stories are over."""
         if self._after.chance(0.2):
             self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
+        if self._routing.chance(0.15):
+            self.outcome.features += await route_tasks(self._routing, self.clock)
         if self.disk is None:
             return
         if self._after.chance(0.2):
@@ -374,7 +375,7 @@ class World:
 
     async def _repeat(self, step: Step) -> str:
         if self.erasures.has(step.refers[0]):
-            return await self._repeat_forgotten(step)
+            return await self.erasures.repeat(step)
         space, message = self.messages[step.refers[0]]
         receipt = await self.memory(space, step.number).remember(message)
         first = self.receipts[step.refers[0]]
@@ -382,15 +383,6 @@ class World:
             raise Violation(f"{step.line()} was stored a second time")
         self.outcome.features["idempotent replay"] += 1
         return "replayed"
-
-    async def _repeat_forgotten(self, step: Step) -> str:
-        """The same message again, after it was forgotten: it does not come back."""
-        message = self.message(step.refers[0], step, step.text)
-        receipt = await self.memory(step.space, step.number).remember(message)
-        if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
-            raise Violation(f"{step.line()} brought back what was forgotten")
-        self.outcome.features["forgotten for good"] += 1
-        return "stays forgotten"
 
     async def _clash(self, step: Step) -> str:
         """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""

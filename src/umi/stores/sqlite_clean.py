@@ -88,12 +88,25 @@ def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
     yield from (sql.encode() for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     for (table,) in tables.fetchall():
-        for row in db.execute(f"SELECT * FROM {table}"):
-            for value in row:
-                if isinstance(value, str):
-                    yield value.encode("utf-8", "surrogateescape")
-                elif isinstance(value, bytes):
-                    yield value
+        for columns in ("*", *_indexed(db, table)):
+            for row in db.execute(f"SELECT {columns} FROM {table}"):
+                yield b"".join(map(_stored, row))
+
+
+def _indexed(db: apsw.Connection, table: str) -> Iterator[str]:
+    """The columns of each index, which stand side by side there too."""
+    for (index,) in db.execute("SELECT name FROM pragma_index_list(?)", (table,)).fetchall():
+        names = db.execute("SELECT name FROM pragma_index_info(?) WHERE name IS NOT NULL", (index,))
+        yield ", ".join(str(name) for (name,) in names)
+
+
+def _stored(value: object) -> bytes:
+    """A value as it lies in a row: texts and blobs side by side, nothing at all for NULL, 0 and 1."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    if isinstance(value, bytes):
+        return value
+    return b"" if value is None or value in (0, 1) else b"\n"
 
 
 def _rewritten(db: apsw.Connection, proof: Proof | None) -> bool:

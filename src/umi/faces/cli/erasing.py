@@ -157,10 +157,14 @@ def _ask(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not _somebody_is_there():
         raise InvalidInput("nobody is there to confirm this: add --yes")
     if not typer.confirm(question, err=True):
         raise InvalidInput("not confirmed: nothing was taken away")
+
+
+def _somebody_is_there() -> bool:
+    return sys.stdin.isatty()
 
 
 def _show_preview(console: Console, preview: ErasurePreview) -> None:

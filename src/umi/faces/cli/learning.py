@@ -18,7 +18,7 @@ from rich.text import Text
 from umi.faces.cli import render, routing
 from umi.faces.cli.envelope import Answer, Code, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
-from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
+from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, ProviderStanding, RunReceipt
 from umi.memory import Memory
 from umi.pipelines.learn import IntelligenceLoader
 from umi.signals import FileSignalProvider, JUnitSignalProvider, PullRequestSignalProvider
@@ -224,7 +224,7 @@ def _show_status(console: Console, found: LearnStatus) -> None:
         "signals": f"{counts.signals:,}",
         "recalls noted": f"{counts.trajectories:,}",
         "reordered": f"{counts.moved:,} of them",
-        "providers": ", ".join(f"{one.name} {one.signals:,} (quality {one.quality:.2f})" for one in found.providers),
+        "providers": ", ".join(map(_provider, found.providers)),
     }
     console.print(render.facts({name: render.clean(value) for name, value in made.items()}))
     for title, lessons in (("raised", found.raised), ("lowered", found.lowered)):
@@ -241,6 +241,11 @@ def _show_status(console: Console, found: LearnStatus) -> None:
                 str(version.number), str(version.parent), f"{version.signals:,}", when, render.said(version.why)
             )
         console.print(table)
+
+
+def _provider(one: ProviderStanding) -> str:
+    agrees = "" if one.agreement is None else f", agrees with the others in {one.agreement:.0%}"
+    return f"{one.name} {one.signals:,} (quality {one.quality:.2f}{agrees})"
 
 
 def _show_lesson(console: Console, lesson: Lesson) -> None:

@@ -24,6 +24,7 @@ from umi.faces.cli import (
     learning,
     learning_bench,
     remembering,
+    routing,
     simulating,
     upkeep,
 )
@@ -48,6 +49,7 @@ judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")
 costing.add_to(benching.app)
 learning_bench.add_to(benching.app)
+routing.add_to(benching.app)
 app.add_typer(simulating.app, name="sim")
 
 

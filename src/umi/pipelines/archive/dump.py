@@ -21,7 +21,7 @@ from umi.pipelines.archive.lines import (
     to_line,
 )
 from umi.ports import EmbedderIdentity, Snapshot
-from umi.types import ExportReceipt
+from umi.receipts import ExportReceipt
 
 _REPORT_LINES: Final = 512
 

@@ -19,7 +19,8 @@ from umi.pipelines.archive import lines as codec
 from umi.pipelines.archive.lines import Fields, Kind
 from umi.pipelines.archive.reader import Reader
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, Snapshot, Store, Transaction
-from umi.types import Entity, RestoreReceipt
+from umi.receipts import RestoreReceipt
+from umi.types import Entity
 from umi.validate import name as valid_name
 
 _LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from statistics import fmean
 from typing import Final
 
 from umi.errors import NotFound
@@ -19,6 +20,8 @@ from umi.types import Explanation
 
 OUTCOME_QUALITY: Final = {str(outcome): value for outcome, value in _BY_OUTCOME.items()}
 _MOST_COUNT: Final = 5  # memories told of that were raised, and that were lowered
+_EVEN: Final = 0.5
+_COMPARED_COUNT_LEAST: Final = 10
 _POINTS_COUNT: Final = 40  # of the quality over time
 
 
@@ -85,11 +88,26 @@ def _counting(snapshot: Snapshot, counting: frozenset[int]) -> list[SignalRow]:
 
 def _providers(signals: Sequence[SignalRow]) -> list[ProviderStanding]:
     said: dict[str, list[float]] = {}
+    of_recall: dict[str, dict[str, list[float]]] = {}
     for row in signals:
         said.setdefault(row.provider, []).append(row.quality)
+        for recall in row.trajectories:
+            of_recall.setdefault(recall, {}).setdefault(row.provider, []).append(row.quality)
+    agreed = _agreements([{name: fmean(group[name]) for name in sorted(group)} for group in of_recall.values()])
     return [
-        ProviderStanding(name, len(said[name]), round(sum(said[name]) / len(said[name]), 3)) for name in sorted(said)
+        ProviderStanding(name, len(said[name]), round(fmean(said[name]), 3), agreed.get(name)) for name in sorted(said)
     ]
+
+
+def _agreements(judged: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """How often a provider is on the same side as the others together, of the recalls that both judged; told from ten on."""
+    counts: dict[str, list[bool]] = {}
+    for by_provider in judged:
+        for name, mine in by_provider.items():
+            others = [value for other, value in by_provider.items() if other != name]
+            if others and mine != _EVEN != fmean(others):
+                counts.setdefault(name, []).append((mine > _EVEN) == (fmean(others) > _EVEN))
+    return {name: round(fmean(same), 3) for name, same in counts.items() if len(same) >= _COMPARED_COUNT_LEAST}
 
 
 def _over_time(signals: Sequence[SignalRow]) -> list[QualityPoint]:

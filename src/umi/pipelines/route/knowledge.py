@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from statistics import fmean
@@ -13,6 +14,7 @@ from umi.pipelines.route.complexity import TaskComplexityAnalyzer
 from umi.ports import StorageBackend
 from umi.routed import TIERS, Decision, RouterStatus
 
+_FOLLOWED_COUNT: Final = 256  # rows that are taken in one by one; more are quicker from the beginning
 TOLD: Final = "told"  # the kind of rows that only say how far a reading was off
 
 
@@ -28,7 +30,9 @@ class Knowledge:
 
     def __init__(self, tiers: Sequence[str], make_index: MakeIndex | None) -> None:
         self.analyzer = TaskComplexityAnalyzer()
-        self.classifier = OutcomeClassifier({tier: EDGES[tier] for tier in tiers}, make_index)
+        self._edges = {tier: EDGES[tier] for tier in tiers}
+        self._make_index = make_index
+        self.classifier = OutcomeClassifier(self._edges, make_index)
         self.rows: dict[str, Decision] = {}
         self.made = 0
         self.explored = 0
@@ -44,10 +48,10 @@ class Knowledge:
         fresh, count = await storage.read(lambda s: (s.routed.since(self._turn), s.routed.count()))
         if count > ROUTE_DECISIONS_COUNT_MAX + ROUTE_PRUNE_COUNT:
             await storage.write(lambda tx: tx.routed.prune(ROUTE_DECISIONS_COUNT_MAX))
-        elif len(self.rows) + sum(row.id not in self.rows for row in fresh) == count:
+        elif len(fresh) <= _FOLLOWED_COUNT and len(self.rows) + sum(row.id not in self.rows for row in fresh) == count:
             self._take_in(fresh)
             return
-        self._begin_anew(await storage.read(lambda s: s.routed.since(0)))
+        await self._begin_anew(await storage.read(lambda s: s.routed.since(0)))
 
     def _take_in(self, fresh: Sequence[Decision]) -> None:
         for row in fresh:
@@ -63,13 +67,15 @@ class Knowledge:
                 self.analyzer.record_feedback(row.complexity, row.actual, row.model)
         self.made, self.explored = max(self.made, len(self.rows)), max(self.explored, self._tried)
 
-    def _begin_anew(self, rows: Sequence[Decision]) -> None:
+    async def _begin_anew(self, rows: Sequence[Decision]) -> None:
+        """Off the loop: a graph of many rows takes seconds. What comes in meanwhile is read again by the next look."""
+        classifier = OutcomeClassifier(self._edges, self._make_index)
+        await asyncio.to_thread(classifier.load, rows)
+        self.classifier, self.analyzer = classifier, _told(rows)
         self.rows = {row.id: row for row in rows}
-        self._turn = max((row.turn for row in rows), default=self._turn)
+        self._turn = max((row.turn for row in rows), default=0)
         self._tried = sum(row.explored for row in rows)
-        self.made, self.explored = len(rows), self._tried
-        self.classifier.load(rows)
-        self.analyzer = _told(rows)
+        self.made, self.explored = max(self.made, len(rows)), max(self.explored, self._tried)
 
 
 def standing(rows: Sequence[Decision]) -> RouterStatus:

@@ -1,0 +1,15 @@
+import asyncio
+
+import umi
+
+
+async def main() -> None:
+    async with umi.Memory.open("team.db", namespace="alice") as alice:
+        bob = alice.switch("bob")  # the same file and connection, another memory
+        await alice.remember("I live in Berlin.", speaker="Alice")
+        await bob.remember("I live in Rome.", speaker="Bob")
+        print("Alice's memory knows of Bob:", not (await alice.recall("Where does Bob live?")).abstained)
+        print([space.name for space in await alice.namespaces()])
+
+
+asyncio.run(main())

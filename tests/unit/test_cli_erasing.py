@@ -1,0 +1,102 @@
+"""`umi forget`, `umi erase` and `umi doctor --verify-erasure` on real files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from umi.faces.cli import erasing
+from umi.faces.cli.main import app
+
+OK, NOTHING, BAD_INPUT, STORE_TROUBLE = 0, 1, 2, 3
+
+
+class Umi:
+    """The command in one folder, words only."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self("remember", "Anneliese has two cats. Bea has a dog.", "--at", "2026-01-01")
+        self("remember", "Anneliese has a cold.", "--speaker", "Ben", "--at", "2026-01-02")
+
+    def __call__(self, *arguments: str, code: int = OK, answer: str | None = None) -> str:
+        """Run a command; what it wrote, on one line."""
+        env = {"UMI_DB": str(self.folder / "umi.db"), "UMI_EMBEDDER": "none", "COLUMNS": "160"}
+        done = CliRunner().invoke(app, list(arguments), input=answer, env=env)
+        assert done.exit_code == code, (done.output, done.exception)
+        return " ".join(done.output.split())
+
+    def data(self, *arguments: str, code: int = OK) -> Any:
+        """As called with --json: the envelope's data."""
+        return json.loads(self(*arguments, "--json", code=code))["data"]
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Umi:
+    return Umi(tmp_path)
+
+
+def _ids(cli: Umi) -> dict[str, str]:
+    return {item["entity"]["content"]: item["entity"]["id"] for item in cli.data("list")["items"]}
+
+
+def test_forget_by_id(cli: Umi) -> None:
+    id_ = _ids(cli)["Anneliese has a cold."]
+    assert "forgotten" in cli("forget", id_, "--yes")
+    assert "Anneliese has a cold." not in _ids(cli)
+    assert "not in namespace" in cli("forget", id_, "--yes", code=NOTHING)
+    assert cli.data("forget", _ids(cli)["Bea has a dog."]) == {"forgotten": True}
+
+
+def test_nobody_to_ask_is_no_yes(cli: Umi) -> None:
+    before = _ids(cli)
+    assert "add --yes" in cli("forget", before["Bea has a dog."], code=BAD_INPUT)
+    shown = cli("erase", "Anneliese", code=BAD_INPUT)
+    assert "goes 1 messages" in shown
+    assert "is cut 1 messages" in shown
+    assert "Anneliese has a cold." in shown
+    assert _ids(cli) == before
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("n\n", BAD_INPUT, 3), ("y\n", OK, 1)])
+def test_a_person_is_asked(cli: Umi, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int) -> None:
+    monkeypatch.setattr(erasing, "_somebody_is_there", lambda: True)
+    output = cli("erase", "Anneliese", answer=answer, code=code)
+    assert "Erase all about Anneliese?" in output
+    assert ("not confirmed" in output) == (code == BAD_INPUT)
+    assert len(_ids(cli)) == left
+
+
+def test_a_receipt_is_written_and_verified(cli: Umi) -> None:
+    file = cli.folder / "receipt.json"
+    output = cli("erase", "Anneliese", "--yes", "--receipt", str(file))
+    assert "1 messages erased, 1 cut" in output
+    assert f"--verify-erasure {file}" in output
+    assert "anneliese" not in file.read_text("utf-8").lower()
+    assert list(_ids(cli)) == ["Bea has a dog."]
+    assert "no byte of it is left" in cli("doctor", "--verify-erasure", str(file))
+    assert "is there already" in cli("erase", "Bea", "--yes", "--receipt", str(file), code=BAD_INPUT)
+
+    cli("remember", "Anneliese is back.")
+    assert "1 newer messages name the subject" in cli("doctor", "--verify-erasure", str(file))
+    old = json.loads(file.read_text("utf-8"))
+    file.write_text(json.dumps(old | {"at": "2100-01-01T00:00:00+00:00"}), "utf-8")
+    assert "still said in" in cli("doctor", "--verify-erasure", str(file), code=STORE_TROUBLE)
+
+
+def test_the_json_answer_is_a_receipt_too(cli: Umi) -> None:
+    file = cli.folder / "answer.json"
+    file.write_text(cli("erase", "Anneliese", "--derived", "erase", "--json"), "utf-8")
+    assert "no byte of it is left" in cli("doctor", "--verify-erasure", str(file))
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"proof": {"salt": "xy", "names": [], "words": []}}'])
+def test_what_is_no_receipt_is_said_to_be_none(cli: Umi, text: str) -> None:
+    file = cli.folder / "receipt.json"
+    file.write_text(text, "utf-8")
+    assert "no receipt" in cli("doctor", "--verify-erasure", str(file), code=STORE_TROUBLE)
+    assert "cannot be read" in cli("doctor", "--verify-erasure", str(cli.folder / "none"), code=STORE_TROUBLE)

@@ -1,0 +1,178 @@
+"""What deleting leaves in the file, and that cleaning takes it away."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from umi.clock import SystemClock, SystemEntropy
+from umi.ports import EpisodeRow, Transaction
+from umi.proof import Proof, make_proof
+from umi.stores import sqlite_clean, sqlite_open
+from umi.stores.sqlite import SqliteStore
+from umi.types import Entity, EntityType, Episode
+
+SALT = "0f" * 16
+LETTERS = "abcdefghijklmnoprstuvwz"
+
+
+class Filled:
+    """A store with messages of words that nobody else says, some of them lengthened later: rows move from page to page."""
+
+    def __init__(self, path: Path, store: SqliteStore, seed: int) -> None:
+        self.path, self.store, self.space = path, store, store.namespace("a")
+        self._rng = random.Random(seed)
+        self.words: dict[str, str] = {}
+
+    async def fill(self, count: int) -> None:
+        """Say so many things."""
+        clock = SystemClock()
+        for number in range(count):
+            word = "".join(self._rng.choice(LETTERS) for _ in range(12))
+            self.words[f"ep_{number}"] = word
+            said = clock.now()
+            episode = Episode(f"ep_{number}", f"{word} was here", "user", word[:6], None, said, said, number)
+            entity = Entity(
+                EntityType.NOTE, word, word, id=f"ent_{self._rng.random()}", subject=word, episode_id=episode.id
+            )
+
+            def work(tx: Transaction, episode: Episode = episode, entity: Entity = entity, word: str = word) -> None:
+                tx.add_episodes([EpisodeRow(episode, (word,), 3)])
+                tx.add_entities([entity])
+                tx.add_alias(f"{word} alias", word)
+
+            await self.space.write(work)
+            for other in range(0, number, 37):
+                ids = [one.id for one in (await self.space.list(limit=1_000))[other : other + 1]]
+
+                def lengthen(tx: Transaction, ids: list[str] = ids, episode: Episode = episode) -> None:
+                    for id_ in ids:
+                        tx.set_validity(id_, episode.at, episode.at)
+
+                await self.space.write(lengthen)
+
+    async def delete(self, name: str) -> Proof:
+        """Delete a message with its alias; the proof of it."""
+        word = self.words.pop(name)
+
+        def work(tx: Transaction) -> None:
+            tx.delete_episode(name)
+            tx.remove_aliases([f"{word} alias"])
+
+        await self.space.write(work)
+        return make_proof(SALT, [], [word])
+
+    def holds(self, word: str) -> bool:
+        """Whether any byte of the files has it."""
+        files = [self.path, self.path.with_name(self.path.name + "-wal")]
+        return any(word.encode() in file.read_bytes().lower() for file in files if file.exists())
+
+
+@pytest.fixture
+async def filled(tmp_path: Path) -> AsyncIterator[Filled]:
+    path = tmp_path / "umi.db"
+    store = await SqliteStore.open(str(path), clock=SystemClock(), entropy=SystemEntropy())
+    made = Filled(path, store, seed=4)
+    await made.fill(150)
+    yield made
+    assert await store.check_integrity() == []
+    await store.close()
+
+
+async def test_every_deletion_is_counted_until_it_is_cleaned(filled: Filled) -> None:
+    assert not await filled.store.unclean()
+    word = filled.words["ep_3"]
+    proof = await filled.delete("ep_3")
+    assert await filled.store.unclean()
+    assert filled.holds(word), "the log has it still"
+    assert (await filled.store.examine(proof)).raw
+    assert await filled.store.clean(proof)
+    assert not await filled.store.unclean()
+    assert not filled.holds(word)
+    assert (await filled.store.examine(proof)).raw == frozenset()
+
+
+async def test_a_hundred_deletions_leave_no_byte(filled: Filled) -> None:
+    gone = {}
+    for name in sorted(filled.words)[:100]:
+        gone[name] = filled.words[name]
+        assert await filled.store.clean(await filled.delete(name))
+        assert [word for word in gone.values() if filled.holds(word)] == []
+
+
+@pytest.mark.parametrize("known", [True, False])
+async def test_what_secure_delete_would_have_overwritten_is_found_and_written_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
+) -> None:
+    settings = sqlite_open._SETTINGS.replace("secure_delete = ON", "secure_delete = OFF")
+    assert settings != sqlite_open._SETTINGS
+    monkeypatch.setattr(sqlite_open, "_SETTINGS", settings)
+    path = tmp_path / "umi.db"
+    store = await SqliteStore.open(str(path), clock=SystemClock(), entropy=SystemEntropy())
+    made = Filled(path, store, seed=5)
+    await made.fill(60)
+    words = dict(made.words)
+    for name in ("ep_7", "ep_8", "ep_50"):
+        proof = await made.delete(name)
+        assert await store.clean(proof if known else None)
+        assert not made.holds(words[name])
+    await store.close()
+
+
+async def test_two_processes_that_delete_leave_nothing_to_who_cleans_first(filled: Filled) -> None:
+    one, other = filled.words["ep_1"], filled.words["ep_2"]
+    proof = await filled.delete("ep_1")
+    await filled.delete("ep_2")
+    assert await filled.store.clean(proof)
+    assert not filled.holds(one)
+    assert not filled.holds(other)
+    assert not await filled.store.unclean()
+
+
+async def test_a_reader_or_a_writer_makes_it_wait(filled: Filled) -> None:
+    proof = await filled.delete("ep_3")
+    for statement in ("BEGIN", "BEGIN IMMEDIATE"):
+        other = apsw.Connection(str(filled.path))
+        other.execute(statement)
+        other.execute("SELECT count(*) FROM episodes").fetchall()
+        assert not await filled.store.clean(proof)
+        assert await filled.store.unclean()
+        other.close()
+    assert await filled.store.clean(None)
+
+
+async def test_what_two_columns_spell_side_by_side_is_no_remains(filled: Filled) -> None:
+    word = filled.words["ep_9"]
+    proof = make_proof(SALT, [], [f"{word}{word}", f"user{word[:6]}"])
+    found = await filled.store.examine(proof)
+    assert len(found.raw) == 2
+    assert found.raw <= found.live
+
+
+async def test_in_memory_there_is_no_file_to_clean() -> None:
+    store = await SqliteStore.open(":memory:", clock=SystemClock(), entropy=SystemEntropy())
+    space = store.namespace("a")
+    said = SystemClock().now()
+    row = EpisodeRow(Episode("ep_0", "gone", "user", None, None, said, said, 0), ("gone",), 1)
+    await space.write(lambda tx: tx.add_episodes([row]))
+    await space.write(lambda tx: tx.delete_episode("ep_0"))
+    assert await store.unclean()
+    assert await store.clean(None)
+    assert not await store.unclean()
+    await store.close()
+
+
+def test_the_unused_bytes_of_a_page() -> None:
+    page = bytearray(64)
+    page[0], page[3:5], page[5:7], page[1:3] = 13, (1).to_bytes(2), (40).to_bytes(2), (50).to_bytes(2)
+    page[8:10] = (40).to_bytes(2)
+    page[12:15] = b"gap"
+    page[50:54] = (0).to_bytes(2) + (10).to_bytes(2)
+    page[54:58] = b"free"
+    parts = [part.strip(b"\0") for part in sqlite_clean._unused(bytes(page), 0)]
+    assert parts == [b"gap", b"free"]
+    assert list(sqlite_clean._unused(bytes(64), 0)) == [], "a page of no tree"
