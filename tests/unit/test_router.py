@@ -354,7 +354,7 @@ async def test_a_budget_is_kept_and_saved_near_its_end() -> None:
     spent = [route.spent for route in routes]
     dear = [route for route in routes if route.tier == "strong"]
     assert max(spent) <= 200 + PRICES["fast"] * 20
-    assert 4 <= len(dear) <= 8
+    assert 4 <= len(dear) <= 7  # 8 could be paid
     assert routes[-1].tier == "fast"
     assert "budget" in routes[-1].why
 

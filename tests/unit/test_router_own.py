@@ -86,8 +86,10 @@ async def test_routing_is_off_by_default_and_tasks_go_to_their_tiers(tmp_path: P
 async def test_a_tier_whose_answers_cannot_be_used_is_left_and_come_back_to(tmp_path: Path) -> None:
     models = three()
     async with opened(tmp_path, models) as memory:
+        await memory.remember("The umbrella is in the hall.")
+        assert [(row.kind, row.tier, row.quality) for row in await rows(memory)] == [("extract", "balanced", 1.0)]
         await ask(memory, 3)
-        assert models["balanced"].asked == []
+        assert models["balanced"].asked == ["extract"]
         models["fast"].broken = True
         await ask(memory, 20)
         assert "rewrite" in models["balanced"].asked

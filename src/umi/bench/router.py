@@ -139,12 +139,11 @@ def chosen(expected: Floats, accept: float) -> Places:
     Returns:
         Shape (tasks,).
     """
-    tier = np.zeros(len(expected), np.int64)
-    best = expected[:, 0].copy()
-    for place in range(1, expected.shape[1]):
-        moves = (1.0 - best) * expected[:, place] > accept
-        tier[moves] = place
-        best[moves] = expected[moves, place]
+    last = expected.shape[1] - 1
+    tier = np.full(len(expected), last)
+    for place in reversed(range(last)):
+        dearer = expected[:, place + 1 :].max(axis=1)
+        tier[(1.0 - expected[:, place]) * dearer <= accept] = place
     return tier
 
 

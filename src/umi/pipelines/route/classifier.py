@@ -151,20 +151,17 @@ def mended(cheap: float, dear: float) -> float:
 
 
 def climbed(expected: Mapping[str, float], accept: float) -> str:
-    """The tier for what is expected: from the cheapest upwards, as long as another would mend more than one accepts to fail.
-
-        mended by going from t to u = (1 - expected of t) * expected of u
+    """The tier for what is expected: up from the cheapest, to the first of which no dearer one would mend more than one accepts to fail.
 
     Args:
         expected: By tier, cheapest first, at least one.
         accept: 0..1; 1 takes the cheapest, 0 the dearest. From 0.25 on a dearer one is never taken that is expected to do worse.
     """
     tiers = list(expected)
-    chosen = tiers[0]
-    for tier in tiers[1:]:
-        if mended(expected[chosen], expected[tier]) > accept:
-            chosen = tier
-    return chosen
+    for place, tier in enumerate(tiers[:-1]):
+        if max(mended(expected[tier], expected[dearer]) for dearer in tiers[place + 1 :]) <= accept:
+            return tier
+    return tiers[-1]
 
 
 def _name(kind: str, vector: FloatVector | None) -> str | bytes:
