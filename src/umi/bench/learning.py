@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.bench.intervals import Interval, interval, means
-from umi.bench.learning_tasks import ADVICE_COUNT, NOISE, TASKS_COUNT, Stream, Task, stream, texts
+from umi.bench.learning_tasks import ADVICE_COUNT, NOISE, TASKS_COUNT, Stream, Task, all_texts, stream
 from umi.build import open_embedder
 from umi.clock import SystemClock
 from umi.config import Config
@@ -71,12 +71,12 @@ class Once:
         first: Vector = (await self.embed_many([text]))[0][0]
         return first
 
-    async def embed_many(self, wanted: Sequence[str]) -> list[Matrix]:
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """From memory, where they are."""
-        new = [text for text in dict.fromkeys(wanted) if text not in self.kept]
+        new = [text for text in dict.fromkeys(texts) if text not in self.kept]
         if new:
             self.kept.update(zip(new, await self.inner.embed_many(new), strict=True))
-        return [self.kept[text] for text in wanted]
+        return [self.kept[text] for text in texts]
 
 
 @dataclass
@@ -184,7 +184,7 @@ async def measure(seeds: Sequence[int], step: Step = lambda _what, _done, _of: N
     for done, seed in enumerate(seeds):
         step("seeds", done, len(seeds))
         drawn = stream(seed, REPORTERS_COUNT)
-        await embedder.embed_many(texts(drawn.clusters))
+        await embedder.embed_many(all_texts(drawn.clusters))
         fixed = await _without(drawn, embedder)
         rows["without"].append(
             [_succeeds(drawn, task, hits[:1]) for task, hits in zip(drawn.tasks, fixed, strict=True)]

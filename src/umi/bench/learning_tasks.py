@@ -90,7 +90,7 @@ def pool() -> list[Cluster]:
     return found
 
 
-def texts(clusters: Sequence[Cluster]) -> list[str]:
+def all_texts(clusters: Sequence[Cluster]) -> list[str]:
     """Every text of some clusters."""
     return [text for cluster in clusters for text in (*cluster.advice, *cluster.questions)]
 
