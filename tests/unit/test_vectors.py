@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from umi.invariants import InvariantError
-from umi.vectors import GrowingArray, cosines, normalised, pack, unpack
+from umi.vectors import GrowingArray, cosines, from_bytes, normalised, pack, to_bytes, unpack
 
 
 def _unit(rows: int, dimensions: int = 384) -> np.ndarray:
@@ -67,3 +67,13 @@ def test_a_cosine_does_not_depend_on_its_rows_place() -> None:
     parts = np.concatenate([cosines(rows[:33], query), cosines(rows[33:], query)])
     assert np.array_equal(whole, parts)
     assert int(whole.argmax()) == 100
+
+
+def test_a_byte_per_entry_keeps_what_resembles_what() -> None:
+    rng = np.random.default_rng(5)
+    vectors = normalised(rng.normal(size=(50, 384)))
+    coarse = np.stack([from_bytes(to_bytes(vector)) for vector in vectors])
+    assert np.allclose(np.linalg.norm(coarse, axis=1), 1, atol=1e-6)
+    assert np.abs(coarse @ coarse.T - vectors @ vectors.T).max() < 0.01
+    assert len(to_bytes(vectors[0])) == 384
+    assert (from_bytes(to_bytes(np.zeros(4, np.float32))) == 0).all()
