@@ -15,7 +15,7 @@ from typing import Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-TIERS: Final = ("fast", "balanced", "strong")  # by what a call of them costs
+TIERS: Final[tuple[str, ...]] = ("fast", "balanced", "strong")  # by what a call of them costs
 # A wrong rewrite costs a variant of one search, a wrong extraction one message, a wrong verdict what else is known.
 TIER_OF_TASK: Final = {"rewrite": "fast", "extract": "balanced", "evolve": "strong"}
 _BLOB: Final = np.dtype("<f2")  # little-endian on every machine

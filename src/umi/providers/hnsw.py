@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ def require() -> None:
         InvalidOptions: When it is not.
     """
     try:
-        import voyager  # noqa: F401, PLC0415 - an extra
+        import_module("voyager")
     except ImportError as error:
         raise InvalidOptions(
             "finding tasks that resemble each other needs voyager, which the extra installs: pip install 'umi-memory[learn]'; "
@@ -41,8 +42,7 @@ class HnswIndex:
 
     def __init__(self, dimensions: int) -> None:
         require()
-        import voyager  # noqa: PLC0415 - an extra
-
+        voyager: Any = import_module("voyager")  # an extra, and its names are made when it is loaded
         self._too_few: type[Exception] = voyager.RecallError
         self._index: Any = voyager.Index(
             voyager.Space.Cosine, num_dimensions=dimensions, M=_LINKS, ef_construction=_EXPANSION, random_seed=_SEED

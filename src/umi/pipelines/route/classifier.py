@@ -25,7 +25,7 @@ from umi.pipelines.route.heads import DECIMALS, Doubles, Head, basis
 from umi.ports import NeighbourIndex
 from umi.routed import TIERS, Decision, FloatVector
 
-EDGES: Final = dict(zip(TIERS, (BALANCED_FROM, STRONG_FROM, 1.0), strict=True))
+EDGES: Final[Mapping[str, float]] = dict(zip(TIERS, (BALANCED_FROM, STRONG_FROM, 1.0), strict=True))
 PRIOR_WIDTH: Final = 0.15
 PRIOR_AT_EDGE: Final = 0.7
 LIKE_COSINE_MIN: Final = 0.8

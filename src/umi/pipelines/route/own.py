@@ -19,7 +19,9 @@ from umi.types import Completion, CompletionRequest
 
 log = logging.getLogger("umi")
 
-_COMPLEXITY: Final = dict(zip(TIERS, (0.15, 0.5, 0.85), strict=True))  # the middle of what each tier is meant for
+_COMPLEXITY: Final[Mapping[str, float]] = dict(
+    zip(TIERS, (0.15, 0.5, 0.85), strict=True)
+)  # the middle of what each tier is meant for
 _EXPLORE: Final = 0.05  # of the tasks that have left their tier try the way back
 
 
