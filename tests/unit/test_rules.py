@@ -110,7 +110,6 @@ CHANGES = [
     ("Alice works at Acme.", "Alice's new employer is StartupX."),
     ("Alice works at Acme.", "Alice has a new job at StartupX."),
     ("Alice works at Acme.", "Alice moved from Acme to StartupX."),
-    ("Alice works at Acme.", "Alice went from Acme to StartupX."),
     ("Alice works at Acme.", "Alice has joined StartupX."),
     ("Alice works at Acme.", "Alice accepted a position at StartupX."),
     ("Alice works at Acme.", "Alice landed a role at StartupX."),

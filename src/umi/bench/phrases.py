@@ -9,7 +9,7 @@ A bank is a TOML file beside this module, with one table per topic and one array
 For an author:
 - Write what a person would type or say to an assistant: short and long, neat and sloppy, plain statements and things said in
   passing inside other news, with contractions, hedges and small talk. No two phrases of a field should share their frame; think of
-  fifteen people, not of fifteen paraphrases. Do not look at how Umi reads sentences, and do not read the other bank.
+  fifteen people, not of fifteen paraphrases. Do not look at how Umi reads sentences, and do not read the other banks.
 - `TOPICS` says what each topic is about, who or what fills {subject}, and what a value looks like; `FIELDS` and `LIST_FIELDS` say for
   each field what a phrase has to do, how many are wanted at least, and which {names} it may and must hold.
 - Every phrase has to be true and unmistakable to a careful reader with any subject and value put in: names of people of any
@@ -163,7 +163,7 @@ class Bank:
 
 
 def path_of(name: str) -> Path:
-    """Where the bank of that name ("first", "second") is kept."""
+    """Where the bank of that name ("first", "second", "third") is kept."""
     return FOLDER / f"phrases_{name}.toml"
 
 

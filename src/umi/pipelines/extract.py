@@ -23,7 +23,7 @@ from umi.pipelines.language.tokens import sentences
 from umi.pipelines.language.values import value_key
 from umi.pipelines.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi.pipelines.prompts import build_extraction_prompt
-from umi.ports import LLMProvider
+from umi.ports import LLMProvider, Vector
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
 
 log = logging.getLogger("umi")
@@ -31,6 +31,7 @@ log = logging.getLogger("umi")
 _NOTE_CONFIDENCE: Final = 0.5
 _FIRM: Final = 0.6  # below it, a gist gives way to whatever the clause reader found
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
+_VAGUE: Final = "location"  # of a person it is where they live
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_PEOPLE: Final = words("works_at lives_in speaks hobby")
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
@@ -44,13 +45,19 @@ class Extracted:
     aliases: tuple[tuple[str, str], ...]
 
 
-def extract_rules(episode: Episode, resolve: Callable[[str], str | None], known: Known = nothing_known) -> Extracted:
+def extract_rules(
+    episode: Episode,
+    resolve: Callable[[str], str | None],
+    known: Known = nothing_known,
+    vector: Vector | None = None,
+) -> Extracted:
     """Read an episode by rules.
 
     Args:
         episode: What was said; `at` dates it and resolves its dates.
         resolve: The subject key that an alias stands for, or None.
         known: The statements of a subject in a slot that are open at that time.
+        vector: Of the episode, when the embedder that the reader was trained with made it.
 
     Returns:
         At least one entity and at most 200, in order of span; what fills no slot becomes notes, one per run of sentences.
@@ -59,10 +66,9 @@ def extract_rules(episode: Episode, resolve: Callable[[str], str | None], known:
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2
     stream = iter_statements(text, speaker=episode.speaker, role=episode.role, at=episode.at)
     statements = list(islice(stream, room))
-    gists = _gists(episode, known)
-    if statements:
-        gists = [gist for gist in gists if gist.confidence >= _FIRM or gist.source]
-    if gists and not _agree(text, statements, gists):
+    gists = _gists(episode, known, vector)
+    gists = [gist for gist in gists if _adds(gist, statements)]
+    if gists:
         statements = [one for one in statements if one.single and not _meets(one, gists)]
         entities = [_entity(episode, statement, resolve) for statement in statements]
         entities += [_of_gist(episode, gist, resolve) for gist in gists]
@@ -88,28 +94,27 @@ def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str
     return Entity(kind, name, words, episode_id=episode.id, span=span, **{**spoken, **fields})
 
 
-def _gists(episode: Episode, known: Known) -> list[Gist]:
+def _gists(episode: Episode, known: Known, vector: Vector | None) -> list[Gist]:
     if episode.speaker is None and episode.role in DRAFTERS:
         return []  # what an assistant concludes or drafts changes nothing that people said
     name = episode.speaker or episode.role
-    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known)
+    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known, vector)
 
 
-def _agree(text: str, statements: Sequence[Statement], gists: Sequence[Gist]) -> bool:
-    """Whether the clause reader found the same, and left no sentence over: its reading has the finer spans and dates."""
-    for gist in gists:
-        same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
+def _adds(gist: Gist, statements: Sequence[Statement]) -> bool:
+    """Whether a gist says more than the clause reader, whose reading has the finer spans and dates: what is over, who says so."""
+    if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements if one.single):
+        return False
+    same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
+    if same:
         ended = {value_key(value) for one in same for value in one.ended}
-        wanted = {value_key(value) for value in gist.ended}
-        if same and same[0].confidence < _FIRM:
-            return False
-        if not same or gist.source or same[0].negated is not gist.negated or not (wanted <= ended or gist.negated):
-            plain = not wanted and not gist.source and not gist.negated
-            if gist.slot == "attr:value" or not (
-                plain and any(one.single and one.confidence >= _FIRM for one in statements)
-            ):
-                return False
-    return not any(_uncovered(text, list(statements)))
+        known = {value_key(value) for value in gist.ended} <= ended
+        return bool(gist.source) or (gist.negated and not same[0].negated) or not (known or gist.negated)
+    vague = [one for one in statements if one.slot == _VAGUE and one.subject == gist.subject]
+    firm = [one for one in statements if one.single and one.confidence >= _FIRM and one not in vague]
+    if gist.source or gist.ended or gist.negated or not firm:
+        return True
+    return gist.slot == "attr:value" and " of " in gist.subject
 
 
 def _is_of(statement: Statement, gist: Gist) -> bool:
@@ -127,6 +132,8 @@ def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None])
         metadata["ended"] = list(gist.ended)
     if gist.source:
         metadata["source"] = gist.source
+    if gist.acting < 1:
+        metadata["acting"] = gist.acting
     span = (0, len(episode.content))
     return said_in(
         episode,

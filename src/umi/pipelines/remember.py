@@ -21,11 +21,12 @@ from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
 from umi.pipelines.gist.known import open_before
+from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import ExtractedEntity, NamedRelation
 from umi.pipelines.states import Standings, View
-from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction
+from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction, Vector
 from umi.text import analyse, count_words
 from umi.traits import read_traits
 from umi.types import (
@@ -149,10 +150,13 @@ class Settlement:
         tx: The transaction.
         entropy: For the ids of relations.
         now: The recorded time of relations.
+        embedder: The digest of what made the vectors.
     """
 
     def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, embedder: str = "") -> None:
         self._tx = tx
+        self._embedder = embedder
+        self._vectors: Mapping[str, Matrix] = {}
         self._lineage = Lineage(tx, entropy, now)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
@@ -177,6 +181,7 @@ class Settlement:
         Raises:
             Moved: When what a model was asked about has changed since.
         """
+        self._vectors = vectors or {}
         items, vectors = self._still_there(items, vectors)
         settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
@@ -211,7 +216,9 @@ class Settlement:
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         extracted = reading.as_of(self._tx.sequence) if reading else None
-        extracted = extracted or read_episode(self._tx, episode, item, reading.entities if reading else ())
+        named = reading.entities if reading else ()
+        vector = readable(self._vectors.get(episode.id), self._embedder)
+        extracted = extracted or read_episode(self._tx, episode, item, named, vector)
         entities = extracted.result.entities
         if reading is not None and reading.fingerprint.moved(self._tx, entities):
             raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")
@@ -259,14 +266,23 @@ def said_as(one: Episode, other: Episode) -> bool:
 
 
 def read_episode(
-    snapshot: Snapshot, episode: Episode, item: OutboxItem, named: Sequence[ExtractedEntity] = ()
+    snapshot: Snapshot,
+    episode: Episode,
+    item: OutboxItem,
+    named: Sequence[ExtractedEntity] = (),
+    vector: Vector | None = None,
 ) -> Extracted:
     """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
-    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode))
+    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), vector)
     return overlay(extracted, named, episode) if named else extracted
+
+
+def readable(windows: Matrix | None, embedder: str) -> Vector | None:
+    """The vector of an episode's beginning, when the embedder of that digest is the one that the reader was trained with."""
+    return windows[0] if windows is not None and len(windows) and embedder == EMBEDDER else None
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from umi.pipelines.gist.message import NAMED
 from umi.pipelines.language import compare
 from umi.pipelines.language.complements import preference_slot
 from umi.pipelines.language.lexicon import NAME_STOPS, words
@@ -92,6 +93,7 @@ class _Claim:
     holds_from: datetime | None
     long_past: bool  # tells of something years before it was said
     source: str = ""  # who is quoted
+    acting: float = 1.0  # how surely it changes what was known
 
     @property
     def described(self) -> str:
@@ -223,6 +225,7 @@ def _gist_claim(entity: Entity, subject: str) -> _Claim:
         holds_from=entity.valid_from,
         long_past=False,
         source=str(entity.metadata.get("source", "")),
+        acting=float(entity.metadata.get("acting", 1.0)),
     )
 
 
@@ -300,7 +303,7 @@ def _verdict(kind: EvolutionType, confidence: float, reason: str, old_id: str) -
 
 
 def _sure(new: _Claim, old: _Claim) -> float:
-    return min(new.confidence, old.confidence)
+    return min(new.confidence, new.acting, old.confidence)
 
 
 def _same(one: str, other: str) -> bool:
@@ -328,12 +331,15 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 def _met(new: _Claim, old: _Claim, gone: str) -> float:
     """How sure it is that `gone` is over: naming just the value that is known makes up for a name typed in lower case."""
+    if NAMED in new.cues:
+        return min(new.confidence, new.acting) if old.confidence >= _READ else _sure(new, old)
     named = value_key(gone) == value_key(old.value) and min(new.confidence, old.confidence) >= _NEARLY
     return max(_sure(new, old), _NAMED) if named else _sure(new, old)
 
 
 _HEARD: Final = 0.5
 _NEARLY: Final = 0.55
+_READ: Final = 0.35  # a statement that was read so surely is borne out when its value is named again
 _NAMED: Final = 0.7
 _FAMILIES: Final = (
     frozenset({"works_at", "lives_in", "studies_at"}),
@@ -372,7 +378,7 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
         return None
     relation = compare.values(new.slot, new.value, old.value)
     if relation is compare.Comparison.DIFFERENT:
-        sure = _sure(new, old)
+        sure = min(_sure(new, old), _UNSURE if NAMED in new.cues else 1.0)  # what it names as over is another value
         if "also" in new.cues:
             return None
         if not new.turns and not new.ended:

@@ -66,6 +66,7 @@ class Settler:
     ) -> None:
         self._storage = storage
         self._embedder = embedder
+        self._digest = embedder.identity.digest if embedder is not None else ""
         self._model = model
         self._clock = clock
         self._entropy = entropy
@@ -144,7 +145,7 @@ class Settler:
     ) -> Settled:
         now = self._clock.now()
         return await self._storage.write(
-            lambda tx: Settlement(tx, self._entropy, now).run(items, vectors, why, readings)
+            lambda tx: Settlement(tx, self._entropy, now, self._digest).run(items, vectors, why, readings)
         )
 
 

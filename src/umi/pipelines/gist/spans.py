@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import cache
+from importlib import resources
 from typing import Final
 
 from umi.pipelines.gist import vocabulary
 from umi.pipelines.language.dates import find_dates
-from umi.pipelines.language.lexicon import LANGUAGES, NAME_STOPS
+from umi.pipelines.language.lexicon import CALENDAR, LANGUAGES, NAME_STOPS
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.pipelines.language.values import value_key
@@ -32,6 +34,7 @@ class Sort(StrEnum):
     DATE = "date"
     AMOUNT = "amount"  # 30 seconds, 8080, debug
     LANGUAGE = "language"
+    KNOWN = "known"  # a value that was stated before, where it is nothing of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
         for match in pattern.finditer(text):
             said = _day(match.group(), at) if sort is Sort.DATE else match.group()
             take(Span(sort, said, subject_key(said) if sort is Sort.ITEM else value_key(said), *match.span()))
+    for match in vocabulary.MEASURE.finditer(text):  # before "MB" is taken for a name
+        take(Span(Sort.AMOUNT, match.group(), value_key(match.group()), *match.span()))
     for start, end in sentences(text):
         tokens = tokenize(text, start, end)
         for span in [
@@ -134,6 +139,9 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
             index += 1
             continue
         end = _run(tokens, index + 1, verbs)
+        if tokens.at(index + 1) == "wrong":  # "the wrong time zone bug" is a thing, "the wrong price" is none
+            end = _run(tokens, index + 2, verbs)
+            end = end if end > index + 3 and tokens.at(end - 1) not in vocabulary.FACT_NOUNS else index + 1
         spoken = any(tokens.at(place) in LANGUAGES for place in range(index + 1, end))
         if end == index + 1 or spoken:
             index += 1
@@ -196,10 +204,12 @@ def _begins_name(tokens: Tokens, index: int) -> bool:
     if not tokens.capital(index) or not word[:1].isalpha() or len(word) < 2:
         return False
     low = tokens.at(index)
+    if low.rstrip("s") in CALENDAR or low in CALENDAR:
+        return False
     opening = index == 0 or tokens.at(index - 1) in {":", '"', "“", "(", "-"}
     if low in vocabulary.COMMON:
         return not opening and low not in NAME_STOPS and tokens.capital(index + 1)
-    if opening and low in vocabulary.INFLECTED:
+    if opening and (low in vocabulary.INFLECTED or low in written_small()):
         return False
     return not (opening and low.endswith(("ing", "ly")) and len(low) > 5)
 
@@ -253,6 +263,12 @@ _VALUE_LEADS: Final = frozenset(
         "that",
     }
 )
+
+
+@cache
+def written_small() -> frozenset[str]:
+    """Words that were met written small, in the phrases that the reader was trained on: at the beginning of a sentence they are no names."""
+    return frozenset(resources.files(__package__).joinpath("words.txt").read_text(encoding="utf-8").split())
 
 
 def of_sort(spans: Sequence[Span], *sorts: Sort) -> list[Span]:

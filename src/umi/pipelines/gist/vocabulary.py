@@ -96,6 +96,13 @@ COMMON: Final = (
         "packed paid paying per picture planning production profile promoted purge quietly ran ran reason receipts recently redacted regards released relocated removed renewal replied report retired revised running "
         "scrap scrub secretly seriously shifting sign silly simply sitting slip slipped small-talk staging stay staying struck submitting sudden suddenly swap swapped tagging taking telling terrible that'd that'll there's "
         "they're they've thing things thursday's turned typically understand unlike until use wasn't watch we'd we'll weather weird weirdly whether wise wish wonder world worth would writing yep you're "
+        "reminder assignee sign-off meh sooo soo resident residents standup recap summary headsup heads-up erratum licences licenses license licence removed done gone dunno whats whos "
+        "quick-fire psa tldr ps fyi eta asap imho btw omg lol ok okay okey hmm hm ah aha eh huh yo sup welp gosh geez yikes phew blimey crikey hooray hurrah cheers ta folks team gang everyone colleagues neighbours friends "
+        "customers visitors parents kids children students teachers nobody's someone's occupation address city town guest contact attendee attendees participants status stack hobbies greetings "
+        "management reception security support sales marketing engineering accounting legal production staging weather traffic breakfast lunch dinner coffee tea music sport sports parcels letters mail post visiting staying writing driving helped watched "
+        "unpacking packed moved sold bought rented renting gave handed passed turned quit left fired sacked retired hired poached started starting joined joining switched swapped traded changed changing raised lowered bumped deployed merged rolled dialled cranked "
+        "checked looked asked told heard learned learnt found met saw spoke talked chatted emailed phoned rang called wrote copied copy copying checking meeting lost losing missing nothing something everything anything half most many several few "
+        "two three four five six seven eight nine ten once twice again later earlier soon afterwards meanwhile otherwise besides anyway instead rather whether since until till before after during despite though although because unless "
         "january february monday tuesday wednesday thursday friday saturday sunday september october november december july"
     )
 )
@@ -124,6 +131,10 @@ DATE: Final = re.compile(
 AMOUNT: Final = re.compile(
     r"(?<![\w$€£.-])\d+(?:,\d{3})*(?:\.\d+)?(?:\s?(?:seconds?|secs?|ms|milliseconds?|minutes?|mins?|hours?|hrs?|days?|[kmgt]b|[kmg]ib|%|percent|px|retries|times|attempts|s)\b)?"
     r"(?!\w|[-/:.]\d)",
+    re.IGNORECASE,
+)
+MEASURE: Final = re.compile(
+    r"(?<![\w$€£.-])\d+(?:,\d{3})*(?:\.\d+)?\s?(?:seconds?|secs?|ms|milliseconds?|minutes?|mins?|hours?|hrs?|[kmgt]b|[kmg]ib|%|percent|px|retries|attempts|s)\b",
     re.IGNORECASE,
 )
 ITEM: Final = re.compile(

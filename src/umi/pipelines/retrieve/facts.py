@@ -8,20 +8,21 @@ looked up; what the templates do not recognise stays with the other two legs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, GIST_CHARACTERS_MAX
-from umi.pipelines.gist import asking, frames, mood, people, spans
+import numpy as np
+
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, GIST_CHARACTERS_MAX
+from umi.pipelines.gist import asking, trained
 from umi.pipelines.gist.asking import month_of
-from umi.pipelines.gist.spans import Sort
 from umi.pipelines.language.complements import preference_slot
 from umi.pipelines.language.slots import ATTRIBUTES, is_single
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.states import Standing, Standings, View
-from umi.ports import Snapshot
+from umi.ports import Snapshot, Vector
 from umi.types import Entity, Episode
 
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
@@ -81,16 +82,14 @@ _CLAUSE: Final = re.compile(
 )
 
 
-def read_question(query: str) -> FactQuestion | None:
-    """What single-valued fact of whom a question asks for, or None when it is not of that kind."""
-    gist = asking.read(query)
-    asked_of = (
-        None
-        if gist is None or not gist.exact  # "a reliable smart home assistant" asks for no home
-        else FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
-    )
-    if asked_of is not None and (asked_of.slots != ("attr:value",) or " of " in asked_of.subject):
-        return asked_of
+def read_question(query: str, vector: Vector | None = None) -> FactQuestion | None:
+    """What single-valued fact of whom a question asks for, or None when it is not of that kind.
+
+    Args:
+        query: The question.
+        vector: Of it, when the embedder that the reader was trained with made it.
+    """
+    gist = asking.read(query, vector)
     month, rest = month_of(query)
     asked = " ".join(rest.split()).rstrip("?!. ")
     for template, slots in _TEMPLATES:
@@ -99,9 +98,11 @@ def read_question(query: str) -> FactQuestion | None:
             if _CLAUSE.search(match["subject"]):
                 continue
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
-            if wanted:
+            if wanted and (gist is None or not set(wanted) & set(gist.slots)):
                 return FactQuestion(_subject(match["subject"]), wanted, month)
-    return asked_of
+    if gist is None:
+        return None
+    return FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Answer:
     question: FactQuestion
     standings: tuple[Standing, ...]
     known: bool
+    vector: Callable[[Episode], Vector | None] = lambda _episode: None
 
     def admits(self, episode: Episode) -> bool:
         """Whether an episode that the other legs found may stand beside the answer.
@@ -118,25 +120,37 @@ class Answer:
         Where nothing is known, a resemblance is no answer: what does not speak of the subject, or speaks of it in a question, a
         wish or with none of the words that such a fact is told with, is left out.
         """
-        return bool(self.standings) or not self.question.exact or evidence(self.question, episode)
+        return bool(self.standings) or not self.question.exact or evidence(self.question, episode, self.vector(episode))
 
 
-def answer(snapshot: Snapshot, query: str, view: View) -> Answer | None:
+def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = None) -> Answer | None:
     """What is known of the fact that a query asks for; None when it asks for none.
 
     Args:
         snapshot: Where to look.
         query: The question.
+        vector: Of the question, when the embedder that the reader was trained with made it.
         view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
     """
-    question = read_question(query)
+    question = read_question(query, vector)
     if question is None:
         return None
     found = look_up(snapshot, question)
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
     standings = tuple(one for one in Standings(snapshot, view).of(found) if one.shown)
-    return Answer(question, _affirmed_first(standings), bool(found))
+    read = _first_windows(snapshot) if vector is not None else (lambda _episode: None)
+    return Answer(question, _affirmed_first(standings), bool(found), read)
+
+
+def _first_windows(snapshot: Snapshot) -> Callable[[Episode], Vector | None]:
+    """What looks up the vector of an episode's beginning."""
+
+    def read(episode: Episode) -> Vector | None:
+        windows = snapshot.vectors([episode.id]).get(episode.id)
+        return None if windows is None or not len(windows) else np.asarray(windows[0], dtype=np.float32)
+
+    return read
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
@@ -149,31 +163,21 @@ def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
     ]
 
 
-def evidence(question: FactQuestion, episode: Episode) -> bool:
+def evidence(question: FactQuestion, episode: Episode, vector: Vector | None = None) -> bool:
     """Whether an episode may bear on a fact of which no statement was read."""
     content = episode.content
     if len(content) > GIST_CHARACTERS_MAX:
         return True  # too long to be judged by what it names
-    words = asking.triggers(question.slots)
-    if words is None or words.search(content.replace("’", "'").casefold()) is None:
-        return False  # what costs little first
-    found = spans.find(content, episode.at)
-    state = mood.read(content, found)
-    if not state.ranges or state.forget or state.source is not None:
-        return False
-    low = state.live.casefold()
-    if people.RELATIVES.search(low):
-        return False
     mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
-    named = question.subject in low or any(subject_key(span.text) == question.subject for span in found)
-    others = any(span.sort is Sort.NAME and frames.PERSON_VERB.search(span.after) for span in found)
-    spoken = mine and not others and frames.SPEAKER.search(low) is not None
-    return (named or spoken) and words.search(low) is not None
+    return trained.may_tell(content, episode.at, question.subject, question.slots, vector, mine=mine)
 
 
 def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:
-    """Statements that say what is so, then those that say that something is not."""
-    return tuple(sorted(standings, key=lambda one: one.entity.negated))
+    """Statements that say what is so, those that were read surely before the others, then those that say that something is not."""
+    return tuple(sorted(standings, key=lambda one: (one.entity.negated, one.entity.confidence < _SURE)))
+
+
+_SURE: Final = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 
 
 def _end_of_month(month: int, newest: datetime) -> datetime:

@@ -16,6 +16,7 @@ import numpy as np
 from umi import limits
 from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
+from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve.facts import Answer, answer
@@ -136,7 +137,7 @@ class DualRetriever:
         deep = wants_deep(query.text) if query.deep is None else query.deep
         variations = await self._variations(query.text, degraded) if deep else []
         variants = await self._prepare([Variation(query.text, 1.0), *variations], degraded)
-        asked = _Search(query, variants, self._calibrated_vectors(), deep=deep)
+        asked = _Search(query, variants, self._calibrated_vectors(), deep=deep, readable=self._is_read())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
             hits=tuple(_within_tokens(hits, query.max_tokens)),
@@ -184,6 +185,10 @@ class DualRetriever:
         vector: object = self._vector
         return vector is self._storage
 
+    def _is_read(self) -> bool:
+        """Whether the vectors are those that the reader of questions was trained with."""
+        return self._embedder is not None and self._embedder.identity.digest == EMBEDDER
+
     def _calibrated_vectors(self) -> str | None:
         return None if self._embedder is None else self._embedder.identity.name
 
@@ -191,12 +196,13 @@ class DualRetriever:
 class _Search:
     """One search inside one snapshot."""
 
-    def __init__(self, query: Query, variants: Sequence[_Variant], embedder: str | None, *, deep: bool) -> None:
+    def __init__(self, query: Query, variants: Sequence[_Variant], embedder: str | None, *, deep: bool, readable: bool) -> None:
         self._query = query
         self._variants = variants
         self._deep = deep
         self._embedder = embedder
         self._period = asked_period(query.text)
+        self._readable = variants[0].embedding if readable else None
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -210,7 +216,7 @@ class _Search:
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
         terms = query_terms(self._query.text)
-        known = answer(snapshot, self._query.text, self._query.view)
+        known = answer(snapshot, self._query.text, self._query.view, self._readable)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own

@@ -1,13 +1,11 @@
-"""Which sentences of a message claim something, for whom, and what becomes of what was known."""
+"""Words of change, of correction, of an end, of what is only imagined: signs that the trained reader weighs beside what it has seen."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
-from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.language.tokens import sentences
 
 _I: Final = re.IGNORECASE
@@ -47,27 +45,6 @@ _REAL: Final = re.compile(
     r"\bwill be\b|\bthe former\b|\bin the past (?:few|couple|week|days?)\b",
     _I,
 )
-_REPORTING: Final = (
-    r"says|said|thinks|thought|claims|claimed|believes|believed|reckons|reckoned|swears|swore|insists|insisted|bets|writes|wrote|tells|told|mentions|mentioned|notes|noted|states|"
-    r"stated|argues|argued|maintains|maintained|figures|assumes|assumed|suspects|suspected|remembers|recalls|announced|reports|reported|posted|messaged|emailed|texted|lists|"
-    r"listed|heard|hears|keeps|kept|guesses|guessed|understands|understood|replied|answered|confirms|confirmed|asserts|asserted|told|shows|showed|pegs|pegged|quoted|quotes|pointed|"
-    r"gives|vows|vowed|declares|declared|promises|promised|mutter\w*|whispered|shouted|let slip|let it slip|wants me to believe|supposes|supposed|contends|contended|alleges|alleged|dead set|would bet|would swear"
-)
-_SOURCE_AFTER: Final = re.compile(
-    rf"^ (?:is to be believed|is right,|is correct,|i have it|i hear\b|i heard\b)|^(?:,? (?:on the other hand|though|meanwhile|however|from [\w ]+|at [\w ]+|of all people|for one|over at [\w ]+),?)?,?\s+(?:(?:is|was|'s|seems|sounded|sounds|seemed|looks) (?:\w+ )?"
-    rf"(?:sure|certain|convinced|positive|adamant|confident|saying|telling|claiming|insisting|of the opinion|under the impression|told|swearing|dead set)|(?:has |had |have |'s )?(?:also |just |still |always |once |already |now |even |firmly |only |recently |clearly |definitely |really |strongly )?(?:{_REPORTING})\b|"
-    rf"(?:has|had|have|puts|put|got) (?:[\w'-]+ ){{0,6}}?(?:down as|down for|written|listed|marked|noted|on record|down in|in (?:the|his|her|their|a) (?:calendar|diary|list|notes?|planner|files?|books?|spreadsheet|sheet|agenda|system))\b)|"
-    rf"^'s (?:[\w-]+ ){{0,2}}(?:notes?|list|calendar|address book|guest list|records?|spreadsheet|sheet|version|opinion|view|books?|diary|files?|word|account|understanding|email|message|memory|text|claim|theory|money|story|roster|overview|table|slides?|contacts?|phone|planner|board|wiki|document|doc|comment|reading|recollection|take|info|information|report|summary|copy|directory)\b",
-    _I,
-)
-_SOURCE_BEFORE: Final = re.compile(
-    r"(?:according to|(?:if )?you ask|asking|ask|heard (?:it )?from|hear (?:it )?from|heard|hear|going by|per|word from|(?:told|said|claimed|mentioned|reported|confirmed|insisted|stated|written) (?:\w+ )?by|as per|from what|trust|believe|says|in|on|by|to hear|hearing|took it from|via|quoting|via|told me|depends on|comes from)\s+$",
-    _I,
-)
-_SOURCE_STRICT: Final = re.compile(
-    r"(?:according to|you ask|asking|going by|\bper|word from|as per|from what|to hear|via|(?:told|said|claimed|mentioned|reported|confirmed|insisted|stated) by|heard (?:it )?from|hear (?:it )?from)\s+$",
-    _I,
-)
 CORRECTED: Final = re.compile(
     r"\b(?:correct(?:ion|ing|ed)|i meant|meant|wrong(?:ly)?|mistake|mistaken|mistyped|misread|misheard|misremembered|misspoke|mix(?:ed|ing|-)?[ -]?up|mixed (?:things|them|it|the|those|two)|typo|oops|whoops|"
     r"sorry|actually|my bad|confus(?:ed|ing)|turns out|scratch that|should (?:be|read|have been|say)|all along|never|in fact|to be precise|apolog\w+|slip(?: of|ped)?|autocorrect|autocomplete|inaccurate|"
@@ -98,115 +75,36 @@ ENDED: Final = re.compile(
     r"forgotten|forgot|rusty|no hobby|lapsed|revoked|rescinded|voided|unsubscribed|terminated|struck|stripped|disabled|decommissioned|retiring|moved on|gone for good|nomad(?:ic)?|sabbatical|homeless|couch(?:es)?|sofas?|of no fixed|void|obsolete|defunct|taken down|left the company|put down the|orphan(?:ed)?)\b",
     _I,
 )
+THING_ENDS: Final = re.compile(
+    r"\b(?:cancel\w*|call(?:ed|ing) (?:it )?off|scrapp?ed|discontinued|(?:isn't|is not|not) (?:happening|going ahead|taking place|sold|available|offered|set|on\b)|won't (?:happen|take place)|remov\w+|delet\w+|dropp\w+|gone|(?:is|are|'s) history|"
+    r"no longer|any ?more|any longer|off the|doesn't exist|don't exist|unset|axed|threw out|thrown out|got rid|back in(?:to)? the|left|quit|job is open|binned|killed|ended|ditched|pulled|withdr\w+|sold out|unavailable|suspended|indefinitely|is off|been off|free again|on ice|abandoned|shelved|retired|"
+    r"ripped|expired|stopped|quit|took (?:it )?(?:down|off)|taken (?:down|off)|not going|obsolete|deprecated|wiped|nobody|no one|vacan\w+|unassigned|without|no (?:lead|leader|head|owner|assignee|new)|has no|up for grabs|stepp\w+|gave up|given up|resign\w*|looking for|orphan\w*|leaderless|ownerless|handed in|in limbo|open again|back in the|terminated)\b",
+    _I,
+)
 ADDED: Final = re.compile(
     r"\b(?:also|as well|too|add(?:ed|s|ing)?|besides|on top of|next to|in addition|another|additionally|plus|extra|joined|alongside|hooked|taken up|took up|picked up|learn(?:ed|t)|new|latest|now|started|introduced|both)\b",
     _I,
 )
-_OLD_BEFORE: Final = re.compile(
-    r"(?:\bfrom|\bleft|\bleave|\bleaving|\bnot|\bnever(?: [\w']+){0,3}|n't(?: [\w']+){0,4}|\bno longer(?: [\w']+){0,3}|instead of|rather than|used to be|used to (?:live|work)|\bi (?:\w+ )?(?:wrote|typed|put|said|thought|noted|mentioned|claimed|listed|entered)|told you|gave you|\bout of|goodbye|\bbye|farewell(?: to)?|"
-    r"(?:i'm|am|got|get) over|\b(?:gone|went) off|\bquit|replac(?:ed|es|ing)|\bthan|forget about|\bwas(?: (?:at|on|in|with|still|the|only|never|originally|previously|set to))*|\bwere|ditch(?:ed)?|dropp?(?:ed)?|resign(?:ed)? from|\bold|previously|formerly|taken|relieved|succeed(?:s|ed|ing)?|"
-    r"stopped(?: [\w']+){0,2}|instead of(?: [\w']+){0,2}|away from|done with|up on|tired of|fed up with|sick of|moved on from|handed in (?:my|his|her|their) (?:notice|badge) at|days at|time at|chapter (?:at|in)|last day at|life in|unlike|before that|no more|swapp?ed|traded|behind|scrapped|(?:gave|given|giving|gives) up(?: on)?)"
-    r"\s*(?:at |in |with |for |by |to |the |being |as |of |on |that |it was |it's |is |was )*[\"'“‘(]*$",
-    _I,
-)
-_OLD_AFTER: Final = re.compile(
-    r"^[\"'”’)]*,?\s*(?:(?:is|was|are|were|has|had|'s)\s*)?(?:n't|not\b(?! only)|never|no longer|earlier|swamped|handed|hands|handing|stepp|steps|made way|makes way|gave|gives|giving|passed|passes|dropped|drops|quit|left\b|leaves|let (?:me|him|her|them|us|\w+ go)|closed|before\b|any ?more|doesn't|does not|didn't|"
-    r"used to|out\b|off\b|has no|wrong|the wrong|history|over(?=[.,;!]|$| now| and)|retire|resign|moved on|rotat|bow|gone\b|too (?:busy|much)|can't|couldn't|dethroned|replaced by|was a (?:typo|mistake)|by mistake|in error|that was|is on (?:leave|holiday)|went on leave|burn|overload|was (?:only|just))|"
-    r"^\s*(?:to|->|→|=>|for)\s+(?:the )?[\"'“]?(?-i:[A-Z$€£\d])",
-)
-_NEW_BEFORE: Final = re.compile(
-    r"(?:\bto|\bnow|\bjoin(?:ed|s|ing)?|it's|\bit is|\bis|\bare|\bat|\bwith|\bmeant|\bbe|\bnew|=|:|->|→|=>|\bbecame|\bbecome|\bchose|\bby|\bfor|\bin|hello|\bread|\bon|\bgot|\bof|\btry|\bone:?)\s*(?:actually |now |really |already |at |in |with |the |to |currently |instead |been |set to |really )*[\"'“‘(]*$",
-    _I,
-)
-_NEW_AFTER: Final = re.compile(
-    r"^[\"'”’)]*,?\s*(?:it is|is right|is correct|instead(?! of)|now\b|from now on|took over|takes over|is taking|took|inherits|inherited|is now|is the new|replaces|replaced|has replaced|will|is paying|pays|made me|hired|snapped|has taken|steps in|stepped in|stepping in|has it|owns|picked|'s (?:now|turn))",
-    _I,
+_SIGNS: Final = (
+    ("changed", CHANGED),
+    ("corrected", CORRECTED),
+    ("ended", ENDED),
+    ("thing ended", THING_ENDS),
+    ("added", ADDED),
 )
 
 
-_GIVES: Final = re.compile(
-    r"\b(?:comes?|came|badge|paid|salary|wages?|money|lanyard|paycheque|paycheck|paychecks|contract|mail|offer) (?:\w+ ){0,2}from $",
-    _I,
-)
+def signs(text: str) -> tuple[str, ...]:
+    """The signs of a short message, alone and in pairs."""
+    found = list(_found(text.replace("’", "'")))
+    return (*found, *(f"{one} {other}" for place, one in enumerate(found) for other in found[place + 1 :]))
 
 
-@dataclass(frozen=True, slots=True)
-class Mood:
-    """What a message claims: the half-open ranges of its real sentences, their text, whether it asks to forget, and who is quoted."""
-
-    ranges: tuple[tuple[int, int], ...]
-    live: str
-    forget: bool
-    source: Span | None
-
-    def holds(self, span: Span) -> bool:
-        """Whether a span stands in a sentence that claims something."""
-        return any(start <= span.start < end for start, end in self.ranges)
-
-    @property
-    def changed(self) -> bool:
-        """Whether it says that the world has changed."""
-        return bool(CHANGED.search(self.live))
-
-    @property
-    def corrected(self) -> bool:
-        """Whether it takes back what was said."""
-        return bool(CORRECTED.search(self.live))
-
-    @property
-    def ended(self) -> bool:
-        """Whether it says that something is over."""
-        return bool(ENDED.search(self.live))
-
-
-def read(text: str, spans: Sequence[Span]) -> Mood:
-    """The mood of a short message."""
-    ranges: list[tuple[int, int]] = []
-    forget = False
-    for start, end in sentences(text):
-        sentence = text[start:end].replace("’", "'")
-        if FORGET.search(sentence) and not _NOT_FORGET.search(sentence):
-            forget = True
-            ranges.append((start, end))
-        elif not _asks(sentence) and not UNREAL.search(_REAL.sub(" ", sentence)):
-            ranges.append((start, end))
-    live = " ".join(text[start:end] for start, end in ranges).replace("’", "'")
-    return Mood(tuple(ranges), live, forget, _source(spans))
-
-
-def _asks(sentence: str) -> bool:
-    """Whether a sentence is a question; "My favourite café? Luna." is none."""
-    words = sentence.lower().split()
-    return sentence.rstrip("\"'”) ").endswith("?") and not (len(words) <= 5 and words[0] in {"my", "our"})
-
-
-def _source(spans: Sequence[Span]) -> Span | None:
-    for span in spans:
-        if span.sort is Sort.NAME and _SOURCE_STRICT.search(span.before):
-            return span
-    for span in spans:
-        if span.sort is Sort.NAME and _SOURCE_AFTER.search(span.after):
-            return span
-    return None
-
-
-_CALLED_BEFORE: Final = re.compile(
-    r"(?:^|[.!…]\s*|(?<!boss)(?<!head)(?<!lead)(?<!owner)(?<!assignee)(?<!company)(?<!employer)(?<!firm)(?<!one),\s*|\b(?:hey|hi|hello|thanks|thank you|wow|whoa|woah|yeah|yep|yes|no|sure|congrats|oh|oof|aw|ok|okay|so much|dear|right|agree|welcome|cool|great|good luck|well done|nice work|way to go|bye|man|prob|problem|worries)\s*)$",
-    _I,
-)
-
-
-def is_called(span: Span) -> bool:
-    """Whether a name only calls somebody: "Thanks, Jon!"."""
-    if span.sort is not Sort.NAME or span.after[:1] not in {",", "!", ".", "?", ""}:
-        return False
-    return bool(_CALLED_BEFORE.search(span.before)) and not re.match(r", (?:who|not|which|that)\b", span.after)
-
-
-def age_of(span: Span) -> int:
-    """Below 0 for a value that is said to be over or wrong, above 0 for one that is said to hold, 0 without a sign."""
-    if _GIVES.search(span.before):
-        return 1
-    old = bool(_OLD_BEFORE.search(span.before)) + bool(_OLD_AFTER.search(span.after))
-    new = bool(_NEW_BEFORE.search(span.before)) + bool(_NEW_AFTER.search(span.after))
-    return new - 2 * old
+def _found(text: str) -> Iterator[str]:
+    yield from (f"c {name}" for name, pattern in _SIGNS if pattern.search(text))
+    parts = [text[start:end] for start, end in sentences(text)]
+    if any(FORGET.search(part) and not _NOT_FORGET.search(part) for part in parts):
+        yield "c forget"
+    unreal = [part.rstrip("\"'”) ").endswith("?") or UNREAL.search(_REAL.sub(" ", part)) is not None for part in parts]
+    if any(unreal):
+        yield "c unreal" if all(unreal) else "c partly unreal"
