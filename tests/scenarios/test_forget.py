@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import apsw
@@ -290,3 +291,29 @@ async def test_what_is_cut_while_a_model_reads_it_is_read_again(tmp_path: Path) 
         await memory.maintain()
         assert [step.entity.content for step in (await memory.list()).items] == ["Bea has a dog."]
         assert found(path, "anneliese", "annelies", "cats") == []
+
+
+async def test_readers_of_another_connection_go_on_while_much_is_forgotten(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    names = [
+        f"{first}{second}zq" for first in ("Bram", "Dolf", "Gust", "Jopp") for second in ("ovik", "urlen", "yster")
+    ]
+    async with umi.Memory.open(str(path), embedder=None) as one, umi.Memory.open(str(path), embedder=None) as other:
+        told = [await one.remember(f"{name} hid the {name} papers.") for name in names]
+        going = True
+
+        async def read() -> int:
+            count = 0
+            while going:
+                count += len((await other.recall("Who hid the papers?", min_score=0, limit=50)).hits)
+            return count
+
+        readers = [asyncio.create_task(read()) for _ in range(3)]
+        for receipt in told:
+            assert await one.forget(receipt.episode_ids[0])
+        going = False
+        shown = sum(await asyncio.gather(*readers))
+        assert shown > 0, "they did read meanwhile"
+        assert not (await one.maintain()).unclean
+        assert found(path, *(name.lower() for name in names)) == []
+        assert (await other.recall("papers", min_score=0)).hits == ()
