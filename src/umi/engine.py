@@ -12,7 +12,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 
-from umi import limits, validate
+from umi import erasing, limits, validate
 from umi.build import Parts
 from umi.errors import UmiError
 from umi.pipelines import timeline
@@ -211,7 +211,7 @@ class Engine:
                 break
         self._something_waits = waiting > 0
         still = await self.storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))
-        unclean = await self.store.unclean() and not await self.store.clean(None)
+        unclean = await self.store.unclean() and not await erasing.clean_up(self)
         return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
 
     async def _claim_embedder(self) -> None:

@@ -108,7 +108,7 @@ async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
     return ErasureCheck(len(examined.raw - examined.live), before, since, await engine.store.unclean())
 
 
-async def _clean_up(engine: Engine, proof: Proof) -> bool:
+async def clean_up(engine: Engine, proof: Proof | None = None) -> bool:
     """See that the bytes of what was deleted are gone; False while that has to wait."""
     try:
         return await engine.store.clean(proof)
@@ -136,7 +136,7 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[Proof, bool]:
         words = tuple(pieces(taken.texts)[1])
     proof = make_proof(_salt(engine), taken.names, words)
     forget_words()
-    return proof, await _clean_up(engine, proof)
+    return proof, await clean_up(engine, proof)
 
 
 def _salt(engine: Engine) -> str:

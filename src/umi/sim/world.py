@@ -467,6 +467,8 @@ class World:
                 receipt = await self.memory(space).maintain()
                 self.outcome.features["deferral completed"] += receipt.completed
                 waiting = len(receipt.waiting) + receipt.unclean
+                if self.disk is not None and not self.disk.powered:  # cleaning had no power, and could wait
+                    await self.recover()
                 if not waiting:
                     break
                 await self.clock.sleep(60)
