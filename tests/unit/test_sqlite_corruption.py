@@ -20,6 +20,7 @@ from store_files import NOON, opened, sql
 from umi.errors import StoreCorrupt, StoreError
 from umi.learned import Belief, Share, SignalRow, Total, Trajectory, Version
 from umi.ports import EmbedderIdentity, EpisodeRow, ReplayRow, Snapshot, Transaction
+from umi.routed import Decision
 from umi.stores.sqlite import SqliteStore
 from umi.text import analyse
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
@@ -95,6 +96,10 @@ def _fill(space: str) -> Callable[[Transaction], None]:
         tx.learned.put_beliefs([Belief(1, entities[2].id, "ci", 0.5, 0.25, 1)])
         tx.learned.put_version(Version(1, 0, NOON, "run", 1, 1, {"ci": Total(1, 0.5, 0.25)}))
         tx.learned.put_version(Version(2, 1, next_sequence=1))
+        judged = {"kind": "k", "explored": True, "quality": 0.5, "actual": 0.25, "judge": "ci", "embedder": "e"}
+        tx.routed.put(
+            Decision(f"dec_{space}", NOON, "fast", "tiny", 0.5, 0.75, **judged, vector=np.ones(3, np.float32))
+        )
         tx.add_alias("Алиса", "alice")
         tx.add_alias("ally", "alice")
 
