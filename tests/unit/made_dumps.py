@@ -76,7 +76,6 @@ def chatgpt(conversations: int = 160) -> Made:
         },
     )
     made.rejected += 4
-    made.skipped += 2  # the two nodes of the circle hold nothing
     rng.shuffle(found[30:])
     made.content = json.dumps(found, ensure_ascii=False).encode()
     return made
@@ -90,7 +89,6 @@ def _chatgpt_conversation(maker: _Maker, number: int) -> dict[str, Any]:
     made, rng = maker.made, maker.rng
     at = START_S + number * 86_400.5
     nodes: dict[str, Any] = {"client-created-root": _node("client-created-root", None, None)}
-    made.skipped += 1
     last = "client-created-root"
 
     def add(role: str, content: dict[str, Any], parent: str, **more: Any) -> str:

@@ -80,6 +80,8 @@ async def fill(memory: umi.Memory, embedder: Small) -> None:
     for one in out_of_order:
         await storage.write(lambda tx, one=one: tx.add_entities([one]))
     await memory.switch("bob").remember("I live in Rome.", speaker="Bob")
+    forgotten = await memory.remember(umi.Message("The code of the safe is 4711.", id="m9"))
+    await memory.forget(forgotten.episode_ids[0])
     embedder.broken = True
     await memory.remember("This one waits for its vector.", idempotency_key="k2")
     embedder.broken = False

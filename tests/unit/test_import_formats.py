@@ -136,7 +136,7 @@ class TestChatGPT:
         assert (answer.content, answer.role, answer.speaker) == ("In Berlin, \nyou said.", "assistant", None)
         assert answer.at == datetime.fromtimestamp(1_750_000_000, UTC)
         assert (answer.session, answer.metadata) == ("c", {"conversation": "Home"})
-        assert [one.reason[:11] for one in found if isinstance(one, Skipped)] == ["the root of", "in a branch"]
+        assert [one.reason[:11] for one in found if isinstance(one, Skipped)] == ["in a branch"]
 
     def test_a_lost_parent_is_named_and_the_rest_is_kept(self) -> None:
         tree = {"b": self.node("b", "user", ["Kept."], "lost", [], 1)}

@@ -188,6 +188,8 @@ def _step_relation(
     verb, arrow = (
         (_TYPE_VERB[kind], "\N{LEFTWARDS ARROW}") if incoming else (_TYPE_PASSIVE[kind], "\N{RIGHTWARDS ARROW}")
     )
+    if kind is EvolutionType.UPDATE and not relation.acted:
+        verb = f"perhaps {verb}"
     undone = (" (undone)", "yellow") if relation.undone_at else ""
     rows: list[RenderableType] = [
         Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)), undone)

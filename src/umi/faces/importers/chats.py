@@ -32,7 +32,8 @@ def chatgpt(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
         if broken:
             yield Rejected(line, where, broken)
         for node_id in path:
-            yield _chatgpt_message(value, node_id, mapping[node_id], line, where, defaults)
+            if mapping[node_id].get("message") is not None:  # the root holds none
+                yield _chatgpt_message(value, node_id, mapping[node_id], line, where, defaults)
         taken = frozenset(path)
         for node_id, node in mapping.items():
             if node_id not in taken and isinstance(node, Mapping) and node.get("message"):
@@ -78,8 +79,6 @@ def _chatgpt_message(
     conversation: Fields, node_id: str, node: Fields, line: int, where: str, defaults: Defaults
 ) -> Item:
     message = node.get("message")
-    if message is None:
-        return Skipped("the root of a conversation, which holds no message")
     author = message.get("author") if isinstance(message, Mapping) else None
     content = message.get("content") if isinstance(message, Mapping) else None
     if not isinstance(author, Mapping) or not isinstance(content, Mapping):

@@ -243,7 +243,7 @@ def replay_fields(row: ReplayRow) -> Fields:
 
 def replay_of(fields: Fields) -> ReplayRow:
     """The inverse of `replay_fields`."""
-    return ReplayRow(_text(fields, "key"), _text(fields, "digest"), _texts(fields, "episode_ids"))
+    return ReplayRow(_text(fields, "key"), _maybe_text(fields, "digest") or "", _texts(fields, "episode_ids"))
 
 
 def outbox_fields(item: OutboxItem) -> Fields:
