@@ -33,7 +33,10 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """What one recall did. `moved` counts hits that learning put elsewhere; `embedding` is the query's, shape (dimensions,)."""
+    """What one recall did. `moved` counts hits that learning put elsewhere; `embedding` is the query's, shape (dimensions,).
+
+    `embedder` says whose it is (the beginning of its digest): vectors of two models never meet.
+    """
 
     id: str
     at: datetime
@@ -41,6 +44,7 @@ class Trajectory:
     moved: int = 0
     shares: tuple[Share, ...] = ()
     embedding: npt.NDArray[np.float32] | None = field(default=None, compare=False)
+    embedder: str = ""
 
     @property
     def named(self) -> bool:
@@ -157,8 +161,8 @@ class LearnedRows(Protocol):
         """Per task the ids of its newest trajectories, newest first; a task without any has no key."""
         ...
 
-    def newest(self, limit: int) -> list[Trajectory]:
-        """Those with an embedding, newest first, without their shares."""
+    def newest(self, embedder: str, limit: int) -> list[Trajectory]:
+        """Those with an embedding of this embedder, newest first, without their shares."""
         ...
 
     def known(self, provider: str, ids: Iterable[str]) -> dict[str, str]:

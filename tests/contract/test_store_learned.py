@@ -38,7 +38,7 @@ async def _seed(alice: StorageBackend, episodes: int = 3) -> None:
 
 async def test_nothing_learned_is_nothing(alice: StorageBackend) -> None:
     def look(rows: LearnedRows) -> tuple[object, ...]:
-        found = rows.trajectories(["rec_1"]), rows.of_tasks(["t"], 3), rows.newest(5), rows.known("ci", ["s"])
+        found = rows.trajectories(["rec_1"]), rows.of_tasks(["t"], 3), rows.newest("mini", 5), rows.known("ci", ["s"])
         return (
             rows.open_version(),
             rows.versions(),
@@ -54,14 +54,16 @@ async def test_nothing_learned_is_nothing(alice: StorageBackend) -> None:
 async def test_a_trajectory_comes_back_with_its_shares_in_order(alice: StorageBackend) -> None:
     await _seed(alice)
     given = trajectory("rec_1", Share(2, "e2", 1), Share(0, "e0", 0), Share(1, "e1", 0, depth=1), task="T-1")
-    given = replace(given, embedding=axis(3))
+    given = replace(given, embedding=axis(3), embedder="mini")
     await alice.write(lambda tx: tx.learned.add_trajectories([given, trajectory("rec_2")]))
     found = (await alice.read(lambda s: s.learned.trajectories(["rec_1", "nobody"])))["rec_1"]
     assert found == replace(given, shares=(given.shares[1], given.shares[2], given.shares[0]))
     assert found.embedding is not None
     assert np.allclose(found.embedding, axis(3))
-    newest = await alice.read(lambda s: s.learned.newest(5))
+    newest = await alice.read(lambda s: s.learned.newest("mini", 5))
     assert [(one.id, one.shares) for one in newest] == [("rec_1", ())]  # the other has no embedding
+    for other in ("min", "minilm", ""):
+        assert await alice.read(lambda s, other=other: s.learned.newest(other, 5)) == []
 
 
 async def test_a_trajectory_is_written_once_and_without_what_is_gone(alice: StorageBackend) -> None:

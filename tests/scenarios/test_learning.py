@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import umi
+import umi.reembed
 from umi import FileSignalProvider, IntelligenceLoader, Memory, ProviderQualityWeights, QualitySignal
 from umi.clock import SystemClock
 from umi.errors import IdempotencyConflict, InvalidInput, NotFound, StoreFull
@@ -332,6 +333,27 @@ async def test_a_signal_without_an_id_is_matched_by_its_words_at_half_weight(tmp
         before = datetime(2020, 1, 1, tzinfo=UTC).isoformat()  # what was over before the recall was not about it
         provider.signals = [judged(2, task_description=QUESTION, completed_at=before)]
         assert (await memory.learning.run()).unmatched == 1
+
+
+async def test_words_are_not_matched_across_embedders(tmp_path: Path) -> None:
+    class Others(Letters):
+        identity = EmbedderIdentity("others", 13, "2")
+
+        async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+            return [matrix[:, :13] / np.linalg.norm(matrix[:, :13]) for matrix in await super().embed_many(texts)]
+
+    provider = Provider()
+    path = str(tmp_path / "umi.db")
+    async with Memory.open(path, embedder=Letters(), config=LEARN) as memory:
+        await two_ways(memory)
+        await memory.recall(QUESTION, min_score=0)
+    await umi.reembed.reembed(path, Others())
+    async with Memory.open(path, embedder=Others(), intelligence=IntelligenceLoader([provider])) as memory:
+        provider.signals = [judged(0, task_description=QUESTION)]
+        assert (await memory.learning.run()).unmatched == 1
+        await memory.recall(QUESTION, min_score=0)
+        provider.signals = [judged(1, task_description=QUESTION)]
+        assert (await memory.learning.run()).new == 1
 
 
 async def test_an_unmatched_signal_counts_once_its_recall_is_known(tmp_path: Path) -> None:

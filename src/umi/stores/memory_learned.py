@@ -97,8 +97,9 @@ class MemoryLearned:
                 found[task] = ids
         return found
 
-    def newest(self, limit: int) -> list[Trajectory]:
-        found = [replace(one, shares=()) for one in self._newest_first() if one.embedding is not None]
+    def newest(self, embedder: str, limit: int) -> list[Trajectory]:
+        mine = [one for one in self._newest_first() if one.embedding is not None and one.embedder == embedder]
+        found = [replace(one, shares=()) for one in mine]
         return found[:limit]
 
     def known(self, provider: str, ids: Iterable[str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from umi.vectors import from_bytes, to_bytes
 
 Execute = Callable[..., apsw.Cursor]
 
+_MARK: Final = ":"  # between an embedding's embedder and its bytes
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _VERSIONS: Final = (
     "SELECT ns, number, parent, sealed_at, why, signals, next_sequence, totals, crc FROM versions WHERE ns = ?"
@@ -87,9 +88,10 @@ class SqliteLearned:
                 found[task] = ids
         return found
 
-    def newest(self, limit: int) -> list[Trajectory]:
-        sql = f"{_TRAJECTORIES} AND embedding IS NOT NULL ORDER BY at DESC, id DESC LIMIT ?"
-        return [_to_trajectory(row, ()) for row in self._execute(sql, (self._ns, limit))]
+    def newest(self, embedder: str, limit: int) -> list[Trajectory]:
+        sql = f"{_TRAJECTORIES} AND substr(embedding, 1, ?) = ? ORDER BY at DESC, id DESC LIMIT ?"
+        mark = embedder + _MARK
+        return [_to_trajectory(row, ()) for row in self._execute(sql, (self._ns, len(mark), mark, limit))]
 
     def known(self, provider: str, ids: Iterable[str]) -> dict[str, str]:
         sql = f"SELECT id, digest FROM signals WHERE ns = ? AND provider = ? AND id IN {_THESE}"
@@ -132,7 +134,7 @@ class SqliteLearned:
         for one in trajectories:
             if one.id in there:
                 continue
-            embedding = None if one.embedding is None else to_bytes(one.embedding).hex()
+            embedding = None if one.embedding is None else one.embedder + _MARK + to_bytes(one.embedding).hex()
             row = summed((self._ns, one.id, to_micros(one.at), one.task_id, one.moved, embedding))
             self._execute(f"INSERT INTO trajectories VALUES ({_marks(row)})", row)
             self._put_shares(one.id, one.shares)
@@ -252,7 +254,8 @@ def _to_version(row: Row) -> Version:
 
 def _to_trajectory(row: Row, shares: tuple[Share, ...]) -> Trajectory:
     _, id_, at, task, moved, embedding = verified("trajectories", row, 1)
-    return Trajectory(id_, from_micros(at), task, moved, shares, _to_vector(embedding))
+    embedder, _, vector = (embedding or "").partition(_MARK)
+    return Trajectory(id_, from_micros(at), task, moved, shares, _to_vector(vector or None), embedder)
 
 
 def _to_vector(text: str | None) -> Vector | None:

@@ -25,6 +25,7 @@ class Seen:
     task_id: str | None = None
     moved: int = 0
     embedding: Vector | None = field(default=None, compare=False)
+    embedder: str = ""
 
 
 def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
@@ -37,7 +38,8 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     ledger = Ledger(tx)
     ledger.load(id_ for one in seen for _, id_ in one.shown)
     made = [
-        Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(ledger, one)), one.embedding) for one in seen
+        Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(ledger, one)), one.embedding, one.embedder)
+        for one in seen
     ]
     tx.learned.add_trajectories(made)
 

@@ -57,7 +57,8 @@ class Learner:
     def note(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons, task_id: str | None) -> None:
         """Remember what a recall showed; a full batch is written in the background."""
         now = self._clock.now()
-        self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, lessons.embedding)
+        embedding, mark = lessons.embedding, runs.embedder_mark(self._embedder)
+        self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark)
         if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
             del self._ring[next(iter(self._ring))]  # losing one loses credit, never a memory
         if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):

@@ -33,6 +33,7 @@ from umi.quality import QualitySignal, completed, digest, quality
 TEXT_MATCH_COSINE_MIN: Final = 0.75
 _AHEAD: Final = timedelta(days=1)  # of our clock, before a signal is said to come from the future
 RUN: Final = "run"
+_MARK_CHARACTERS: Final = 12  # of a digest
 
 Progress = Callable[[int, int], None]  # signals done, signals there are
 
@@ -67,7 +68,7 @@ class Recent:
 
     def nearest(self, embedding: Vector, before: datetime) -> str | None:
         """The one whose query is nearest to a text, made before a moment; the newest of equals; None when none is near enough."""
-        if self._matrix is None or self._matrix.shape[1] != len(embedding):
+        if self._matrix is None:
             return None
         cosines = np.round(self._matrix @ embedding, 6)
         late = np.array([one.at > before for one in self._found])
@@ -92,8 +93,8 @@ async def ingest(
         now: What is later has not happened.
         progress: Told after each batch.
     """
-    found = Ingested()
-    recent = Recent(await storage.read(lambda s: s.learned.newest(TEXT_MATCH_TRAJECTORIES_COUNT_MAX)))
+    found, mark = Ingested(), embedder_mark(embedder)
+    recent = Recent(await storage.read(lambda s: s.learned.newest(mark, TEXT_MATCH_TRAJECTORIES_COUNT_MAX)))
     total, done = sum(len(group.signals) for group in groups), 0
     for group in groups:
         for start in range(0, len(group.signals), LEARN_BATCH_COUNT):
@@ -105,6 +106,11 @@ async def ingest(
             done += len(batch)
             progress(done, total)
     return found
+
+
+def embedder_mark(embedder: GuardedEmbedder | None) -> str:
+    """What names an embedder beside a vector of its own; empty for none."""
+    return "" if embedder is None else embedder.identity.digest[:_MARK_CHARACTERS]
 
 
 def seal(tx: Transaction, now: datetime, why: str) -> int | None:
