@@ -88,7 +88,7 @@ def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
     yield from (sql.encode() for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     for (table,) in tables.fetchall():
-        for columns in ("*", *_indexed(db, table)):
+        for columns in ("*", *_indexed(db, str(table))):
             for row in db.execute(f"SELECT {columns} FROM {table}"):
                 yield b"".join(map(_stored, row))
 
