@@ -337,7 +337,7 @@ class Hit:
     `id` is the matching entity's, or the episode's while its extraction is deferred. `content` is verbatim. `score` is the
     probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
     each leg and prior gave, and `lesson` what
-    outcomes have taught about it: with learning on, hits stand in order of score times the lesson's factor.
+    outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor.
     """
 
     id: str
