@@ -76,7 +76,7 @@ class Erasing(ABC):
 async def forget(engine: Engine, id_: str) -> bool:
     """Take out one message or statement; True if it was there."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
-    taken = await engine.storage.write(lambda tx: erasing.forget(tx, entropy, now, id_))
+    taken = await engine.storage.write(lambda tx: erasing.forget(tx, entropy, now, id_, embedder=_digest(engine)))
     if taken is None:
         return False
     await _finish(engine, taken)
@@ -86,7 +86,9 @@ async def forget(engine: Engine, id_: str) -> bool:
 async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -> ErasureReceipt:
     """Take out all about a subject of the namespace `name`."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
-    taken = await engine.storage.write(lambda tx: erasing.erase(tx, entropy, now, subject, derived_too=derived_too))
+    taken = await engine.storage.write(
+        lambda tx: erasing.erase(tx, entropy, now, subject, derived_too=derived_too, embedder=_digest(engine))
+    )
     proof, clean = await _finish(engine, taken)
     return ErasureReceipt(
         id=entropy.new_id("era", now),
@@ -116,6 +118,10 @@ async def clean_up(engine: Engine, proof: Proof | None = None) -> bool:
         # The rows are gone and stay gone; what is left of their bytes is counted in the store and tried again.
         log.warning("erased, but not yet cleaned from the file: %s", error)
         return False
+
+
+def _digest(engine: Engine) -> str:
+    return "" if engine.parts.embedder is None else engine.parts.embedder.identity.digest
 
 
 def _derived_too(derived: str) -> bool:

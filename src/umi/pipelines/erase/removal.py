@@ -25,7 +25,7 @@ from umi.pipelines.evolve import rejoin
 from umi.pipelines.extract import extract_rules
 from umi.pipelines.gist.known import open_before
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
-from umi.pipelines.remember import embedding_text, tombstone
+from umi.pipelines.remember import embedding_text, readable, tombstone
 from umi.ports import Entropy, ReplayRow, Transaction
 from umi.text import query_terms
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
@@ -47,12 +47,14 @@ class Removal:
         tx: The transaction.
         entropy: For the ids of relations.
         now: When it happens.
+        embedder: The digest of what makes the vectors, which the reader may need.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime) -> None:
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, embedder: str) -> None:
         self._tx = tx
         self._entropy = entropy
         self._now = now
+        self._embedder = embedder
         self.tally: Counter[str] = Counter()
         self.deleted: list[str] = []  # episodes
         self.redacted: list[str] = []
@@ -224,7 +226,9 @@ class Removal:
         borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
         for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
             episode, mine = episodes[episode_id], self._tx.entities_of([episode_id])[episode_id]
-            fresh = extract_rules(episode, self._tx.subject_of, partial(open_before, self._tx, episode)).result.entities
+            vector = readable(self._tx.vectors([episode_id]).get(episode_id), self._embedder)
+            known = partial(open_before, self._tx, episode)
+            fresh = extract_rules(episode, self._tx.subject_of, known, vector).result.entities
             again = {entity.id: entity for entity in mine}
             for entity in borrowed:
                 if entity.episode_id == episode_id:
