@@ -31,7 +31,10 @@ from umi.faces.cli import (
 from umi.faces.cli.envelope import EXIT_CODES, Code, print_envelope
 from umi.faces.cli.render import error_line, terminal
 
-_UsageError = typer.BadParameter.__mro__[1]  # of all that can be wrong with a command line; Typer does not export it
+# Of all that can be wrong with a command line Typer exports one kind; the one above it is the kind of all.
+_USAGE_ERRORS: tuple[type[Exception], ...] = tuple(
+    kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError" and issubclass(kind, Exception)
+)
 _EPILOG = "Exit codes: " + "; ".join(f"{int(code)} {meaning}" for code, meaning in EXIT_CODES.items()) + "."
 
 app = typer.Typer(
@@ -72,9 +75,10 @@ def _answer_in_json() -> None:
     """As `app`, but a command line that cannot be understood is answered with an envelope too."""
     try:
         code = app(prog_name="umi", standalone_mode=False)
-    except _UsageError as error:
+    except _USAGE_ERRORS as error:
         # Without `answered`: no command was chosen yet.
-        print_envelope("error", {"error": "InvalidInput", "message": error.format_message()}, 0.0)
+        message = error.format_message() if isinstance(error, typer.BadParameter) else str(error)
+        print_envelope("error", {"error": "InvalidInput", "message": message}, 0.0)
         code = Code.BAD_INPUT
     except BrokenPipeError:  # whoever read our answer has read enough; what Python still wants to write goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -79,8 +79,9 @@ def _chatgpt_message(
     conversation: Fields, node_id: str, node: Fields, line: int, where: str, defaults: Defaults
 ) -> Item:
     message = node.get("message")
-    author = message.get("author") if isinstance(message, Mapping) else None
-    content = message.get("content") if isinstance(message, Mapping) else None
+    if not isinstance(message, Mapping):
+        return Rejected(line, f"{where}: {node_id[:60]}", "a message that is no object")
+    author, content = message.get("author"), message.get("content")
     if not isinstance(author, Mapping) or not isinstance(content, Mapping):
         return Rejected(line, f"{where}: {node_id[:60]}", "a message without an author or without content")
     role, kind = author.get("role"), content.get("content_type")
