@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from umi.bench import plots
-from umi.bench.router import ORACLE, RANDOM, UMI
+from umi.bench.router import LENGTH, NEVER, ORACLE, RANDOM, TFIDF, UMI
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +17,9 @@ _STYLES: Final[dict[str, dict[str, Any]]] = {
     UMI: {"color": "tab:orange", "linewidth": 2.0},
     ORACLE: {"color": "grey", "linestyle": "--"},
     RANDOM: {"color": "grey", "linestyle": ":"},
+    LENGTH: {"color": "tab:blue"},
+    TFIDF: {"color": "tab:purple"},
+    NEVER: {"color": "tab:green"},
 }
 
 require = plots.require
@@ -57,8 +60,9 @@ def draw(figures: Mapping[str, Any], file: Path) -> None:
 def _curves(axes: Axes, found: Mapping[str, Any]) -> None:
     for name, row in found["rows"].items():
         points = sorted(row["curve"])
-        style: dict[str, Any] = _STYLES.get(name, {"linewidth": 1.0})
-        axes.plot([x for x, _ in points], [100 * y for _, y in points], label=f"{name} {row['apgr'][0]:.3f}", **style)
+        axes.plot(
+            [x for x, _ in points], [100 * y for _, y in points], label=f"{name} {row['apgr'][0]:.3f}", **_STYLES[name]
+        )
     for tier, (accuracy, cost) in found["tiers"].items():
         axes.annotate(tier, (cost, 100 * accuracy), fontsize=8)
         axes.plot(cost, 100 * accuracy, marker="o", color="black", markersize=3)
