@@ -49,6 +49,7 @@ ROLES = {
     "dropped": {"subject": "S", "old": "O"},
     "added": {"subject": "S", "new": "V"},
 }
+SMALL = re.compile(r"(?<![A-Za-z@'-])[a-z][a-z'-]+")
 FIRST_PERSON = re.compile(r"\b(?:I|me|my|us|our|we)\b")
 FACTS = {slot for slots in SLOTS.values() for slot in slots}
 OFF_TOPIC = {"aside", "concluded", "joined"}
@@ -120,6 +121,23 @@ def _framed(template: str, topic: str, field: str, rng: random.Random) -> str:
     phrase = phrase.replace("{W}", rng.choice(FRAMES["name", topic]))
     phrase = phrase.replace("{G}", expand(rng.choice(FRAMES["gerund", topic]), rng))
     return phrase.replace("{o}", "{v}") if field == "forgotten" else phrase
+
+
+def small_words() -> list[str]:
+    """Words that stand small in the phrases of the first two banks and of this folder: at the beginning of a sentence they are no names."""
+    some = [
+        phrase
+        for bank in ("first", "second")
+        for table in phrases.load(bank).phrases.values()
+        for many in table.values()
+        for phrase in many
+    ]
+    some += [line for lists_ in (PHRASES, FRAMES) for lines in lists_.values() for line in lines]
+    found: dict[str, None] = {}
+    for text in some:
+        plain = re.sub(r"\{\w+\}", " @ ", text.replace("’", "'"))
+        found.update((match.group().rstrip("'"), None) for match in SMALL.finditer(plain))
+    return sorted(word for word in found if len(word) > 1)
 
 
 def of_bank(name: str, fills: int) -> list[Example]:

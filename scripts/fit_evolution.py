@@ -1,4 +1,4 @@
-"""Fit the reader of short messages: src/umi/pipelines/gist/reader.npz.
+"""Fit the reader of short messages: src/umi/pipelines/gist/reader.npz, and words.txt beside it.
 
     pip install scikit-learn
     python scripts/fit_evolution.py [--banks first,second] [--write src/umi/pipelines/gist/reader.npz]
@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from evolution_examples import Example, of_bank, of_chats, of_own
+from evolution_examples import Example, of_bank, of_chats, of_own, small_words
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
@@ -115,6 +115,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", default="", help="a file that keeps vectors from one fit to the next")
     options = parser.parse_args()
+    (options.write.parent / "words.txt").write_text("\n".join(small_words()) + "\n", encoding="utf-8")
     chats = of_chats(options.data / "longmemeval/longmemeval_oracle.json", CHATS)
     examples = [one for name in options.banks.split(",") if name for one in of_bank(name, FILLS)] + of_own(OWN) + chats
     kept = fit_all(examples, options.cache)

@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 
 import numpy as np
+import numpy.typing as npt
 
+from umi.candidates import Keys
 from umi.errors import LLMError, UmiError
 from umi.limits import (
     CANDIDATES_PER_SLOT_COUNT_MAX,
@@ -221,7 +223,7 @@ def candidates(snapshot: Snapshot, new: Entity) -> list[Entity]:
     """What a new entity may concern: older entities, at most ten, the likeliest first.
 
     Those of its subject and slot come first, then, of each older message that shares words with it (rare ones count for more, those of the
-    same speaker for more still), the entity that shares most.
+    same speaker for more still) or is near in meaning, the entity that shares most.
     """
     place = statement_order(new)
     slots = rules.candidate_slots(new).pairs
@@ -241,6 +243,9 @@ def _alike(snapshot: Snapshot, new: Entity) -> list[str]:
     """The ids of the messages nearest in words, of whoever speaks in `new` before those of others."""
     text = snapshot.text_candidates(query_terms(new.content))
     scores = bm25(text.turn, 1.0)
+    likeness = _by_meaning(snapshot, new, text.keys)
+    if likeness is not None:
+        scores = scores / max(float(scores.max(initial=0.0)), 1e-6) + likeness
     best = np.argsort(-scores, kind="stable")[:_POOL]
     episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
@@ -252,6 +257,17 @@ def _alike(snapshot: Snapshot, new: Entity) -> list[str]:
         same = mine is not None and (mine.speaker, mine.role) == (episode.speaker, episode.role)
         weighed.append((float(scores[row]) * (_SAME_SPEAKER if same else 1.0), episode.arrival, episode.id))
     return [id_ for _, _, id_ in sorted(weighed, key=lambda one: (-one[0], one[1]))]
+
+
+def _by_meaning(snapshot: Snapshot, new: Entity, keys: Keys) -> npt.NDArray[np.float32] | None:
+    """The cosine of each of some messages to that of `new`; None where it has no vector yet."""
+    windows = snapshot.vectors([new.episode_id]).get(new.episode_id)
+    if windows is None or not len(windows):
+        return None
+    near = snapshot.vector_candidates(np.asarray(windows[0], dtype=np.float32), also=keys, pool=_POOL)
+    places = np.searchsorted(near.keys, keys).clip(max=max(0, len(near.keys) - 1))
+    known = near.keys[places] == keys if len(near.keys) else np.zeros(len(keys), dtype=bool)
+    return np.where(known, near.cosine[places] if len(near.keys) else 0.0, 0.0).astype(np.float32)
 
 
 _COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
