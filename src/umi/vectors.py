@@ -49,7 +49,8 @@ def to_bytes(vector: FloatMatrix) -> bytes:
         vector: Shape (dimensions,).
     """
     largest = max(float(np.abs(vector).max(initial=0.0)), 1e-30)
-    return np.rint(vector * (127 / largest)).astype(np.int8).tobytes()
+    blob: bytes = np.rint(vector * (127 / largest)).astype(np.int8).tobytes()
+    return blob
 
 
 def from_bytes(blob: bytes) -> FloatMatrix:
