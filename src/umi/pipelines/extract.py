@@ -103,7 +103,7 @@ def _gists(episode: Episode, known: Known, vector: Vector | None) -> list[Gist]:
 
 def _adds(gist: Gist, statements: Sequence[Statement]) -> bool:
     """Whether a gist says more than the clause reader, whose reading has the finer spans and dates: what is over, who says so."""
-    if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements if one.single):
+    if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements):
         return False
     same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
     if same:

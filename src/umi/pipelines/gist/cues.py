@@ -100,10 +100,16 @@ def signs(text: str) -> tuple[str, ...]:
     return (*found, *(f"{one} {other}" for place, one in enumerate(found) for other in found[place + 1 :]))
 
 
+def asks_to_forget(text: str) -> bool:
+    """Whether a sentence asks to forget something."""
+    parts = (text[start:end].replace("’", "'") for start, end in sentences(text))
+    return any(FORGET.search(part) and not _NOT_FORGET.search(part) for part in parts)
+
+
 def _found(text: str) -> Iterator[str]:
     yield from (f"c {name}" for name, pattern in _SIGNS if pattern.search(text))
     parts = [text[start:end] for start, end in sentences(text)]
-    if any(FORGET.search(part) and not _NOT_FORGET.search(part) for part in parts):
+    if asks_to_forget(text):
         yield "c forget"
     unreal = [part.rstrip("\"'”) ").endswith("?") or UNREAL.search(_REAL.sub(" ", part)) is not None for part in parts]
     if any(unreal):

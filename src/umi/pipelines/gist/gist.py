@@ -13,10 +13,12 @@ from typing import Final
 
 from umi.limits import GIST_CHARACTERS_MAX, GIST_SENTENCES_COUNT_MAX
 from umi.pipelines.gist import trained
-from umi.pipelines.gist.message import Gist, Known, nothing_known
+from umi.pipelines.gist.cues import asks_to_forget
+from umi.pipelines.gist.message import FORGET, Gist, Known, nothing_known
 from umi.pipelines.language.tokens import sentences
 from umi.ports import Vector
 
+_ASKED: Final = 0.58
 _QUOTATION: Final = re.compile(r'["“«][^"“”«»]{24,}["”»]')
 
 
@@ -36,4 +38,7 @@ def read(
         return []
     if _QUOTATION.search(text):
         return []  # who speaks in it is not known
-    return trained.read(text, speaker, at, known, vector)
+    found = trained.read(text, speaker, at, known, vector)
+    if not found and asks_to_forget(text):  # what was never read is looked for by its words (`umi.pipelines.evolve`)
+        return [Gist(*speaker, "", "", confidence=_ASKED, cues=(FORGET,))]
+    return found
