@@ -161,6 +161,7 @@ class TestEnds:
             "        except asyncio.CancelledError:\n"
             "            print('cancelled', flush=True)\n"
             "            raise\n"
+            "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # who starts us in the background ignores it
             "with umi.blocking.Memory.open('umi.db', embedder=Slow()) as memory:\n"
             "    try:\n"
             "        memory.remember('One.')\n"
