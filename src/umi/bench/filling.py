@@ -24,7 +24,8 @@ from umi.vectors import normalised
 _EMBEDDED_COUNT: Final = 2_000
 _PORTION_COUNT: Final = 2_000
 _UNDATED_AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
-_MOVED: Final = 0.02  # the deviation of each of 384 numbers: a cosine of about .93 to where it was
+_STRIDE: Final = 7_919  # a prime: neighbours are like different turns
+_MOVED: Final = np.float32(0.035)  # at most, each of 384 numbers: a cosine of about .93 to where it was
 
 
 async def fill(
@@ -45,13 +46,19 @@ async def fill(
     """
     sample = [f"{one.speaker}: {one.content}" for one in turns(0, _EMBEDDED_COUNT, 26)]
     likely = np.concatenate(await embedder.embed_many(sample))
-    numbers = np.random.default_rng(0)
     for start in range(0, count, _PORTION_COUNT):
         portion = list(islice(messages, min(_PORTION_COUNT, count - start)))
-        near = likely[numbers.integers(len(likely), size=len(portion))]
-        vectors = normalised(near + numbers.standard_normal(near.shape, dtype=np.float32) * np.float32(_MOVED))
+        near = likely[(start + np.arange(len(portion))) * _STRIDE % len(likely)]
+        vectors = normalised(near + _MOVED * _scatter(start, near.shape))
         await storage.write(partial(_write, messages=portion, first=start, vectors=vectors))
         progress(start + len(portion))
+
+
+def _scatter(seed: int, shape: tuple[int, ...]) -> Matrix:
+    """Numbers between -1 and 1 without a pattern that matters: the last digits of a sine."""
+    steps = np.arange(int(np.prod(shape)), dtype=np.float64) + seed
+    spread: Matrix = (2 * np.modf(np.abs(np.sin(steps) * 43_758.5453))[0] - 1).astype(np.float32).reshape(shape)
+    return spread
 
 
 def _write(tx: Transaction, messages: Sequence[Message], first: int, vectors: Matrix) -> None:

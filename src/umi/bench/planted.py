@@ -172,9 +172,7 @@ def _key_after_row() -> Planted:
         await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
         return admitted, outcome
 
-    return both(
-        edited(intake, "admit", "            tx.add_replay(row)\n", ""), patched(Intake, "_take_new", key_last)
-    )
+    return both(edited(intake, "admit", "            tx.add_replay(row)\n", ""), patched(Intake, "_take_new", key_last))
 
 
 def _record_keys(tx: Transaction, fresh: Sequence[Episode], messages: Sequence[Message]) -> None:

@@ -21,7 +21,7 @@ SPACES: Final = ("north", "south")
 PEOPLE: Final = (
     "Alice Bea Carl Dora Emil Fay Gus Hana Ida Jan Kim Lars Mona Nils Oda Pia Rolf Siri Tore Una Vera Wim Yara Zoe".split()  # noqa: SIM905
 )
-GUESTS: Final = dict(
+GUESTS: Final[dict[str, str]] = dict(
     zip(
         PEOPLE,
         "Anouk Bram Cleo Dirk Edda Falk Gerd Hugo Ines Jost Kaja Levi Maud Nele Otis Paco Quin Rune Saga Thea Ugo Veit Wies Xeno".split(),  # noqa: SIM905

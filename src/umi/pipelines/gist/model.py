@@ -50,7 +50,7 @@ class _Head:
 
 @cache
 def _heads() -> dict[str, _Head]:
-    with resources.files(__package__).joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
+    with resources.files("umi.pipelines.gist").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         names = sorted({name.partition(".")[0] for name in kept.files})
         return {
             name: _Head(

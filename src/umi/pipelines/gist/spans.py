@@ -268,7 +268,7 @@ _VALUE_LEADS: Final = frozenset(
 @cache
 def written_small() -> frozenset[str]:
     """Words that were met written small, in the phrases that the reader was trained on: at the beginning of a sentence they are no names."""
-    return frozenset(resources.files(__package__).joinpath("words.txt").read_text(encoding="utf-8").split())
+    return frozenset(resources.files("umi.pipelines.gist").joinpath("words.txt").read_text(encoding="utf-8").split())
 
 
 def of_sort(spans: Sequence[Span], *sorts: Sort) -> list[Span]:
