@@ -184,7 +184,9 @@ class TestChanging:
 
     def test_a_conclusion_goes_stale(self, umi: Umi) -> None:
         source = umi.data("remember", "Alice works at Acme.")["entities"][0]["id"]
-        drawn = umi.data("remember", "Alice commutes to Acme by tram.", "--derived-from", source)["entities"][0]["id"]
+        drawn = umi.data("remember", "Alice takes tram 9 in the morning.", "--derived-from", source)["entities"][0][
+            "id"
+        ]
         umi("remember", "Alice left Acme and joined StartupX.")
         assert "stale because" in umi("why", drawn)
         assert umi.data("why", drawn)["state"] == "stale"

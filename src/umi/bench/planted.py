@@ -21,7 +21,8 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from umi.errors import Closed, InvalidInput, StoreError
-from umi.pipelines import extract, intake, remember, rules, settle, states
+from umi.pipelines import intake, remember, rules, settle, states
+from umi.pipelines.gist import trained
 from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
@@ -429,13 +430,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "gist-forgets-whose",
         "What is known when a message is read is known of everybody under one name.",
-        "umi.pipelines.gist.gist.read",
-        partial(
-            edited,
-            extract,
-            "read_gist",
-            "[_quoted(message, gist) for gist in gists]",
-            "[replace(_quoted(message, gist), subject=speaker[1]) for gist in gists]",
-        ),
+        "umi.pipelines.gist.trained._held",
+        partial(edited, trained, "_held", "Gist(whose.name, whose.subject,", 'Gist(whose.name, "somebody",'),
     ),
 )

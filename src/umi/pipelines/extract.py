@@ -69,9 +69,10 @@ def extract_rules(
     gists = _gists(episode, known, vector)
     gists = [gist for gist in gists if _adds(gist, statements)]
     if gists:
+        since = {(one.slot, value_key(one.value)): one.valid_from for one in statements if one.valid_from is not None}
         statements = [one for one in statements if one.single and not _meets(one, gists)]
         entities = [_entity(episode, statement, resolve) for statement in statements]
-        entities += [_of_gist(episode, gist, resolve) for gist in gists]
+        entities += [_of_gist(episode, gist, resolve, since.get((gist.slot, value_key(gist.value)))) for gist in gists]
     else:
         entities = [_entity(episode, statement, resolve) for statement in statements]
         entities += [_note(episode, span) for span in _uncovered(text, statements)]
@@ -126,7 +127,8 @@ def _meets(statement: Statement, gists: Sequence[Gist]) -> bool:
     return any(_is_of(statement, gist) for gist in gists) or value_key(statement.value) in values
 
 
-def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None]) -> Entity:
+def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None], since: datetime | None) -> Entity:
+    """The entity of a gist; `since` is the clause reader's date for the same value, where the message gives one."""
     metadata: dict[str, Any] = {"cues": list(gist.cues)}
     if gist.ended:
         metadata["ended"] = list(gist.ended)
@@ -145,6 +147,7 @@ def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None])
         value=gist.value,
         negated=gist.negated,
         confidence=gist.confidence,
+        valid_from=since or episode.at,
         metadata=metadata,
     )
 

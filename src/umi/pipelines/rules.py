@@ -223,7 +223,7 @@ def _gist_claim(entity: Entity, subject: str) -> _Claim:
         noun="",
         content=entity.content,
         holds_from=entity.valid_from,
-        long_past=False,
+        long_past=_long_past(entity.valid_from, entity.at),
         source=str(entity.metadata.get("source", "")),
         acting=float(entity.metadata.get("acting", 1.0)),
     )
@@ -317,7 +317,7 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     reachable = old.slot == new.slot or base_slot(old.slot) in ENDS_ANYWHERE
     if not reachable:
         return None
-    for gone in new.ended:
+    for gone in () if _memoir(new, old) and NAMED not in new.cues else new.ended:
         if _same(gone, old.value) and not (not new.negated and _same(new.value, old.value)):
             return _verdict(EvolutionType.UPDATE, _met(new, old, gone), _change(old, new), old_id)
     if not new.over:
