@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from umi.faces.cli import render
-from umi.faces.cli.benching import progress_bar, teller
+from umi.faces.cli.benching import progress_bar, report_answer, teller
 from umi.faces.cli.envelope import Answer, Code, answered
 from umi.faces.cli.options import AsJson, examples
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
     app.command("learning", epilog=examples("umi bench learning"))(learning)
+    app.command("learning-load", epilog=examples("umi bench learning-load --signals 10000"))(learning_load)
 
 
 def learning(
@@ -49,6 +50,25 @@ def learning(
             await asyncio.to_thread(draw_learning, report, plot)
         well = all(ok for _, _, ok in report.checks().values())
         return Answer(report.as_json(), lambda console: _draw(console, report), Code.OK if well else Code.INCOMPLETE)
+
+    answered(work, as_json=as_json)
+
+
+def learning_load(
+    memories: Annotated[int, typer.Option(help="In the store that is asked.", min=1)] = 10_000,
+    signals: Annotated[int, typer.Option(help="Of one background run.", min=10)] = 100_000,
+    as_json: AsJson = False,
+) -> None:
+    """See what learning costs.
+
+    A recall with learning off and on beside one without the question, and a background run over many signals.
+    """
+
+    async def work() -> Answer:
+        from umi.bench import learning_load as bench  # noqa: PLC0415 - it plants a change, as the simulation's bugs are
+
+        with progress_bar(as_json) as shown:
+            return report_answer(await bench.measure(memories, signals, teller(shown)))
 
     answered(work, as_json=as_json)
 
