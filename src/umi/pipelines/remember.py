@@ -16,7 +16,6 @@ from functools import partial
 
 from umi.errors import IdempotencyConflict, NotFound, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
-from umi.pipelines.anew import told_anew
 from umi.pipelines.combine import agreed_updates, proposal_of
 from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
@@ -158,7 +157,6 @@ class Settlement:
         self._tx = tx
         self._embedder = embedder
         self._vectors: Mapping[str, Matrix] = {}
-        self._beside: list[tuple[Episode, Vector]] = []
         self._lineage = Lineage(tx, entropy, now)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
@@ -230,14 +228,7 @@ class Settlement:
         self._lineage.ledger.know(entities)
         self._entities += entities
         if item.track_evolution:
-            made = len(self._evolutions)
             self._relate(entities, reading)
-            vector = readable(self._vectors.get(episode.id), self._embedder)
-            if vector is not None and len(self._evolutions) == made:
-                proposals = told_anew(self._tx, episode, entities, vector, self._beside)
-                self._evolutions += [self._lineage.record(p) for p in proposals]
-            if vector is not None:
-                self._beside.append((episode, vector))
         self._derive(entities, item.derived_from)
 
     def _relate(self, entities: Sequence[Entity], reading: Reading | None) -> None:

@@ -34,7 +34,7 @@ from umi.ports import (
 )
 from umi.ranking import Ranking, merge_rankings, rank, reciprocal_rank_fusion
 from umi.text import query_terms
-from umi.types import Degradation, Episode, EvolutionRelation, EvolutionType, Hit, VectorHit
+from umi.types import Degradation, Episode, Hit, VectorHit
 from umi.vectors import normalised
 
 FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
@@ -232,7 +232,6 @@ class _Search:
                     break  # what bears on the question is not that far down, and reading on takes seconds in a large store
                 continue
             hits.append(_hit(shown, ranking, place, explain=self._query.explain))
-        hits = _newer_first(hits)
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
@@ -341,23 +340,6 @@ def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
         calibrated=ranking.calibrator is not None,
         legs=ranking.legs(place) if explain else {},
     )
-
-
-def _newer_first(hits: Sequence[Hit]) -> list[Hit]:
-    """The hits with whatever may have been brought up to date behind what did so; scores keep their places."""
-    ordered = list(hits)
-    for hit in hits:
-        newer = {row.target_id for row in hit.evolutions if row.source_id == hit.id and _may_update(row)}
-        here = ordered.index(hit)
-        after = [one for one in ordered[here + 1 :] if one.id in newer]
-        if after:
-            place = ordered.index(after[-1])
-            ordered.insert(here, ordered.pop(place))
-    return [replace(hit, score=one.score) if hit is not one else hit for hit, one in zip(ordered, hits, strict=True)]
-
-
-def _may_update(row: EvolutionRelation) -> bool:
-    return row.evolution_type is EvolutionType.UPDATE and not row.acted and row.undone_at is None
 
 
 def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]:
