@@ -8,7 +8,6 @@ Stores and embedders are behind umi.ports; umi.build picks them.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -51,9 +50,6 @@ from umi.types import (
     RememberReceipt,
     Stats,
 )
-
-log = logging.getLogger("umi")
-
 
 MessageLike = str | Message | Mapping[str, Any]
 

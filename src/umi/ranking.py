@@ -20,7 +20,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import Keys, TermCounts, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates
 from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
 from umi.refiners import REFINERS
 from umi.refining import (
@@ -188,8 +188,8 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         text: The text leg's candidates, or None when it failed.
         vector: The vector leg's, or None; should cover the text leg's keys.
     """
-    text_keys = np.empty(0, dtype=np.int64) if text is None else text.keys
-    vector_keys = np.empty(0, dtype=np.int64) if vector is None else vector.keys
+    text_keys = NO_KEYS if text is None else text.keys
+    vector_keys = NO_KEYS if vector is None else vector.keys
     keys = _union(text_keys, vector_keys)
     features = np.zeros((len(keys), len(FEATURES)))
     best_coverage = best_cosine = 0.0

@@ -312,12 +312,11 @@ def _same(one: str, other: str) -> bool:
 
 def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """The new one says that the old value is over: "left Acme", "sold the car", "switched from tea"."""
-    if old.negated:
-        return None
     reachable = old.slot == new.slot or base_slot(old.slot) in ENDS_ANYWHERE
-    if not reachable:
+    if old.negated or not reachable:
         return None
-    for gone in () if _memoir(new, old) and NAMED not in new.cues else new.ended:
+    ended = () if _memoir(new, old) and NAMED not in new.cues else new.ended
+    for gone in ended:
         if _same(gone, old.value) and not (not new.negated and _same(new.value, old.value)):
             return _verdict(EvolutionType.UPDATE, _met(new, old, gone), _change(old, new), old_id)
     if not new.over:

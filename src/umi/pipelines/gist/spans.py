@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -269,8 +269,3 @@ _VALUE_LEADS: Final = frozenset(
 def written_small() -> frozenset[str]:
     """Words that were met written small, in the phrases that the reader was trained on: at the beginning of a sentence they are no names."""
     return frozenset(resources.files("umi.pipelines.gist").joinpath("words.txt").read_text(encoding="utf-8").split())
-
-
-def of_sort(spans: Sequence[Span], *sorts: Sort) -> list[Span]:
-    """Those of some sorts."""
-    return [span for span in spans if span.sort in sorts]

@@ -10,7 +10,6 @@ from umi.pipelines.language.lexicon import (
     ARTICLES,
     AUXILIARIES,
     CONJUNCTIONS,
-    LANGUAGES,
     NAME_STOPS,
     POSSESSIVES,
     PREPOSITIONS,
@@ -113,12 +112,6 @@ ASKED_VERBS: Final = words(
     "take cost happen go start work live run use rely depend have need set belong report come fall land get kick begin stay charge be require "
     "consist include currently now supposed scheduled planned assigned configured set built made located due"
 )
-TEAM_HEADS: Final = words(
-    "team group committee department club choir council desk office lab crew association orchestra newsroom bank archive band board division "
-    "squad chapter unit society staff panel union programme program school troupe ensemble guild workshop"
-)
-EXTRA_LANGUAGES: Final = LANGUAGES
-
 MONEY: Final = re.compile(
     r"[$€£¥]\s?\d+(?:,\d{3})*(?:\.\d+)?k?|\b\d+(?:,\d{3})*(?:\.\d+)?\s?(?:euros?|dollars?|pounds?|bucks|quid|francs|kroner|eur|usd|gbp|chf)\b",
     re.IGNORECASE,
