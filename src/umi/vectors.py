@@ -109,6 +109,11 @@ class GrowingArray:
         return int(self._rows.nbytes)
 
     @property
+    def room(self) -> int:
+        """Rows that fit before it must grow."""
+        return len(self._rows)
+
+    @property
     def rows(self) -> npt.NDArray[Any]:
         """The rows in use, to read and to write; valid until the next row is added."""
         return self._rows[: self._count]

@@ -264,16 +264,18 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
     index = NamespaceIndex()
     index.add_documents([Indexed(0, ["ferry", "gull"], 2, "trip", "Ada")])
     index.add_documents([Indexed(1, ["ferry"], 1, None, "Bo")])
-    give(index, 0, np.ones((1, 4), np.float32))
+    give(index, 0, np.ones((2, 4), np.float32))
     index.remove(0)
     assert index._postings.terms == ["ferry"]
     assert list(index._speakers) == ["", "Bo"]
     assert list(index._speakers_by_term) == ["bo"]
     assert list(index._session_names) == []
-    assert index._windows._coarse is not None
-    assert index._windows._rest is not None
-    assert not index._windows._coarse.rows.any()
-    assert not index._windows._rest.rows.any()
+    for rows in (index._windows._first, index._windows._further):
+        assert rows is not None
+        assert len(rows) == 1
+        assert not rows.coarse.rows.any()
+        assert not rows.rest.rows.any()
+        assert not rows.scale.rows.any()
     index.add_documents([Indexed(2, ["gull"], 1, "trip", "Ada")])
     assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
     assert index.text_candidates(["ada"]).spoken.tolist() == []

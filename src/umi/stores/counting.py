@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,11 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Hits = Sequence[tuple[Ints, Floats]]  # per term of the query: the turns with it, ascending, and how often each has it
 
+Flags = npt.NDArray[np.bool_]
+
 _NEIGHBOUR_SHARE: Final = np.float32(0.3)  # of a neighbour's words, in the choice of turns
+_ENOUGH_SHARE: Final = np.float32(0.999) / (1 + 2 * _NEIGHBOUR_SHARE)  # less by far more than the last bits of a weight
+_GROUPS_COUNT: Final = 16_384  # of many values, of which only the best of each group are sorted
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,42 +37,106 @@ class Entries:
     df: Floats
 
 
-def choose(hits: Hits, before: Ints, after: Ints, pool: int) -> tuple[Ints, Floats]:
+class Room:
+    """A number and a flag per turn, all zero between uses: making them anew costs more than what is done with them.
+
+    Who takes them puts them back clean; after an error between they are made anew.
+    """
+
+    def __init__(self) -> None:
+        self._held: tuple[Floats, Flags] | None = None
+
+    @property
+    def bytes(self) -> int:
+        """What it takes in memory."""
+        return 0 if self._held is None else sum(one.nbytes for one in self._held)
+
+    def take(self, count: int) -> tuple[Floats, Flags]:
+        """Both for so many turns, and one more at the end (-1) for nobody."""
+        held, self._held = self._held, None
+        if held is None or len(held[0]) <= count:
+            size = count + count // 2 + 1
+            held = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.bool_)
+        return held[0][: count + 1], held[1][: count + 1]
+
+    def put_back(self, numbers: Floats, flags: Flags) -> None:
+        """Both, clean."""
+        self._held = _whole(numbers), _whole(flags)
+
+
+def choose(hits: Hits, before: Ints, after: Ints, pool: int, room: Room) -> tuple[Ints, Floats]:
     """The turns that share a term with the query, or whose neighbours do: all of them, or the `pool` with the most and rarest.
+
+    What it costs grows with the turns that have a term, hardly with those that have none.
 
     Args:
         hits: Of each term.
         before: The turn before each in its session, -1 where there is none.
         after: The turn after each.
         pool: How many at most.
+        room: To work in.
 
     Returns:
         The turns, ascending, and for each term how many turns have it in themselves or a neighbour, shapes (turns,) and (terms,).
     """
     count = len(before)
-    touched, here = (
-        np.zeros(count + 1, dtype=np.bool_),
-        np.zeros(count + 1, dtype=np.bool_),
-    )  # the last is nobody, at -1
-    weight = np.zeros(count + 1, dtype=np.float32)
+    weight, here = room.take(count)
     reach = np.zeros(len(hits), dtype=np.float32)
+    found: list[Ints] = []
     for number, (turns, counts) in enumerate(hits):
         if not len(turns):
             continue
-        here[:] = False
-        here[turns] = here[before[turns]] = here[after[turns]] = True
-        here[-1] = False
-        reach[number] = np.count_nonzero(here)
-        touched |= here
-        weight[turns] += np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
-    turns = np.flatnonzero(touched)
-    if len(turns) > pool:
-        near = weight[before[turns]] + weight[after[turns]]
-        turns = turns[largest((weight[turns] + _NEIGHBOUR_SHARE * near).astype(np.float32), pool)]
-    return turns, reach
+        reach[number] = _reach(turns, before, after, here)
+        so_far = weight[turns]
+        found.append(turns[so_far == 0])
+        weight[turns] = so_far + np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
+    having = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
+    chosen = _heaviest(having, weight, here, before, after, pool)
+    weight[having] = 0
+    room.put_back(weight, here)
+    return chosen, reach
 
 
-def count_turns(hits: Hits, turns: Ints, before: Ints, after: Ints, reach: Floats) -> tuple[Entries, Entries]:
+def _reach(turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
+    """How many turns are among some or have a neighbour there; leaves the flags as they were."""
+    earlier, later = before[turns], after[turns]  # nobody is before two, nor after two
+    here[turns] = here[-1] = True
+    known = np.count_nonzero(here[earlier])
+    here[earlier] = True
+    known += np.count_nonzero(here[later])
+    here[turns] = here[earlier] = here[-1] = False
+    return 3 * len(turns) - int(known)
+
+
+def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: Ints, pool: int) -> Ints:
+    """The `pool` turns with most weight in themselves and their neighbours, ascending; all that have any when there are no more.
+
+    Args:
+        having: Turns with weight of their own, in any order.
+        weight: Of every turn.
+        here: A flag per turn; left as they were.
+        before: See `choose`.
+        after: Likewise.
+        pool: How many at most.
+    """
+    if len(having) > pool > 0:
+        # `pool` turns have `enough` alone. Who has more with its neighbours has this share of it itself, or a neighbour has.
+        own = weight[having]
+        enough = np.partition(own, len(own) - pool)[len(own) - pool]
+        having = having[own >= enough * _ENOUGH_SHARE]
+    here[having] = here[before[having]] = here[after[having]] = True
+    here[-1] = False
+    turns = np.flatnonzero(here)
+    here[turns] = False
+    if len(turns) <= pool:
+        return turns
+    near = weight[before[turns]] + weight[after[turns]]
+    return turns[largest((weight[turns] + _NEIGHBOUR_SHARE * near).astype(np.float32), pool)]
+
+
+def count_turns(
+    hits: Hits, turns: Ints, before: Ints, after: Ints, reach: Floats, room: Room
+) -> tuple[Entries, Entries]:
     """Each term in some turns, and in those together with their neighbours.
 
     Args:
@@ -77,8 +145,9 @@ def count_turns(hits: Hits, turns: Ints, before: Ints, after: Ints, reach: Float
         before: The turn before each turn of all, -1 where there is none.
         after: The turn after each.
         reach: As of `choose`.
+        room: To work in.
     """
-    tf = np.zeros(len(before) + 1, dtype=np.float32)
+    tf, flags = room.take(len(before))
     earlier, later = before[turns], after[turns]
     alone: list[Floats] = []
     near: list[Floats] = []
@@ -88,6 +157,7 @@ def count_turns(hits: Hits, turns: Ints, before: Ints, after: Ints, reach: Float
         alone.append(own)
         near.append(own + tf[earlier] + tf[later])
         tf[with_term] = 0
+    room.put_back(tf, flags)
     df = np.array([len(with_term) for with_term, _ in hits], dtype=np.float32)
     return _entries(alone, df), _entries(near, reach)
 
@@ -101,15 +171,12 @@ def count_sessions(hits: Hits, sessions: Ints, session_of: Ints, count: int) -> 
         session_of: Of every turn.
         count: How many sessions there are.
     """
-    tf = np.zeros(count, dtype=np.float32)
     found: list[Floats] = []
     df = np.zeros(len(hits), dtype=np.float32)
     for number, (turns, counts) in enumerate(hits):
-        theirs = session_of[turns]
-        np.add.at(tf, theirs, counts)
+        tf = np.bincount(session_of[turns], weights=counts, minlength=count)
         df[number] = np.count_nonzero(tf)
-        found.append(tf[sessions])
-        tf[theirs] = 0
+        found.append(tf[sessions].astype(np.float32))
     return _entries(found, df)
 
 
@@ -119,10 +186,22 @@ def largest(values: Floats, pool: int) -> Ints:
         return np.arange(len(values))
     if pool < 1:
         return np.empty(0, dtype=np.int64)
+    places: Ints | None = None
+    if len(values) > 4 * _GROUPS_COUNT and pool <= _GROUPS_COUNT:
+        # So many groups have one that large, so none of the largest is smaller; sorting those that are left is nothing.
+        best = values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0)
+        places = np.flatnonzero(values >= np.partition(best, len(best) - pool)[len(best) - pool])
+        values = values[places]
     edge = np.partition(values, len(values) - pool)[len(values) - pool]
     above = np.flatnonzero(values > edge)
     level = np.flatnonzero(values == edge)[: pool - len(above)]
-    return np.sort(np.concatenate([above, level]))
+    chosen = np.sort(np.concatenate([above, level]))
+    return chosen if places is None else places[chosen]
+
+
+def _whole(part: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The array that a view is of."""
+    return part if part.base is None else part.base
 
 
 def _entries(by_term: Sequence[Floats], df: Floats) -> Entries:

@@ -18,7 +18,7 @@ from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidat
 from umi.invariants import check
 from umi.limits import TEXT_POOL_COUNT
 from umi.ports import Matrix, Vector
-from umi.stores.counting import Entries, choose, count_sessions, count_turns, largest
+from umi.stores.counting import Entries, Room, choose, count_sessions, count_turns, largest
 from umi.stores.postings import Postings
 from umi.stores.windows import Windows
 from umi.text import analyse
@@ -83,6 +83,9 @@ class NamespaceIndex:
         self._speaker_size = GrowingArray(np.int64)
         self._speaker_size.append(0)
         self._windows = Windows()
+        self._room = Room()
+        # Whole numbers: sums of them are exact in any order.
+        self._total_length = self._total_around = 0.0
 
     def __len__(self) -> int:
         return len(self._keys) - self._dead
@@ -90,7 +93,12 @@ class NamespaceIndex:
     @property
     def bytes(self) -> int:
         """An estimate of the memory it takes, to within a third."""
-        return sum(column.nbytes for column in self._columns()) + self._windows.bytes + self._postings.bytes
+        return (
+            sum(column.nbytes for column in self._columns())
+            + self._windows.bytes
+            + self._postings.bytes
+            + self._room.bytes
+        )
 
     # Growing.
 
@@ -123,6 +131,9 @@ class NamespaceIndex:
         self._windows.add_documents(count)
         np.add.at(self._session_size.rows, sessions, 1)
         np.add.at(self._session_length.rows, sessions, lengths)
+        total = float(lengths.sum(dtype=np.float64))
+        self._total_length += total
+        self._total_around += total
         self._link_to_sessions(first, sessions)
 
     def add_vectors(self, keys: Keys, counts: Ints, windows: Matrix) -> None:
@@ -164,24 +175,21 @@ class NamespaceIndex:
         """
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
-        chosen, reach = choose(hits, before, after, TEXT_POOL_COUNT)
-        wanted = np.zeros(len(self._keys), dtype=np.bool_)
-        wanted[chosen] = wanted[self._places(also)] = True
-        places = np.flatnonzero(wanted)
+        chosen, reach = choose(hits, before, after, TEXT_POOL_COUNT, self._room)
+        places = np.union1d(chosen, self._places(also)) if len(also) else chosen
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
-        turn, near = count_turns(hits, places, before, after, reach)
+        turn, near = count_turns(hits, places, before, after, reach, self._room)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
         alive = len(self)
         session_count = int(np.count_nonzero(self._session_size.rows))
-        total, around = (float(lengths.rows.sum(dtype=np.float64)) for lengths in (self._lengths, self._around))
         return TextCandidates(
             keys=self._keys.rows[places],
             words=self._words.rows[places],
             spoken=self._spoken(terms, places),
             session_unit=session_unit,
-            turn=_level(turn, self._lengths.rows[places], total, alive),
-            neighbours=_level(near, self._around.rows[places], around, alive),
-            session=_level(whole, self._session_length.rows[sessions], total, session_count),
+            turn=_level(turn, self._lengths.rows[places], self._total_length, alive),
+            neighbours=_level(near, self._around.rows[places], self._total_around, alive),
+            session=_level(whole, self._session_length.rows[sessions], self._total_length, session_count),
         )
 
     def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
@@ -201,10 +209,10 @@ class NamespaceIndex:
             return VectorCandidates(NO_KEYS, empty, empty, 0.0, 0.0, 0)
         windows.require(int(embedding.shape[0]))
         near = windows.compare(embedding)
-        chosen = np.zeros(len(self._keys), dtype=np.bool_)
-        chosen[largest(near.best, min(pool, windows.documents))] = True
-        chosen[self._places(also)] = True
-        places = np.flatnonzero(chosen & windows.known)
+        places = largest(near.best, min(pool, windows.documents))
+        if len(also):
+            places = np.union1d(places, self._places(also))
+        places = places[windows.known[places]]
         return VectorCandidates(
             keys=self._keys.rows[places],
             cosine=np.round(windows.exactly(places, embedding), _COSINE_DECIMALS),
@@ -248,6 +256,7 @@ class NamespaceIndex:
         lengths, around = self._lengths.rows, self._around.rows
         around[later] += lengths[earlier]
         around[earlier] += lengths[later]
+        self._total_around += float(lengths[earlier].sum(dtype=np.float64) + lengths[later].sum(dtype=np.float64))
 
     def _unlink(self, place: int) -> None:
         previous, following = int(self._previous.rows[place]), int(self._next.rows[place])
@@ -263,6 +272,8 @@ class NamespaceIndex:
             self._session_names = {name: of for name, of in self._session_names.items() if of != number}
         self._leave_speaker(int(self._speaker.rows[place]))
         self._windows.drop(place)
+        self._total_length -= float(self._lengths.rows[place])
+        self._total_around -= float(self._around.rows[place])
         for column in (self._lengths, self._around):
             column.rows[place] = 0
         self._alive.rows[place] = False
@@ -329,6 +340,7 @@ class NamespaceIndex:
             return
         self._around.rows[earlier] += sign * self._lengths.rows[later]
         self._around.rows[later] += sign * self._lengths.rows[earlier]
+        self._total_around += sign * float(self._lengths.rows[earlier] + self._lengths.rows[later])
         if sign > 0:
             self._next.rows[earlier], self._previous.rows[later] = later, earlier
 

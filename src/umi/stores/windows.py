@@ -27,13 +27,15 @@ _NONE: Final = -1
 _STEPS: Final = 127  # of an 8-bit number with sign
 _HALVES: Final = 254  # steps of the rest in one step of the first 8 bits
 _DEAD_MIN: Final = 64
+_PORTION_COUNT: Final = 32_768  # windows compared, and numbers summed, while they are in the processor's cache
+_PACKED_COUNT: Final = 256  # likewise of windows that are brought into 8 bits
 
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
     """How near every document is to one embedding, to within about 0.005, and what that is like over those with vectors.
 
-    Shape: `best` (documents,), of a document's nearest window; -1 where there is none.
+    Shape: `best` (documents,), of a document's nearest window; -1 where there is none. Good until the next comparison.
     """
 
     embedding: Vector
@@ -42,26 +44,83 @@ class Nearness:
     deviation: float
 
 
+class _Rows:
+    """Windows in twice 8 bits, one under the other."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.coarse = GrowingArray(np.int8, dimensions)
+        self.rest = GrowingArray(np.int8, dimensions)
+        self.scale = GrowingArray(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.scale)
+
+    @property
+    def nbytes(self) -> int:
+        return self.coarse.nbytes + self.rest.nbytes + self.scale.nbytes
+
+    def pad(self, count: int) -> None:
+        """Make room for so many in all; what is added is zero."""
+        missing = count - len(self)
+        if missing > 0:
+            none = np.zeros((missing, self.coarse.rows.shape[1]), dtype=np.int8)
+            self.coarse.extend(none)
+            self.rest.extend(none)
+            self.scale.extend(np.zeros(missing))
+
+    def put(self, places: Ints, windows: Matrix) -> None:
+        for start in range(0, len(places), _PACKED_COUNT):
+            some = places[start : start + _PACKED_COUNT]
+            steps, rest, scale = _in_steps(windows[start : start + _PACKED_COUNT])
+            self.coarse.rows[some], self.rest.rows[some], self.scale.rows[some] = steps, rest, scale
+
+    def blank(self, places: Ints) -> None:
+        self.coarse.rows[places] = 0
+        self.rest.rows[places] = 0
+        self.scale.rows[places] = 0
+
+    def keep(self, kept: Flags) -> None:
+        for column in (self.coarse, self.rest, self.scale):
+            column.replace(column.rows[kept])
+
+    def roughly(self, embedding: Vector, into: Floats) -> None:
+        """The cosine of every window by its first 8 bits."""
+        asked, _, scale = _in_steps(embedding[None])
+        for start in range(0, len(self), _PORTION_COUNT):
+            some = slice(start, min(start + _PORTION_COUNT, len(self)))
+            into[some] = _dots(asked, self.coarse.rows[some]) * (self.scale.rows[some] * scale[0])
+
+    def exactly(self, places: Ints, embedding: Vector) -> Floats:
+        """The cosine of some windows by all their bits."""
+        coarse, rest = self.coarse.rows[places], self.rest.rows[places]
+        asked, asked_rest, scale = _in_steps(embedding[None])
+        sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
+        exact: Floats = (sums * (self.scale.rows[places] * scale[0])).astype(np.float32)
+        return exact
+
+
 class Windows:
-    """Windows by document, in order of their coming."""
+    """Windows by document.
+
+    The first window of document n is row n, so that a comparison needs no look-up of whose a row is; the further ones of long texts
+    stand apart, with their owners.
+    """
 
     def __init__(self) -> None:
-        self._coarse: GrowingArray | None = None
-        self._rest: GrowingArray | None = None
-        self._scale = GrowingArray(np.float32)
-        self._owner = GrowingArray(np.int64)
+        self._first: _Rows | None = None
+        self._further: _Rows | None = None
+        self._owner = GrowingArray(np.int64)  # of a further window
         self._has = GrowingArray(np.bool_)
-        self._dead = 0
-        self._is_one_each = True
-        self._is_plain = True  # window n is document n's
+        self._dead = 0  # further windows of nobody
+        self._near = np.empty(0, dtype=np.float32)
         self._last: Nearness | None = None  # a search asks twice
         self.documents = 0
 
     @property
     def bytes(self) -> int:
         """What they take in memory."""
-        rows = [self._scale, self._owner, self._has, *(held for held in (self._coarse, self._rest) if held is not None)]
-        return sum(one.nbytes for one in rows)
+        rows = [one for one in (self._first, self._further) if one is not None]
+        return sum(one.nbytes for one in (self._owner, self._has, self._near, *rows))
 
     @property
     def known(self) -> Flags:
@@ -85,42 +144,46 @@ class Windows:
         Raises:
             EmbedderMismatch: When the dimensions differ from those of the windows here.
         """
+        if not len(documents):
+            return
         dimensions = int(windows.shape[1])
-        if self._coarse is None or self._rest is None:
-            self._coarse, self._rest = GrowingArray(np.int8, dimensions), GrowingArray(np.int8, dimensions)
+        if self._first is None or self._further is None:
+            self._first, self._further = _Rows(dimensions), _Rows(dimensions)
         self.require(dimensions)
         for document in documents[self._has.rows[documents]]:
             self.drop(int(document))
-        alone = len(windows) == len(documents)
-        following = np.arange(len(self._owner), len(self._owner) + len(documents))
-        self._is_plain = self._is_plain and alone and np.array_equal(documents, following)
-        coarse, rest, scale = _in_steps(windows)
-        self._coarse.extend(coarse)
-        self._rest.extend(rest)
-        self._scale.extend(scale)
-        self._owner.extend(np.repeat(documents, counts))
+        self._first.pad(int(documents.max()) + 1)
+        if len(windows) == len(documents):
+            self._first.put(documents, windows)
+        else:
+            leads = np.concatenate([[0], np.cumsum(counts)[:-1]])
+            others = np.ones(len(windows), dtype=np.bool_)
+            others[leads] = False
+            self._first.put(documents, windows[leads])
+            before = len(self._further)
+            self._further.pad(before + int(others.sum()))
+            self._further.put(np.arange(before, len(self._further)), windows[others])
+            self._owner.extend(np.repeat(documents, counts - 1))
         self._has.rows[documents] = True
-        self._is_one_each = self._is_one_each and alone
         self._last = None
         self.documents += len(documents)
 
     def drop(self, document: int) -> None:
         """Take a document's windows out; nothing of them stays."""
-        if not self._has.rows[document] or self._coarse is None or self._rest is None:
+        if not self._has.rows[document] or self._first is None or self._further is None:
             return
-        owned = self._owner.rows == document
-        self._is_plain = False
         self._has.rows[document] = False
+        self._first.blank(np.array([document]))
+        owned = np.flatnonzero(self._owner.rows == document)
+        self._further.blank(owned)
         self._owner.rows[owned] = _NONE
-        self._coarse.rows[owned] = 0
-        self._rest.rows[owned] = 0
-        self._dead += int(np.count_nonzero(owned))
+        self._dead += len(owned)
         self._last = None
         self.documents -= 1
         if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
             kept = self._owner.rows != _NONE
-            for column in (self._coarse, self._rest, self._scale, self._owner):
-                column.replace(column.rows[kept])
+            self._further.keep(kept)
+            self._owner.replace(self._owner.rows[kept])
             self._dead = 0
 
     def require(self, dimensions: int) -> None:
@@ -129,7 +192,7 @@ class Windows:
         Raises:
             EmbedderMismatch: When they have other dimensions.
         """
-        held = dimensions if self._coarse is None else int(self._coarse.rows.shape[1])
+        held = dimensions if self._first is None else int(self._first.coarse.rows.shape[1])
         if dimensions != held:
             raise EmbedderMismatch(f"a vector of {dimensions} dimensions does not compare with this store's of {held}")
 
@@ -138,9 +201,8 @@ class Windows:
         if self._last is None or self._last.embedding is not embedding:
             best = self._best(embedding)
             real = best if self.documents == len(best) else best[self._has.rows]
-            mean = float(real.mean(dtype=np.float64))
-            variance = float(np.square(real, dtype=np.float64).mean()) - mean * mean
-            self._last = Nearness(embedding, best, mean, max(0.0, variance) ** 0.5)
+            mean, variance = _moments(real)
+            self._last = Nearness(embedding, best, mean, variance**0.5)
         return self._last
 
     def exactly(self, documents: Ints, embedding: Vector) -> Floats:
@@ -150,43 +212,49 @@ class Windows:
             documents: Ascending, all with vectors.
             embedding: Of unit length.
         """
-        if self._is_plain:
-            return self._cosines(documents, embedding)
-        chosen = np.zeros(len(self._has) + 1, dtype=np.bool_)  # one more for windows of nobody, at -1
-        chosen[documents] = True
-        rows = np.flatnonzero(chosen[self._owner.rows])
-        exact = np.full(len(self._has), -1.0, dtype=np.float32)
-        np.maximum.at(exact, self._owner.rows[rows], self._cosines(rows, embedding))
-        return exact[documents]
-
-    def _cosines(self, rows: Ints, embedding: Vector) -> Floats:
-        if self._coarse is None or self._rest is None:
+        if self._first is None or self._further is None:
             return np.empty(0, dtype=np.float32)
-        coarse, rest = self._coarse.rows[rows], self._rest.rows[rows]
-        asked, asked_rest, scale = _in_steps(embedding[None])
-        sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
-        exact: Floats = (sums * (self._scale.rows[rows] * scale[0])).astype(np.float32)
+        exact = self._first.exactly(documents, embedding)
+        if len(self._further):
+            places = np.searchsorted(documents, self._owner.rows).clip(max=len(documents) - 1)
+            rows = np.flatnonzero(documents[places] == self._owner.rows) if len(documents) else np.empty(0, np.int64)
+            np.maximum.at(exact, places[rows], self._further.exactly(rows, embedding))
         return exact
 
     def _best(self, embedding: Vector) -> Floats:
-        best = np.full(len(self._has), -1.0, dtype=np.float32)
-        if self._coarse is None:
+        count = len(self._has)
+        if len(self._near) < count:
+            self._near = np.empty(self._has.room, dtype=np.float32)  # fresh memory costs more than the work in it
+        best = self._near[:count]
+        if self._first is None or self._further is None:
+            best[:] = -1.0
             return best
-        asked, _, scale = _in_steps(embedding[None])
-        nearness = (_dots(asked, self._coarse.rows) * (self._scale.rows * scale[0])).astype(np.float32)
-        owner = self._owner.rows
-        if self._dead:
-            living = owner != _NONE
-            owner, nearness = owner[living], nearness[living]
-        if self._is_one_each:
-            best[owner] = nearness
-        else:
-            np.maximum.at(best, owner, nearness)
+        self._first.roughly(embedding, best)
+        if self.documents < count:
+            best[~self._has.rows] = -1.0
+        if len(self._further):
+            near = np.empty(len(self._further), dtype=np.float32)
+            self._further.roughly(embedding, near)
+            owned = np.flatnonzero(self._owner.rows != _NONE)
+            np.maximum.at(best, self._owner.rows[owned], near[owned])
         return best
+
+
+def _moments(values: Floats) -> tuple[float, float]:
+    """The mean and the variance, summed in double precision."""
+    total = squares = 0.0
+    for start in range(0, len(values), _PORTION_COUNT):
+        wide = values[start : start + _PORTION_COUNT].astype(np.float64)
+        total += float(wide.sum())
+        squares += float(np.square(wide, out=wide).sum())
+    mean = total / len(values)
+    return mean, max(0.0, squares / len(values) - mean * mean)
 
 
 def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:
     """The products of one row with several, whole numbers."""
+    if not len(rows):
+        return np.empty(0)
     products: npt.NDArray[np.float64] = np.asarray(simsimd.cdist(asked, rows, metric="dot"))[0]
     return products
 
@@ -197,4 +265,6 @@ def _in_steps(rows: Matrix) -> tuple[Steps, Steps, Floats]:
     scale[scale == 0] = 1
     wide = rows / scale[:, None]
     steps = np.rint(wide)
-    return steps.astype(np.int8), np.rint((wide - steps) * _HALVES).astype(np.int8), scale
+    wide -= steps
+    wide *= _HALVES
+    return steps.astype(np.int8), np.rint(wide, out=wide).astype(np.int8), scale
