@@ -120,7 +120,7 @@ class GrowingArray:
 
     def append(self, row: Any) -> None:
         """Add one row at the end."""
-        self._reserve(self._count + 1)
+        self._fit(self._count + 1)
         self._rows[self._count] = row
         self._count += 1
 
@@ -128,7 +128,7 @@ class GrowingArray:
         """Add several rows at the end."""
         check(rows.shape[1:] == self._rows.shape[1:], f"rows of shape {rows.shape} do not fit to {self._rows.shape}")
         end = self._count + len(rows)
-        self._reserve(end)
+        self._fit(end)
         self._rows[self._count : end] = rows
         self._count = end
 
@@ -138,7 +138,11 @@ class GrowingArray:
         kept = np.array(rows, dtype=self._rows.dtype)
         self._rows, self._count = kept, len(kept)
 
-    def _reserve(self, needed: int) -> None:
+    def reserve(self, count: int) -> None:
+        """Make room for so many more rows."""
+        self._fit(self._count + count)
+
+    def _fit(self, needed: int) -> None:
         if needed <= len(self._rows):
             return
         room = max(needed, _ROWS_FIRST, len(self._rows) * 3 // 2)

@@ -8,8 +8,7 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +31,7 @@ _NOBODY: Final = 0  # speaker code of a message without speaker
 _COSINE_DECIMALS: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """What an index takes in of an episode.
 
     Attributes:
@@ -102,6 +100,12 @@ class NamespaceIndex:
 
     # Growing.
 
+    def expect(self, count: int) -> None:
+        """Make room for so many more documents at once: growing step by step copies all that is there each time."""
+        for column in self._per_document():
+            column.reserve(count)
+        self._windows.expect(count)
+
     def add_documents(self, documents: Sequence[Document]) -> None:
         """Add documents at the end, in order of their keys, all larger than every key before."""
         if not documents:
@@ -111,7 +115,7 @@ class NamespaceIndex:
         latest = int(self._keys.rows[-1]) if first else -1
         check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
         self._postings.add(first, [one.terms for one in documents])
-        sessions = np.array([self._session_number(one.session) for one in documents])
+        sessions = self._session_numbers(documents)
         lengths = np.array([len(one.terms) for one in documents], dtype=np.float32)
         none = np.full(count, _NONE)
         for column, values in (
@@ -125,7 +129,7 @@ class NamespaceIndex:
             (self._previous, none),
             (self._next, none),
             (self._session, sessions),
-            (self._speaker, np.array([self._speaker_number(one.speaker) for one in documents])),
+            (self._speaker, self._speaker_numbers(documents)),
         ):
             column.extend(values)
         self._windows.add_documents(count)
@@ -244,10 +248,14 @@ class NamespaceIndex:
     def _link_to_sessions(self, first: int, sessions: Ints) -> None:
         """Make each document from `first` on the neighbour of the one before it in its session."""
         latest = self._session_last.rows
+        order = np.argsort(sessions, kind="stable")
+        grouped = sessions[order]
+        starts = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]]))
+        ahead = np.concatenate([[_NONE], order[:-1] + first])
+        ahead[starts] = latest[grouped[starts]]
+        latest[grouped] = order + first  # of several of one session the last one stays
         before = np.empty(len(sessions), dtype=np.int64)
-        for step, number in enumerate(sessions.tolist()):
-            before[step] = latest[number]
-            latest[number] = first + step
+        before[order] = ahead
         later = np.flatnonzero(before != _NONE)
         earlier = before[later]
         later += first
@@ -294,41 +302,44 @@ class NamespaceIndex:
         keys: Keys = np.where(places == _NONE, _NONE, self._keys.rows[places])
         return keys
 
+    def _per_document(self) -> tuple[GrowingArray, ...]:
+        said = (self._keys, self._alive, self._words, self._traits, self._at, self._lengths, self._around)
+        return (*said, self._previous, self._next, self._session, self._speaker)
+
     def _columns(self) -> tuple[GrowingArray, ...]:
-        return (
-            *(
-                self._keys,
-                self._alive,
-                self._words,
-                self._traits,
-                self._at,
-                self._lengths,
-                self._around,
-                self._previous,
-            ),
-            *(self._next, self._session, self._speaker, self._session_last, self._session_size, self._session_length),
-        )
+        return (*self._per_document(), self._session_last, self._session_size, self._session_length)
 
-    def _session_number(self, session: str | None) -> int:
-        number = (
-            len(self._session_size) if session is None else self._session_names.get(session, len(self._session_size))
-        )
-        if number == len(self._session_size):
-            self._session_last.append(_NONE)
-            self._session_size.append(0)
-            self._session_length.append(0)
-            if session is not None:
-                self._session_names[session] = number
-        return number
+    def _session_numbers(self, documents: Sequence[Document]) -> Ints:
+        """The numbers of their sessions, and rows for those that are new."""
+        names, known = self._session_names, len(self._session_size)
+        numbers = np.empty(len(documents), dtype=np.int64)
+        count = known
+        for place, document in enumerate(documents):
+            name = document.session
+            number = count if name is None else names.setdefault(name, count)
+            numbers[place] = number
+            count += number == count
+        new = np.zeros(count - known)
+        self._session_last.extend(new + _NONE)
+        self._session_size.extend(new)
+        self._session_length.extend(new)
+        return numbers
 
-    def _speaker_number(self, speaker: str | None) -> int:
-        number = self._speakers.setdefault(speaker or "", len(self._speaker_size))
-        if number == len(self._speaker_size):
-            self._speaker_size.append(0)
-            for term in analyse(speaker or "")[:1]:
-                self._speakers_by_term.setdefault(term, []).append(number)
-        self._speaker_size.rows[number] += 1
-        return number
+    def _speaker_numbers(self, documents: Sequence[Document]) -> Ints:
+        """The numbers of who said them, one more message each."""
+        count = known = len(self._speaker_size)
+        numbers = np.empty(len(documents), dtype=np.int64)
+        for place, document in enumerate(documents):
+            name = document.speaker or ""
+            number = self._speakers.setdefault(name, count)
+            numbers[place] = number
+            if number == count:
+                count += 1
+                for term in analyse(name)[:1]:
+                    self._speakers_by_term.setdefault(term, []).append(number)
+        self._speaker_size.extend(np.zeros(count - known))
+        np.add.at(self._speaker_size.rows, numbers, 1)
+        return numbers
 
     def _link(self, earlier: int, later: int, sign: float) -> None:
         """Make two documents neighbours (sign 1), or take the one's length out of the other's surroundings (sign -1)."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -22,6 +23,14 @@ _TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
 class _Posting:
     turns: array[int]
     counts: array[int]
+
+
+class _Numbers(dict[str, int]):
+    """Words by the order in which they first come."""
+
+    def __missing__(self, word: str) -> int:
+        number = self[word] = len(self)
+        return number
 
 
 class Postings:
@@ -48,10 +57,9 @@ class Postings:
             first: The number of the first.
             turns: Their terms.
         """
-        numbers: dict[str, int] = {}
-        flat = [numbers.setdefault(term, len(numbers)) for terms in turns for term in terms]
-        sizes = [len(terms) for terms in turns]
-        pairs = np.array(flat, dtype=np.int64) * len(turns) + np.repeat(np.arange(len(turns)), sizes)
+        numbers = _Numbers()
+        flat = np.fromiter(map(numbers.__getitem__, chain.from_iterable(turns)), dtype=np.int64)
+        pairs = flat * len(turns) + np.repeat(np.arange(len(turns)), list(map(len, turns)))
         found, counts = np.unique(pairs, return_counts=True)
         where = (found % len(turns) + first).astype(np.intc)
         ends = np.searchsorted(found // len(turns), np.arange(1, len(numbers) + 1)).tolist()

@@ -31,6 +31,7 @@ _DOCUMENTS: Final = (
     " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
 )
+_COUNT: Final = "SELECT count(*) FROM terms WHERE key >= ? AND key < ?"
 _VECTORS: Final = (
     f"SELECT p.key, {VECTOR_COLUMNS} FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
@@ -38,6 +39,7 @@ _VECTORS: Final = (
 
 _VECTOR_COUNT: Final = 3  # columns
 _PORTION_COUNT: Final = 8_192  # rows that are taken in at once
+_UNPACKED_COUNT: Final = 512  # vectors that are unpacked while they are in the processor's cache
 
 Execute = Callable[..., Iterator[Row]]
 
@@ -123,10 +125,12 @@ class IndexCache:
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+        count = next(execute(_COUNT, (known, end)))[0]
+        entry.index.expect(count)
         rows = execute(_DOCUMENTS, (known, end))
         while portion := list(islice(rows, _PORTION_COUNT)):
-            entry.index.add_documents([_document(row[:-_VECTOR_COUNT]) for row in portion])
-            _put(entry.index, [(row[0], *row[-_VECTOR_COUNT:]) for row in portion if row[-1] is not None])
+            entry.index.add_documents(list(map(_document, portion)))
+            _put(entry.index, [row for row in portion if row[-1] is not None])
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
@@ -142,17 +146,19 @@ class IndexCache:
 
 
 def _document(row: Row) -> Document:
-    key, words, traits, terms, session, speaker, at = verified("terms", row, 0)
+    key, words, traits, terms, session, speaker, at = verified("terms", row[:-_VECTOR_COUNT], 0)
     return Document(arrival_of(key), to_terms(terms), words, session, speaker, traits, at / MICROSECONDS_PER_DAY)
 
 
 def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
-    """Give an index vectors: rows of key, dimensions, windows and sum."""
-    for dimensions in sorted(
-        {row[1] for row in rows}
-    ):  # of one embedder there is one number; the index refuses another
-        mine = [row for row in rows if row[1] == dimensions]
-        blobs = [intact_windows(*row) for row in mine]
-        counts = np.array([len(blob) // (2 * dimensions) for blob in blobs])
-        keys = np.array([arrival_of(row[0]) for row in mine])
-        index.add_vectors(keys, counts, unpack(b"".join(blobs), dimensions))
+    """Give an index vectors: rows that begin with a key and end in dimensions, windows and their sum."""
+    for start in range(0, len(rows), _UNPACKED_COUNT):
+        some = rows[start : start + _UNPACKED_COUNT]
+        for dimensions in sorted(
+            {row[-_VECTOR_COUNT] for row in some}
+        ):  # of one embedder there is one; the index refuses another
+            mine = [row for row in some if row[-_VECTOR_COUNT] == dimensions]
+            blobs = [intact_windows(row[0], *row[-_VECTOR_COUNT:]) for row in mine]
+            counts = np.array([len(blob) // (2 * dimensions) for blob in blobs])
+            keys = np.array([arrival_of(row[0]) for row in mine])
+            index.add_vectors(keys, counts, unpack(b"".join(blobs), dimensions))

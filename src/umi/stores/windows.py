@@ -59,6 +59,11 @@ class _Rows:
     def nbytes(self) -> int:
         return self.coarse.nbytes + self.rest.nbytes + self.scale.nbytes
 
+    def reserve(self, count: int) -> None:
+        """Make room for so many in all."""
+        for column in (self.coarse, self.rest, self.scale):
+            column.reserve(count - len(self))
+
     def pad(self, count: int) -> None:
         """Make room for so many in all; what is added is zero."""
         missing = count - len(self)
@@ -114,6 +119,7 @@ class Windows:
         self._dead = 0  # further windows of nobody
         self._near = np.empty(0, dtype=np.float32)
         self._last: Nearness | None = None  # a search asks twice
+        self._expected = 0  # documents
         self.documents = 0
 
     @property
@@ -128,8 +134,13 @@ class Windows:
         flags: Flags = self._has.rows
         return flags
 
+    def expect(self, count: int) -> None:
+        """Make room for the windows of so many more documents, a window each."""
+        self._expected = len(self._has) + count
+        self._has.reserve(count)
+
     def add_documents(self, count: int) -> None:
-        """Make room for more documents, which have none."""
+        """There are more documents; they have no windows yet."""
         self._has.extend(np.zeros(count))
         self._last = None
 
@@ -152,6 +163,7 @@ class Windows:
         self.require(dimensions)
         for document in documents[self._has.rows[documents]]:
             self.drop(int(document))
+        self._first.reserve(self._expected)
         self._first.pad(int(documents.max()) + 1)
         if len(windows) == len(documents):
             self._first.put(documents, windows)
