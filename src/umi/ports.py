@@ -259,6 +259,13 @@ class Snapshot(Protocol):
         """Where candidates stand, in the order of their keys."""
         ...
 
+    def catch_up(self) -> bool:
+        """Bring what is searched some way on to this snapshot; False while it is not there, and another turn is wanted.
+
+        Needed by nobody: a leg that is asked does what is left at once, and whoever else wants the store waits for it.
+        """
+        ...
+
     # Everything, one row at a time and never more than a row in memory; to be read to its end inside the transaction.
 
     def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:

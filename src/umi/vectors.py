@@ -13,6 +13,7 @@ FloatMatrix = npt.NDArray[np.float32]
 
 _ROWS_FIRST: Final = 64
 _BLOB: Final = np.dtype("<f2")  # little-endian on every machine
+_BITS: Final = np.dtype("<u2")
 
 
 def pack(matrix: FloatMatrix) -> bytes:
@@ -39,7 +40,23 @@ def unpack(blob: bytes, dimensions: int) -> FloatMatrix:
         Shape (rows, dimensions).
     """
     check(dimensions > 0 and len(blob) % (2 * dimensions) == 0, f"{len(blob)} bytes are no rows of {dimensions}")
-    return normalised(np.frombuffer(blob, dtype=_BLOB).astype(np.float32).reshape(-1, dimensions))
+    return normalised(_widened(np.frombuffer(blob, dtype=_BITS)).reshape(-1, dimensions))
+
+
+def _widened(halves: npt.NDArray[np.uint16]) -> FloatMatrix:
+    """Half-precision numbers, given as their bits, in single precision: by whole numbers, which takes half the time of a cast.
+
+    Sign, exponent and fraction move to where single precision has them; the exponents' different zeros are a factor of 2**112.
+    """
+    wide = halves.astype(np.uint32)
+    signs = wide & np.uint32(0x8000)
+    wide &= np.uint32(0x7FFF)
+    wide <<= np.uint32(13)
+    signs <<= np.uint32(16)
+    wide |= signs
+    numbers = wide.view(np.float32)
+    numbers *= np.float32(2.0**112)
+    return numbers
 
 
 def to_bytes(vector: FloatMatrix) -> bytes:

@@ -224,6 +224,9 @@ class MemorySnapshot:
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._current().surroundings(keys)
 
+    def catch_up(self) -> bool:
+        return True  # it follows every write at once
+
     def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
         for arrival, row in sorted(self._space.rows.items()):
             yield replace(row, episode=_episode_out(row.episode)), self._space.vectors.get(arrival)

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
+from umi.limits import CATCH_UP_COUNT
 from umi.stores.index import Document, NamespaceIndex
-from umi.stores.schema import arrival_of, key_of
-from umi.stores.sqlite_crc import Row
+from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sqlite_crc import Row, damaged, wrong_row, wrong_vector
 from umi.stores.sqlite_rows import (
     MICROSECONDS_PER_DAY,
     TERM_COLUMNS,
     VECTOR_COLUMNS,
-    intact_windows,
-    to_terms,
     verified,
 )
 from umi.vectors import unpack
@@ -37,7 +36,8 @@ _VECTORS: Final = (
     " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
 )
 
-_VECTOR_COUNT: Final = 3  # columns
+_TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
+_VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
 _PORTION_COUNT: Final = 8_192  # rows that are taken in at once
 _UNPACKED_COUNT: Final = 512  # vectors that are unpacked while they are in the processor's cache
 
@@ -60,6 +60,10 @@ class _Entry:
     sequence: int
     next_arrival: int
     bytes: int = 0
+
+    def is_of(self, head: Head) -> bool:
+        """Whether it is as the namespace is there; it may have all changes and only the first of the episodes."""
+        return self.sequence == head.sequence and self.next_arrival == head.next_arrival
 
 
 class IndexCache:
@@ -88,12 +92,18 @@ class IndexCache:
         """
         # Out of the cache while it changes: should a read fail half-way, the half-advanced index is gone with it.
         entry = self._take(head)
-        if entry.sequence == head.sequence:
-            self._keep(head.ns, entry)
-        elif self._advance(entry, execute, head, touched):
-            entry.bytes = entry.index.bytes
+        if entry.is_of(head) or self._advance(entry, execute, head, touched):
             self._keep(head.ns, entry)
         return entry.index
+
+    def catch_up(self, execute: Execute, head: Head) -> bool:
+        """Bring the index of a namespace nearer to `head` by at most `CATCH_UP_COUNT` new episodes; whether it is there."""
+        entry = self._take(head)
+        until = min(head.next_arrival, entry.next_arrival + CATCH_UP_COUNT)
+        if not entry.is_of(head):
+            self._advance(entry, execute, replace(head, next_arrival=until), frozenset(), to_come=head.next_arrival)
+        self._keep(head.ns, entry)
+        return until == head.next_arrival
 
     def rebuilt(self, execute: Execute, head: Head) -> NamespaceIndex:
         """The same index made from nothing, for comparison; the cache is left alone."""
@@ -113,23 +123,29 @@ class IndexCache:
         return _Entry(NamespaceIndex(), 0, 0)  # none yet, or older than the log reaches back
 
     def _keep(self, ns: int, entry: _Entry) -> None:
+        entry.bytes = entry.index.bytes
         self._entries[ns] = entry
         self._bytes += entry.bytes
         while self._bytes > self._bytes_max and len(self._entries) > 1:
             self._bytes -= self._entries.pop(next(iter(self._entries))).bytes
 
-    def _advance(self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int]) -> bool:
-        """Bring an index from its own sequence to the head's; True if it read no touched row."""
+    def _advance(
+        self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], *, to_come: int = 0
+    ) -> bool:
+        """Bring an index from its own sequence to the head's; True if it read no touched row.
+
+        `to_come` is the next arrival that further calls will lead to, where that is more than the head's.
+        """
         known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
-        count = next(execute(_COUNT, (known, end)))[0]
-        entry.index.expect(count)
+        if not len(entry.index):
+            entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
         rows = execute(_DOCUMENTS, (known, end))
         while portion := list(islice(rows, _PORTION_COUNT)):
-            entry.index.add_documents(list(map(_document, portion)))
+            _add(entry.index, portion)
             _put(entry.index, [row for row in portion if row[-1] is not None])
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
@@ -145,20 +161,36 @@ class IndexCache:
         return True
 
 
-def _document(row: Row) -> Document:
-    key, words, traits, terms, session, speaker, at = verified("terms", row[:-_VECTOR_COUNT], 0)
-    return Document(arrival_of(key), to_terms(terms), words, session, speaker, traits, at / MICROSECONDS_PER_DAY)
+def _add(index: NamespaceIndex, rows: Sequence[Row]) -> None:
+    """Take in rows of `_DOCUMENTS`."""
+    wrong = wrong_row(rows, 0, _TERM_COUNT - 1)
+    if wrong is not None:
+        raise damaged("terms", wrong[0])
+    index.add_documents(
+        [
+            Document(
+                key & ARRIVAL_MASK,
+                terms.split(" ") if terms else (),
+                words,
+                session,
+                speaker,
+                traits,
+                at / MICROSECONDS_PER_DAY,
+            )
+            for key, words, traits, terms, session, speaker, at, *_ in rows
+        ]
+    )
 
 
 def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
     """Give an index vectors: rows that begin with a key and end in dimensions, windows and their sum."""
     for start in range(0, len(rows), _UNPACKED_COUNT):
-        some = rows[start : start + _UNPACKED_COUNT]
-        for dimensions in sorted(
-            {row[-_VECTOR_COUNT] for row in some}
-        ):  # of one embedder there is one; the index refuses another
-            mine = [row for row in some if row[-_VECTOR_COUNT] == dimensions]
-            blobs = [intact_windows(row[0], *row[-_VECTOR_COUNT:]) for row in mine]
-            counts = np.array([len(blob) // (2 * dimensions) for blob in blobs])
+        some = [(row[0], *row[-_VECTOR_COUNT:]) for row in rows[start : start + _UNPACKED_COUNT]]
+        wrong = wrong_vector(some)
+        if wrong is not None:
+            raise damaged("vectors", wrong)
+        for dimensions in sorted({row[1] for row in some}):  # of one embedder there is one; the index refuses another
+            mine = [row for row in some if row[1] == dimensions]
+            counts = np.array([len(row[2]) // (2 * dimensions) for row in mine])
             keys = np.array([arrival_of(row[0]) for row in mine])
-            index.add_vectors(keys, counts, unpack(b"".join(blobs), dimensions))
+            index.add_vectors(keys, counts, unpack(b"".join([row[2] for row in mine]), dimensions))

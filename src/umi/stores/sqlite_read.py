@@ -206,6 +206,9 @@ class SqliteSnapshot:
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._cache.current(self._execute, self._head, self._touched).surroundings(keys)
 
+    def catch_up(self) -> bool:
+        return self._cache.catch_up(self._execute, self._head)
+
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """Per episode its windows as kept; an episode without vectors has no key."""
         sql = (

@@ -11,7 +11,7 @@ from typing import Final
 
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores.schema import ARRIVAL_MASK, arrival_of
-from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum
+from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum, wrong_vector
 from umi.types import (
     Detector,
     Entity,
@@ -132,18 +132,9 @@ def to_windows(key: int, dimensions: int, blob: bytes, crc: int) -> Matrix:
     Raises:
         StoreCorrupt: When the blob is not what was written.
     """
-    return unpack(intact_windows(key, dimensions, blob, crc), dimensions)
-
-
-def intact_windows(key: int, dimensions: int, blob: bytes, crc: int) -> bytes:
-    """The blob of an episode's vectors, still packed.
-
-    Raises:
-        StoreCorrupt: When it is not what was written.
-    """
-    if vector_checksum(key, dimensions, blob) != crc or dimensions < 1 or not blob or len(blob) % (2 * dimensions):
+    if wrong_vector([(key, dimensions, blob, crc)]) is not None:
         raise damaged("vectors", key)
-    return blob
+    return unpack(blob, dimensions)
 
 
 def vector_values(key: int, dimensions: int, blob: bytes) -> tuple[Value, ...]:

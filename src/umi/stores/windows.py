@@ -74,10 +74,17 @@ class _Rows:
             self.scale.extend(np.zeros(missing))
 
     def put(self, places: Ints, windows: Matrix) -> None:
+        """Hold windows at places, old or new ones; what is new and not named is zero."""
+        is_next = np.array_equal(places, np.arange(len(self), len(self) + len(places)))
+        if not is_next:
+            self.pad(int(places.max()) + 1)
         for start in range(0, len(places), _PACKED_COUNT):
-            some = places[start : start + _PACKED_COUNT]
-            steps, rest, scale = _in_steps(windows[start : start + _PACKED_COUNT])
-            self.coarse.rows[some], self.rest.rows[some], self.scale.rows[some] = steps, rest, scale
+            packed = _in_steps(windows[start : start + _PACKED_COUNT])
+            for column, values in zip((self.coarse, self.rest, self.scale), packed, strict=True):
+                if is_next:
+                    column.extend(values)
+                else:
+                    column.rows[places[start : start + _PACKED_COUNT]] = values
 
     def blank(self, places: Ints) -> None:
         self.coarse.rows[places] = 0
@@ -164,7 +171,6 @@ class Windows:
         for document in documents[self._has.rows[documents]]:
             self.drop(int(document))
         self._first.reserve(self._expected)
-        self._first.pad(int(documents.max()) + 1)
         if len(windows) == len(documents):
             self._first.put(documents, windows)
         else:
@@ -173,8 +179,7 @@ class Windows:
             others[leads] = False
             self._first.put(documents, windows[leads])
             before = len(self._further)
-            self._further.pad(before + int(others.sum()))
-            self._further.put(np.arange(before, len(self._further)), windows[others])
+            self._further.put(np.arange(before, before + int(others.sum())), windows[others])
             self._owner.extend(np.repeat(documents, counts - 1))
         self._has.rows[documents] = True
         self._last = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
 
@@ -136,7 +137,9 @@ class DualRetriever:
         degraded: dict[Degradation, None] = {}
         deep = wants_deep(query.text) if query.deep is None else query.deep
         variations = await self._variations(query.text, degraded) if deep else []
-        variants = await self._prepare([Variation(query.text, 1.0), *variations], degraded)
+        variants, _ = await asyncio.gather(
+            self._prepare([Variation(query.text, 1.0), *variations], degraded), self._catch_up()
+        )
         asked = _Search(query, variants, self._calibrated_vectors(), deep=deep, readable=self._is_read())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
@@ -146,6 +149,12 @@ class DualRetriever:
             deep_search_used=deep,
             query_variations=tuple(variation.text for variation in variations),
         )
+
+    async def _catch_up(self) -> None:
+        """Let what is searched follow the rows while the query is embedded, in steps between which others get their turn."""
+        with suppress(UmiError):  # whoever searches next is told
+            while not await self._storage.read(lambda snapshot: snapshot.catch_up()):
+                pass
 
     async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[Variation]:
         if self._llm is None:
