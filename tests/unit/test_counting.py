@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from umi.stores.counting import Hits, Room, choose, largest
+from umi.stores import counting
+from umi.stores.counting import Hits, Reaches, Room, choose, largest
 
 Ints = np.ndarray
+WORDS = ["cat", "dog", "owl", "hen", "fox"]
 SHARE = np.float32(0.3)
 
 
@@ -51,12 +53,32 @@ def test_the_turns_chosen_are_the_heaviest_with_their_neighbours(pool: int) -> N
     numbers, room = np.random.default_rng(pool), Room()
     for _ in range(60):
         hits, before, after = _talk(numbers)
-        turns, reach = choose(hits, before, after, pool, room)
+        turns, reach = choose(WORDS[: len(hits)], hits, before, after, pool, room, Reaches())
         assert (turns.tolist(), reach.tolist()) == _plainly(hits, before, after, pool)
         weights, flags = room.take(len(before))
         assert not weights.any()
         assert not flags.any()
         room.put_back(weights, flags)
+
+
+def test_the_reach_of_a_common_word_follows_what_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_COMMON_COUNT", 3)
+    computed = []
+    plain = counting._reach
+    monkeypatch.setattr(counting, "_reach", lambda *given: computed.append(1) or plain(*given))
+    numbers, followed = np.random.default_rng(0), 0
+    for _ in range(40):
+        hits, before, after = _talk(numbers)
+        reaches, room = Reaches(), Room()
+        steps = sorted(numbers.integers(1, len(before) + 1, 12).tolist())
+        for count in steps:
+            earlier = [(turns[turns < count], counts[turns < count]) for turns, counts in hits]
+            ahead, behind = before[:count], np.where(after[:count] < count, after[:count], -1)
+            computed.clear()
+            _, reach = choose(WORDS[: len(hits)], earlier, ahead, behind, 5, room, reaches)
+            followed += sum(len(turns) >= 3 for turns, _ in earlier) - len(computed)
+            assert reach.tolist() == _plainly(earlier, ahead, behind, 5)[1]
+    assert followed > 100
 
 
 @pytest.mark.parametrize("count", [1, 100, 70_000, 200_001])

@@ -20,7 +20,11 @@ Hits = Sequence[tuple[Ints, Floats]]  # per term of the query: the turns with it
 Flags = npt.NDArray[np.bool_]
 
 _NEIGHBOUR_SHARE: Final = np.float32(0.3)  # of a neighbour's words, in the choice of turns
-_ENOUGH_SHARE: Final = np.float32(0.999) / (1 + 2 * _NEIGHBOUR_SHARE)  # less by far more than the last bits of a weight
+_ROUNDED: Final = np.float32(0.999)  # less by far more than the last bits of a weight
+_ENOUGH_SHARE: Final = _ROUNDED / (1 + 2 * _NEIGHBOUR_SHARE)
+_NEEDED_SHARE: Final = _ROUNDED / (2 * _NEIGHBOUR_SHARE)
+_COMMON_COUNT: Final = 1_024  # turns of a term whose reach is remembered
+_NONE: Final = -1
 _GROUPS_COUNT: Final = 16_384  # of many values, of which only the best of each group are sorted
 
 
@@ -64,17 +68,78 @@ class Room:
         self._held = _whole(numbers), _whole(flags)
 
 
-def choose(hits: Hits, before: Ints, after: Ints, pool: int, room: Room) -> tuple[Ints, Floats]:
+class Reaches:
+    """How many turns have a term in themselves or a neighbour, remembered for common terms.
+
+    Turns that come later only add to it, so it follows them; one that goes takes it all back.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[int, int]] = {}  # how many turns there were, and how many of them it reached
+
+    def forget(self) -> None:
+        """A turn is gone."""
+        self._known.clear()
+
+    def of(self, term: str, turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
+        """How many turns a term reaches.
+
+        Args:
+            term: The term.
+            turns: Those with it, ascending.
+            before: The turn before each in its session, -1 where there is none.
+            after: The turn after each.
+            here: A flag per turn and one for nobody; left as they were.
+        """
+        if len(turns) < _COMMON_COUNT:
+            return _reach(turns, before, after, here)
+        count = len(before)
+        then, reached = self._known.get(term, (0, 0))
+        if 2 * (count - then) > len(turns):
+            reached = _reach(turns, before, after, here)
+        elif count > then:
+            reached += _reached_since(then, turns, before, after)
+        self._known[term] = count, reached
+        return reached
+
+
+def _reached_since(then: int, turns: Ints, before: Ints, after: Ints) -> int:
+    """How many turns a term reaches now and did not when there were `then` turns."""
+    have = np.zeros(len(before) - then + 1, dtype=np.bool_)  # of the new ones, and of nobody
+    new = turns[np.searchsorted(turns, then) :]
+    have[new - then] = True
+    ahead, behind = before[then:], after[then:]
+    old = np.flatnonzero((ahead >= 0) & (ahead < then))
+    by_old = np.zeros(len(ahead), dtype=np.bool_)
+    by_old[old] = _among(turns, ahead[old])
+    by_new = have[np.where(ahead >= then, ahead - then, _NONE)] | have[np.where(behind >= 0, behind - then, _NONE)]
+    first = before[new]
+    first = first[(first >= 0) & (first < then)]  # each has just got its neighbour after
+    unreached = ~_among(turns, first) & ~_among(turns, before[first])
+    return int(np.count_nonzero(have[:-1] | by_old | by_new)) + int(np.count_nonzero(unreached))
+
+
+def _among(turns: Ints, some: Ints) -> Flags:
+    """Whether each of some is one of the turns, which are ascending; -1 is none."""
+    flags: Flags = turns[np.searchsorted(turns, some).clip(max=len(turns) - 1)] == some
+    return flags
+
+
+def choose(
+    terms: Sequence[str], hits: Hits, before: Ints, after: Ints, pool: int, room: Room, reaches: Reaches
+) -> tuple[Ints, Floats]:
     """The turns that share a term with the query, or whose neighbours do: all of them, or the `pool` with the most and rarest.
 
     What it costs grows with the turns that have a term, hardly with those that have none.
 
     Args:
+        terms: Of the query.
         hits: Of each term.
         before: The turn before each in its session, -1 where there is none.
         after: The turn after each.
         pool: How many at most.
         room: To work in.
+        reaches: Of the same turns.
 
     Returns:
         The turns, ascending, and for each term how many turns have it in themselves or a neighbour, shapes (turns,) and (terms,).
@@ -86,7 +151,7 @@ def choose(hits: Hits, before: Ints, after: Ints, pool: int, room: Room) -> tupl
     for number, (turns, counts) in enumerate(hits):
         if not len(turns):
             continue
-        reach[number] = _reach(turns, before, after, here)
+        reach[number] = reaches.of(terms[number], turns, before, after, here)
         so_far = weight[turns]
         found.append(turns[so_far == 0])
         weight[turns] = so_far + np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
@@ -114,24 +179,39 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
     Args:
         having: Turns with weight of their own, in any order.
         weight: Of every turn.
-        here: A flag per turn; left as they were.
+        here: A flag per turn and one for nobody; left as they were.
         before: See `choose`.
         after: Likewise.
         pool: How many at most.
     """
+    near = having
     if len(having) > pool > 0:
-        # `pool` turns have `enough` alone. Who has more with its neighbours has this share of it itself, or a neighbour has.
+        # `pool` turns have `enough` alone. Who has more with its neighbours has `share` of it itself, or a neighbour has.
         own = weight[having]
-        enough = np.partition(own, len(own) - pool)[len(own) - pool]
-        having = having[own >= enough * _ENOUGH_SHARE]
-    here[having] = here[before[having]] = here[after[having]] = True
+        share = _edge(own, pool) * _ENOUGH_SHARE
+        having = having[own >= share]
+        # So many have that much in all. Who has less than `share` itself needs a neighbour that makes up for it.
+        total = _total(having, weight, before, after)
+        enough = _edge(total, pool)
+        near = having[weight[having] >= (enough - share) * _NEEDED_SHARE]
+        having = having[total >= enough]
+    here[having] = here[before[near]] = here[after[near]] = True
     here[-1] = False
     turns = np.flatnonzero(here)
     here[turns] = False
-    if len(turns) <= pool:
-        return turns
-    near = weight[before[turns]] + weight[after[turns]]
-    return turns[largest((weight[turns] + _NEIGHBOUR_SHARE * near).astype(np.float32), pool)]
+    return turns if len(turns) <= pool else turns[largest(_total(turns, weight, before, after), pool)]
+
+
+def _total(turns: Ints, weight: Floats, before: Ints, after: Ints) -> Floats:
+    """The weight of turns with a share of their neighbours'."""
+    total: Floats = weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])
+    return total
+
+
+def _edge(values: Floats, pool: int) -> np.float32:
+    """The `pool`th largest."""
+    edge: np.float32 = np.partition(values, len(values) - pool)[len(values) - pool]
+    return edge
 
 
 def count_turns(
@@ -190,9 +270,9 @@ def largest(values: Floats, pool: int) -> Ints:
     if len(values) > 4 * _GROUPS_COUNT and pool <= _GROUPS_COUNT:
         # So many groups have one that large, so none of the largest is smaller; sorting those that are left is nothing.
         best = values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0)
-        places = np.flatnonzero(values >= np.partition(best, len(best) - pool)[len(best) - pool])
+        places = np.flatnonzero(values >= _edge(best, pool))
         values = values[places]
-    edge = np.partition(values, len(values) - pool)[len(values) - pool]
+    edge = _edge(values, pool)
     above = np.flatnonzero(values > edge)
     level = np.flatnonzero(values == edge)[: pool - len(above)]
     chosen = np.sort(np.concatenate([above, level]))

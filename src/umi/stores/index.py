@@ -17,7 +17,7 @@ from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidat
 from umi.invariants import check
 from umi.limits import TEXT_POOL_COUNT
 from umi.ports import Matrix, Vector
-from umi.stores.counting import Entries, Room, choose, count_sessions, count_turns, largest
+from umi.stores.counting import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
 from umi.stores.postings import Postings
 from umi.stores.windows import Windows
 from umi.text import analyse
@@ -82,6 +82,7 @@ class NamespaceIndex:
         self._speaker_size.append(0)
         self._windows = Windows()
         self._room = Room()
+        self._reaches = Reaches()
         # Whole numbers: sums of them are exact in any order.
         self._total_length = self._total_around = 0.0
 
@@ -165,6 +166,7 @@ class NamespaceIndex:
                 self._unlink(place)
         if gone.any():
             self._postings.drop(gone)
+            self._reaches.forget()
 
     # Asking.
 
@@ -179,7 +181,7 @@ class NamespaceIndex:
         """
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
-        chosen, reach = choose(hits, before, after, TEXT_POOL_COUNT, self._room)
+        chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches)
         places = np.union1d(chosen, self._places(also)) if len(also) else chosen
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach, self._room)
