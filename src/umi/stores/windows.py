@@ -79,12 +79,14 @@ class _Rows:
         if not is_next:
             self.pad(int(places.max()) + 1)
         for start in range(0, len(places), _PACKED_COUNT):
-            packed = _in_steps(windows[start : start + _PACKED_COUNT])
-            for column, values in zip((self.coarse, self.rest, self.scale), packed, strict=True):
-                if is_next:
-                    column.extend(values)
-                else:
-                    column.rows[places[start : start + _PACKED_COUNT]] = values
+            coarse, rest, scale = _in_steps(windows[start : start + _PACKED_COUNT])
+            if is_next:
+                self.coarse.extend(coarse)
+                self.rest.extend(rest)
+                self.scale.extend(scale)
+            else:
+                some = places[start : start + _PACKED_COUNT]
+                self.coarse.rows[some], self.rest.rows[some], self.scale.rows[some] = coarse, rest, scale
 
     def blank(self, places: Ints) -> None:
         self.coarse.rows[places] = 0
@@ -132,8 +134,8 @@ class Windows:
     @property
     def bytes(self) -> int:
         """What they take in memory."""
-        rows = [one for one in (self._first, self._further) if one is not None]
-        return sum(one.nbytes for one in (self._owner, self._has, self._near, *rows))
+        rows = sum(one.nbytes for one in (self._first, self._further) if one is not None)
+        return rows + self._owner.nbytes + self._has.nbytes + self._near.nbytes
 
     @property
     def known(self) -> Flags:
