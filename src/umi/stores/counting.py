@@ -204,8 +204,7 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
 
 def _total(turns: Ints, weight: Floats, before: Ints, after: Ints) -> Floats:
     """The weight of turns with a share of their neighbours'."""
-    total: Floats = weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])
-    return total
+    return (weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])).astype(np.float32)
 
 
 def _edge(values: Floats, pool: int) -> np.float32:
