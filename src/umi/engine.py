@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from umi import erasing, limits, validate
@@ -18,13 +18,13 @@ from umi.errors import UmiError
 from umi.pipelines import timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.intake import Intake, in_batches
+from umi.pipelines.intake import Begun, Intake, in_batches
 from umi.pipelines.learn import Learner
 from umi.pipelines.lineage import Lineage
 from umi.pipelines.model import Conversation
 from umi.pipelines.remember import Admitted, Wishes, recollect
 from umi.pipelines.retrieve import DualRetriever, Query
-from umi.pipelines.settle import Outcome, Settler, waiting_work
+from umi.pipelines.settle import Embedded, Outcome, Settler, waiting_work
 from umi.ports import NamespaceStore, Store
 from umi.types import (
     BulkReceipt,
@@ -39,6 +39,16 @@ from umi.types import (
 )
 
 log = logging.getLogger("umi")
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some messages of a bulk import on their way."""
+
+    size: int
+    intake: Intake
+    begun: Begun
+    embedding: asyncio.Task[Embedded | None]
 
 
 class Engine:
@@ -96,35 +106,61 @@ class Engine:
         """Keep any number of messages in bounded memory."""
         done: Counter[str] = Counter()
         degradations: dict[Degradation, None] = {}
-        async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
-            prepared = [validate.message(message, {}) for message in batch]
-            admitted, outcome = await self.take(prepared, Wishes(), self.conversation())
-            done["messages"] += len(batch)
-            done["replayed"] += len(admitted.replayed)
+
+        async def finish(batch: _Batch) -> None:
+            outcome = await batch.intake.finish(batch.begun, await batch.embedding)
+            self._note(outcome, batch.begun.admitted)
+            done["messages"] += batch.size
+            done["replayed"] += len(batch.begun.admitted.replayed)
             done["entities"] += len(outcome.entities)
             done["evolutions"] += len(outcome.evolutions)
             done["deferred"] += len(outcome.waiting)
             degradations.update(outcome.degraded)
             if progress is not None:
                 progress(done["messages"])
+
+        # One is embedded while the one before is settled: the two need different cores.
+        ahead: deque[_Batch] = deque()
+        try:
+            async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
+                ahead.append(await self._begin([validate.message(message, {}) for message in batch]))
+                if len(ahead) > 1:
+                    await finish(ahead.popleft())
+            while ahead:
+                await finish(ahead.popleft())
+        finally:
+            self._something_waits |= bool(ahead)
+            for batch in ahead:  # admitted, so not lost: the next remember or `maintain` settles it
+                batch.embedding.cancel()
+            await asyncio.gather(*(batch.embedding for batch in ahead), return_exceptions=True)
         names = ("messages", "entities", "evolutions", "replayed", "deferred")
         return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
+
+    async def _begin(self, messages: Sequence[Message]) -> _Batch:
+        intake = await self._intake(self.conversation())
+        begun = await intake.begin(messages, Wishes())
+        return _Batch(len(messages), intake, begun, asyncio.get_running_loop().create_task(intake.embed(begun)))
 
     async def take(
         self, messages: Sequence[Message], wishes: Wishes, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
         """Keep messages and read them; what must wait is finished later."""
+        admitted, outcome = await (await self._intake(model)).take(messages, wishes)
+        self._note(outcome, admitted)
+        return admitted, outcome
+
+    async def _intake(self, model: Conversation | None) -> Intake:
         waits_for_nothing = self.parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(model)
         await self._claim_embedder()
-        intake = Intake(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
-        admitted, outcome = await intake.take(messages, wishes)
+        return Intake(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
+
+    def _note(self, outcome: Outcome, admitted: Admitted) -> None:
         self._count(outcome.degraded)
         if outcome.waiting:
             self._something_waits = True
         elif self._something_waits and admitted.fresh:
             self._start_draining()
-        return admitted, outcome
 
     @property
     def learner(self) -> Learner | None:

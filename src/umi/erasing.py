@@ -142,6 +142,8 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[Proof, bool]:
         words = tuple(pieces(taken.texts)[1])
     proof = make_proof(_salt(engine), taken.names, words)
     forget_words()
+    if engine.parts.embedder is not None:
+        engine.parts.embedder.forget_questions()
     return proof, await clean_up(engine, proof)
 
 

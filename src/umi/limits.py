@@ -32,6 +32,7 @@ EMBED_DIMENSIONS_MAX: Final = 8_192
 EMBED_WINDOW_BYTES_MAX: Final = 1_500  # of a text per vector of a served model: the smallest of them read 512 tokens
 EMBED_REQUEST_TEXTS_COUNT_MAX: Final = 64  # windows in one request to a server
 EMBED_QUERY_TIMEOUT_S: Final = 5.0  # a recall goes on by words after that
+EMBED_KEPT_COUNT_MAX: Final = 256  # vectors of questions that are asked again
 EMBED_RETRIES_COUNT_MAX: Final = 2  # of a batch, after a busy or unreachable server
 
 # Evolution (seeds 000 and 001).

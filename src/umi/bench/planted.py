@@ -166,14 +166,14 @@ def _outbox_before_vectors() -> Planted:
 
 
 def _key_after_row() -> Planted:
-    take = Intake._take_new
+    take = Intake._admit
 
     async def key_last(self: Intake, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
         admitted, outcome = await take(self, messages, wishes)
         await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
         return admitted, outcome
 
-    return both(edited(intake, "admit", "            tx.add_replay(row)\n", ""), patched(Intake, "_take_new", key_last))
+    return both(edited(intake, "admit", "            tx.add_replay(row)\n", ""), patched(Intake, "_admit", key_last))
 
 
 def _record_keys(tx: Transaction, fresh: Sequence[Episode], messages: Sequence[Message]) -> None:
@@ -186,9 +186,9 @@ def _record_keys(tx: Transaction, fresh: Sequence[Episode], messages: Sequence[M
 
 def _acknowledged_early() -> Planted:
     """What the store refused is kept in memory, acknowledged as deferred, and written a little later."""
-    take = Intake._take_new
+    take = Intake._admit
 
-    async def promise(self: Intake, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
+    async def promise(self: Intake, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome | None]:
         made: list[Admitted] = []
 
         def first(tx: Transaction) -> Admitted:
@@ -205,11 +205,10 @@ def _acknowledged_early() -> Planted:
             later = asyncio.get_running_loop().create_task(_write_later(self, made[-1], messages, wishes))
             promises.append(later)
             return made[-1], Outcome(waiting=[episode.id for episode in made[-1].fresh])
-        items = intake._items(admitted, wishes)
-        return admitted, await self._settler.settle(items) if items else Outcome()
+        return admitted, None
 
     promises: list[asyncio.Task[None]] = []
-    return patched(Intake, "_take_new", promise)
+    return patched(Intake, "_admit", promise)
 
 
 async def _write_later(self: Intake, admitted: Admitted, messages: Sequence[Message], wishes: Wishes) -> None:
@@ -262,7 +261,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "key-after-the-row",
         "A message's id is recorded in a transaction after that of its row.",
-        "umi.pipelines.intake.Intake._take_new",
+        "umi.pipelines.intake.Intake._admit",
         _key_after_row,
     ),
     Mutation(
@@ -310,7 +309,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "acknowledged-before-durable",
         "What the disk refused is acknowledged as deferred and written later from memory.",
-        "umi.pipelines.intake.Intake._take_new",
+        "umi.pipelines.intake.Intake._admit",
         _acknowledged_early,
     ),
     Mutation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -15,6 +16,7 @@ from umi.ports import Clock, Closing, EmbedderIdentity, EmbeddingProvider, Entro
 
 T = TypeVar("T")
 
+_KEY_BYTES = 16
 _BYTES_PER_DEADLINE = 100_000  # of text, that an embedder on a slow machine reads in one deadline
 
 
@@ -66,6 +68,7 @@ class GuardedEmbedder:
         self._clock = clock
         self._entropy = entropy
         self._deadline_s = deadline_s
+        self._asked: dict[bytes, Vector] = {}  # by a digest, which spells no word of the question; in order of use
         if not isinstance(inner, Prepared):
             _require_possible(inner.identity)
 
@@ -92,14 +95,26 @@ class GuardedEmbedder:
             await self._inner.close()
 
     async def embed(self, text: str) -> Vector:
-        """One query, shape (dimensions,).
+        """One query, shape (dimensions,), not to be written to: that of a question asked lately is the same again.
 
         Raises:
             EmbeddingError: Whatever went wrong.
         """
-        answer = await self._within(self._deadline_s, self._inner.embed(text))
-        first: Vector = self._checked(np.atleast_2d(answer), rows=1)[0]
-        return first
+        named = f"{self.identity.digest}\0{text}".encode("utf-8", "surrogatepass")
+        key = hashlib.blake2b(named, digest_size=_KEY_BYTES).digest()
+        kept = self._asked.pop(key, None)
+        if kept is None:
+            answer = await self._within(self._deadline_s, self._inner.embed(text))
+            kept = self._checked(np.atleast_2d(answer), rows=1)[0]
+            kept.setflags(write=False)
+        self._asked[key] = kept
+        if len(self._asked) > limits.EMBED_KEPT_COUNT_MAX:
+            del self._asked[next(iter(self._asked))]
+        return kept
+
+    def forget_questions(self) -> None:
+        """Let go of the vectors of questions that were asked."""
+        self._asked.clear()
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """For each text its windows, shape (windows, dimensions).

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
 from umi.pipelines.echo import Echoes
 from umi.pipelines.remember import Admitted, Settlement, Wishes, Work, admit, outbox_item
-from umi.pipelines.settle import Outcome, Settler
+from umi.pipelines.settle import Embedded, Outcome, Settler
 from umi.ports import Clock, Entropy, StorageBackend, Transaction
 from umi.types import Degradation, Message
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Messages that were admitted, and the work that is left; with an outcome there is none left."""
+
+    admitted: Admitted
+    items: Sequence[Work]
+    outcome: Outcome | None
 
 
 class Intake:
@@ -43,20 +52,36 @@ class Intake:
             IdempotencyConflict: When a known key comes with other content.
             NotFound: When `derived_from` names what is not in this namespace.
         """
+        begun = await self.begin(messages, wishes)
+        return begun.admitted, await self.finish(begun)
+
+    async def begin(self, messages: Sequence[Message], wishes: Wishes) -> Begun:
+        """The first half of `take`: from here on nothing is lost."""
         origins = [self._echoes.origin(message) for message in messages]
         said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
         echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
-        admitted, outcome = await self._take_new(said, wishes) if said else (Admitted((), (), ()), Outcome())
+        admitted, outcome = await self._admit(said, wishes) if said else (Admitted((), (), ()), Outcome())
         ids, replayed = (*admitted.episode_ids, *echoed), (*admitted.replayed, *echoed)
-        return replace(admitted, episode_ids=ids, replayed=replayed), outcome
+        return Begun(replace(admitted, episode_ids=ids, replayed=replayed), _items(admitted, wishes), outcome)
 
-    async def _take_new(self, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
+    async def embed(self, begun: Begun) -> Embedded | None:
+        """What `finish` needs and does itself where it is not given; others may be settled meanwhile."""
+        if self._settler is None or begun.outcome is not None or not begun.items:
+            return None
+        return await self._settler.embed(begun.items)
+
+    async def finish(self, begun: Begun, embedded: Embedded | None = None) -> Outcome:
+        """The second half of `take`; in the order in which they were begun."""
+        if begun.outcome is not None:
+            return begun.outcome
+        return await self._settler.settle(begun.items, embedded) if self._settler and begun.items else Outcome()
+
+    async def _admit(self, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome | None]:
+        """Also settles, where there is nothing to wait for."""
         first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
         if self._settler is None:
             return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), wishes))
-        admitted = await self._storage.write(first)
-        items = _items(admitted, wishes)
-        return admitted, await self._settler.settle(items) if items else Outcome()
+        return await self._storage.write(first), None
 
     def _settled_at_once(self, tx: Transaction, admitted: Admitted, wishes: Wishes) -> tuple[Admitted, Outcome]:
         outcome = Outcome()

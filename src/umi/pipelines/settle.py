@@ -45,6 +45,15 @@ class Outcome:
         self.waiting += settled.waiting
 
 
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Windows by episode id (None without an embedder, empty when it failed), and in words why they are missing."""
+
+    vectors: dict[str, Matrix] | None
+    why: str = ""
+    degraded: tuple[Degradation, ...] = ()
+
+
 class Settler:
     """Settles episodes of one namespace.
 
@@ -71,10 +80,11 @@ class Settler:
         self._clock = clock
         self._entropy = entropy
 
-    async def settle(self, items: Sequence[Work]) -> Outcome:
-        """Embed, ask and write; what could not be done stays in the outbox and is named in the outcome."""
-        outcome = Outcome()
-        vectors, why = await self._embed([episode for episode, _ in items], outcome)
+    async def settle(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
+        """Embed, where that is not done, ask and write; what could not be done stays in the outbox and is named in the outcome."""
+        embedded = embedded or await self.embed(items)
+        vectors, why = embedded.vectors, embedded.why
+        outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
         if self._model is None:
             outcome.add(await self._write(items, vectors, why))
             return outcome
@@ -88,18 +98,16 @@ class Settler:
         items = await self._storage.read(partial(waiting_work, limit=limit))
         return await self.settle(items) if items else Outcome()
 
-    async def _embed(self, episodes: Sequence[Episode], outcome: Outcome) -> tuple[dict[str, Matrix] | None, str]:
-        """Windows by episode id (None without an embedder, empty when it failed), and in words why they are missing."""
+    async def embed(self, items: Sequence[Work]) -> Embedded:
+        """The vectors of episodes; nothing is written."""
         if self._embedder is None:
-            outcome.degraded[Degradation.NO_EMBEDDER] = None
-            return None, ""
+            return Embedded(None, degraded=(Degradation.NO_EMBEDDER,))
         try:
-            windows = await self._embedder.embed_many([embedding_text(episode) for episode in episodes])
+            windows = await self._embedder.embed_many([embedding_text(episode) for episode, _ in items])
         except EmbeddingError as error:
-            log.warning("%d episodes are stored without vectors for now: %s", len(episodes), error)
-            outcome.degraded[Degradation.EMBEDDING_FAILED] = None
-            return {}, str(error)
-        return dict(zip((episode.id for episode in episodes), windows, strict=True)), ""
+            log.warning("%d episodes are stored without vectors for now: %s", len(items), error)
+            return Embedded({}, str(error), (Degradation.EMBEDDING_FAILED,))
+        return Embedded(dict(zip((episode.id for episode, _ in items), windows, strict=True)))
 
     async def _settle_with(
         self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None, why: str, outcome: Outcome
