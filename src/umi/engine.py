@@ -130,9 +130,9 @@ class Engine:
                 await finish(ahead.popleft())
         finally:
             self._something_waits |= bool(ahead)
-            for batch in ahead:  # admitted, so not lost: the next remember or `maintain` settles it
-                batch.embedding.cancel()
-            await asyncio.gather(*(batch.embedding for batch in ahead), return_exceptions=True)
+            for one in ahead:  # admitted, so not lost: the next remember or `maintain` settles it
+                one.embedding.cancel()
+            await asyncio.gather(*(one.embedding for one in ahead), return_exceptions=True)
         names = ("messages", "entities", "evolutions", "replayed", "deferred")
         return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
 

@@ -168,7 +168,7 @@ def _outbox_before_vectors() -> Planted:
 def _key_after_row() -> Planted:
     take = Intake._admit
 
-    async def key_last(self: Intake, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome]:
+    async def key_last(self: Intake, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome | None]:
         admitted, outcome = await take(self, messages, wishes)
         await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
         return admitted, outcome
