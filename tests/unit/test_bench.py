@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from umi.bench import floors, install, speed, texts
+from umi.bench import filling, floors, install, speed, tenants, texts
 from umi.bench.report import Figure, Report, machine_facts, quantile
 from umi.faces.cli.main import app
 
@@ -57,6 +57,7 @@ def test_a_report_is_json() -> None:
 def test_floors_do_the_work(tmp_path: Path) -> None:
     assert floors.commit_s(tmp_path, ["one", "two"]) > 0
     assert floors.scan_s(20) > 0
+    assert floors.bytes_scan_s(20) > 0
     import apsw
 
     assert apsw.Connection(str(tmp_path / "floor.db")).execute("SELECT count(*) FROM t").fetchall() == [(2,)]
@@ -70,19 +71,39 @@ def test_what_is_installed_is_the_sources_and_nothing_built(tmp_path: Path) -> N
         install._run(["python3", "-c", "import nowhere"])
 
 
-def test_speed_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {"_ROUNDS_COUNT": 1, "_SAMPLES_COUNT": 4, "_WORKERS_COUNT": 2, "_THROUGHPUT_S": 0.3}.items():
         monkeypatch.setattr(speed, name, value)
-    done = CliRunner().invoke(app, ["bench", "speed", "--sizes", "30,60", "--json"])
+    done = CliRunner().invoke(app, ["bench", "speed", "--sizes", "30,60", "--json", "--out", str(tmp_path)])
     assert done.exit_code in {0, 4}, done.output
     envelope = json.loads(done.output)
     figures = {figure["name"]: figure for figure in envelope["data"]["figures"]}
     assert envelope["status"] == ("incomplete" if done.exit_code else "ok")
-    assert list(figures) == [
-        "bulk import up to 30", "remember at 30", "recall at 30", "bulk import up to 60", "remember at 60", "recall at 60",
-        "2 tasks at 60", "2 processes at 60", "errors in these", "cold start at 60",
-    ]  # fmt: skip
+    parts = (
+        "bulk import up to {}", "vector leg at {}", "text leg at {}, p99", "index at {}", "file at {}", "remember at {}",
+        "recall at {}", "first recall of a new process at {}",
+    )  # fmt: skip
+    expected = [part.format(size) for size in (30, 60) for part in parts]
+    last = ["a message at 60, beside one at 30", "2 tasks at 60", "2 processes at 60", "errors in these"]
+    assert list(figures) == [*expected, *last]
     assert figures["errors in these"]["value"] == 0
-    assert all(figure["value"] > 0 and figure["floor"] > 0 for name, figure in figures.items() if "errors" not in name)
+    assert all(figures[name]["value"] > 0 and figures[name]["floor"] >= 0 for name in expected)
     recall = figures["recall at 60"]
     assert 0 < recall["detail"]["own_p50"] < recall["value"] <= recall["detail"]["p99"]
+    assert figures["index at 60"]["detail"]["MB in all"] > figures["index at 30"]["detail"]["MB in all"]
+    assert json.loads((tmp_path / "speed.json").read_text()) == envelope["data"]
+    assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_tenants_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tenants, "_RECALLS_COUNT", 60)
+    monkeypatch.setattr(filling, "_EMBEDDED_COUNT", 40)
+    done = CliRunner().invoke(app, ["bench", "tenants", "--namespaces", "10", "--memories", "20", "--json"])
+    assert done.exit_code == 0, done.output
+    figures = {figure["name"]: figure for figure in json.loads(done.output)["data"]["figures"]}
+    held, made = figures["recall where the index is held"], figures["recall where it is made"]
+    assert held["detail"]["recalls"] + made["detail"]["recalls"] == 60
+    assert figures["asked for and held"]["value"] == pytest.approx(100 * held["detail"]["recalls"] / 60, abs=0.01)
+    assert 0 < figures["indexes held"]["value"] < 537
+    assert 1 <= figures["indexes held"]["detail"]["namespaces"] <= 10
+    assert made["value"] > 0

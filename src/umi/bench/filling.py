@@ -44,8 +44,19 @@ async def fill(
         count: How many of them.
         progress: Told how many are stored.
     """
+    await fill_like(storage, await likely_vectors(embedder), messages, count, progress)
+
+
+async def likely_vectors(embedder: EmbeddingProvider) -> Matrix:
+    """Vectors of some talk, shape (texts, dimensions)."""
     sample = [f"{one.speaker}: {one.content}" for one in turns(0, _EMBEDDED_COUNT, 26)]
-    likely = np.concatenate(await embedder.embed_many(sample))
+    return np.concatenate(await embedder.embed_many(sample))
+
+
+async def fill_like(
+    storage: StorageBackend, likely: Matrix, messages: Iterator[Message], count: int, progress: Callable[[int], None]
+) -> None:
+    """As `fill`, with vectors near to those given."""
     for start in range(0, count, _PORTION_COUNT):
         portion = list(islice(messages, min(_PORTION_COUNT, count - start)))
         near = likely[(start + np.arange(len(portion))) * _STRIDE % len(likely)]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+import simsimd
 
 from umi.bench.report import quantile
 from umi.clock import SystemClock
@@ -14,7 +15,9 @@ from umi.ports import EmbeddingProvider
 
 _SCAN_DIMENSIONS = 384
 _SCAN_RUNS_COUNT = 50
+_STRIDE = 7_919  # a prime
 _TOP_COUNT = 10
+_DIFFERENT_COUNT = 1_000  # vectors to scan; the others are the same again
 
 
 def commit_s(folder: Path, texts: Sequence[str]) -> float:
@@ -59,13 +62,26 @@ async def batch_per_s(embedder: EmbeddingProvider, texts: Sequence[str]) -> floa
 def scan_s(count: int) -> float:
     """Median seconds for numpy to compare one vector with `count` others and pick the nearest ten."""
     clock = SystemClock()
-    numbers = np.sin(np.arange(count * _SCAN_DIMENSIONS, dtype=np.float32))
-    matrix = numbers.reshape(count, _SCAN_DIMENSIONS)
+    few = np.sin(np.arange(min(count, _DIFFERENT_COUNT) * _SCAN_DIMENSIONS, dtype=np.float32))
+    matrix = np.resize(few, (count, _SCAN_DIMENSIONS))
     query = matrix[count // 2].copy()
     samples = []
     for _ in range(_SCAN_RUNS_COUNT):
         start = clock.monotonic_s()
         scores = matrix @ query
         np.argpartition(scores, max(count - _TOP_COUNT, 0))
+        samples.append(clock.monotonic_s() - start)
+    return quantile(samples, 0.5)
+
+
+def bytes_scan_s(count: int) -> float:
+    """Median seconds to compare one vector in 8 bits with `count` others, and nothing else: what memory allows."""
+    clock = SystemClock()
+    few = np.arange(min(count, _DIFFERENT_COUNT) * _SCAN_DIMENSIONS, dtype=np.int64) * _STRIDE % 255 - 127
+    matrix = np.resize(few.astype(np.int8), (count, _SCAN_DIMENSIONS))
+    samples = []
+    for _ in range(_SCAN_RUNS_COUNT):
+        start = clock.monotonic_s()
+        simsimd.cdist(matrix[:1], matrix, metric="dot")
         samples.append(clock.monotonic_s() - start)
     return quantile(samples, 0.5)

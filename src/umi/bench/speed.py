@@ -1,7 +1,7 @@
 """How fast Umi is, beside the least that the same work could cost: `umi bench speed`.
 
 Every figure is measured in one run on one real file with the real embedder. Its floor is what the parts cost bare: a
-durable SQLite commit, the embedding, a numpy scan. The ratio of the two says more than the milliseconds of one machine.
+durable SQLite commit, the embedding, a scan. The ratio of the two says more than the milliseconds of one machine.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -22,12 +22,13 @@ from umi.bench.filling import fill
 from umi.bench.report import Figure, Report, machine_facts, quantile
 from umi.bench.texts import question, sentence, turns
 from umi.bench.worker import recall_for
-from umi.build import open_embedder
 from umi.clock import SystemClock
-from umi.errors import EmbedderUnavailable
 from umi.invariants import InvariantError
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi.providers.local import LocalEmbedder
+from umi.text import query_terms
+from umi.types import Message
 
 SENTENCE_WORDS = 14  # 19 tokens of the local model
 TURN_WORDS = 26
@@ -38,6 +39,16 @@ _WORKERS_COUNT = 8
 _IMPORTED_COUNT = 10_000  # the last of a size, imported as users do; the others are filled in
 _THROUGHPUT_S = 4.0
 _RECALL_LIMITS_MS = ((10_000, 5.0), (100_000, 8.0), (1_000_000, 30.0))
+_REMEMBER_SIZE_MAX = 100_000  # up to which its limit holds; and that of a cold start
+_COLD_LIMIT_MS = 1_000.0
+_SCAN_SIZE_MIN = 100_000  # from which on a comparison is more than the calls around it
+_SCAN_RATIO_MAX = 1.5
+_TAIL_RATIO_MAX = 3.0  # of the text leg's p99 to its p50
+_INDEX_MB_MAX = 300.0  # per 100,000 memories
+_FLAT_RATIO_MAX = 1.25  # of a message's cost in the largest import to that in the smallest
+_THROUGHPUT_SIZE = 10_000
+_ROW_BYTES = 384
+_BULK = "bulk import up to"
 
 Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
@@ -85,10 +96,11 @@ class _Samples:
 
 
 async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: None) -> Report:
-    """Measure remember, recall, bulk import, throughput and a cold start.
+    """Measure remember, recall and its legs, bulk import, memory, disk, a cold start and throughput.
 
     Args:
-        sizes: Memories in one namespace, for each of which remember and recall are measured; throughput is at the largest.
+        sizes: Memories in one namespace, for each of which remember, recall and its parts are measured; throughput is at the
+            largest up to 10,000.
         step: Told what is being done, for a progress display.
 
     Returns:
@@ -97,10 +109,7 @@ async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: N
     Raises:
         EmbedderUnavailable: Without the local embedder the figures would mean something else.
     """
-    inner = open_embedder("local")
-    if inner is None:
-        raise EmbedderUnavailable("the local embedder is missing; install umi-memory with its dependencies")
-    embedder = _Timed(inner)
+    embedder = _Timed(LocalEmbedder())  # bare: what is asked twice is embedded twice
     await embedder.embed("warm up")
     machine = machine_facts()
     figures: list[Figure] = []
@@ -108,9 +117,11 @@ async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: N
         url = str(Path(folder) / "speed.db")
         for size in sorted(sizes):
             figures += await _at_size(url, size, embedder, step)
-        largest = max(sizes)
-        figures += await _throughput(url, largest, embedder, step)
-        figures.append(await _cold_start(url, largest, step))
+            figures.append(await _cold_start(url, size, step))
+        figures += _flatness(sorted(sizes), figures)
+        # Each process has an index of its own.
+        busy = max((size for size in sizes if size <= _THROUGHPUT_SIZE), default=min(sizes))
+        figures += await _throughput(url, busy, embedder, step)
     notes = (
         f"remember: one sentence of {SENTENCE_WORDS} words (about 19 tokens), committed to disk, embedding included",
         f"recall: questions in natural language, limit {limits.RECALL_LIMIT_DEFAULT}, embedding included; own = without it",
@@ -120,39 +131,99 @@ async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: N
 
 
 async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
-    clock = SystemClock()
     async with Memory.open(url, namespace=_namespace(size), embedder=embedder) as memory:
+        before = (await memory.stats()).store_bytes
         said = turns(_SEED, size, TURN_WORDS)
-        filled = max(0, size - _IMPORTED_COUNT)
-        if filled:
-            older = f"filling in {filled:,} memories"
-            await fill(memory._open.storage, embedder, said, filled, lambda done: step(older, done, filled))  # noqa: SLF001 - beneath the facade
-        what, imported = f"importing {size - filled:,} memories", size - filled
-        step(what, 0, imported)
-        start = clock.monotonic_s()
-        await memory.remember_many(said, progress=lambda done: step(what, done, imported))
-        per_s = imported / (clock.monotonic_s() - start)
-        batch = [turn.content for turn in turns(_SEED, limits.BULK_BATCH_COUNT, TURN_WORDS)]
-        batches = [await floors.batch_per_s(embedder, batch) for _ in range(_ROUNDS_COUNT)]
-        bulk = Figure(
-            f"bulk import up to {_short(size)}", per_s, "turns/s", limit=200, more_is_better=True,
-            floor=quantile(batches, 0.5), floor_is="the embedder alone, in batches",
-        )  # fmt: skip
+        figures = [await _bulk(memory, said, size, embedder, step)]
+        stored = (await memory.stats()).store_bytes - before
         texts = [sentence(_SEED + 1, index, SENTENCE_WORDS) for index in range(_SAMPLES_COUNT)]
         questions = [question(_SEED + 1, index) for index in range(_SAMPLES_COUNT)]
         await memory.recall(question(_SEED, 0))
         step(f"recalling at {size:,}", 0, 0)
         recalled = await _sample(embedder, memory.recall, questions)
         asking = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
+        figures += await _legs(memory, questions, size, embedder)
+        held = (await memory.stats()).cache_bytes
         step(f"remembering at {size:,}", 0, 0)
         remembered = await _sample(embedder, memory.remember, texts)
         keeping = await floors.embedding_s(embedder, texts) + floors.commit_s(Path(url).parent, texts)
     most = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
+    soon = 6.0 if size <= _REMEMBER_SIZE_MAX else None
+    words = sum(len(turn.content) for turn in turns(_SEED, min(size, _SAMPLES_COUNT), TURN_WORDS))
     return [
-        bulk,
-        remembered.figure(f"remember at {_short(size)}", 6.0, keeping, "one durable commit + the embedding"),
+        *figures,
+        Figure(
+            f"index at {_short(size)}", held / size * 1e5 / 1e6, "MB per 100k", limit=_INDEX_MB_MAX,
+            floor=_ROW_BYTES * 1e5 / 1e6, floor_is="an int8 vector a memory", detail={"MB in all": held / 1e6},
+        ),
+        Figure(
+            f"file at {_short(size)}", stored / size, "bytes a memory",
+            floor=words / min(size, _SAMPLES_COUNT), floor_is="its text", detail={"MB in all": stored / 1e6},
+        ),
+        remembered.figure(f"remember at {_short(size)}", soon, keeping, "one durable commit + the embedding"),
         recalled.figure(f"recall at {_short(size)}", most, asking, "the embedding + a numpy scan"),
-    ]
+    ]  # fmt: skip
+
+
+async def _bulk(memory: Memory, said: Iterator[Message], size: int, embedder: _Timed, step: Step) -> Figure:
+    clock = SystemClock()
+    filled = max(0, size - _IMPORTED_COUNT)
+    if filled:
+        older = f"filling in {filled:,} memories"
+        await fill(memory._open.storage, embedder, said, filled, lambda done: step(older, done, filled))  # noqa: SLF001 - beneath the facade
+    what, imported = f"importing {size - filled:,} memories", size - filled
+    step(what, 0, imported)
+    start = clock.monotonic_s()
+    await memory.remember_many(said, progress=lambda done: step(what, done, imported))
+    per_s = imported / (clock.monotonic_s() - start)
+    batch = [turn.content for turn in turns(_SEED, limits.BULK_BATCH_COUNT, TURN_WORDS)]
+    batches = [await floors.batch_per_s(embedder, batch) for _ in range(_ROUNDS_COUNT)]
+    return Figure(
+        f"{_BULK} {_short(size)}", per_s, "turns/s", limit=200, more_is_better=True,
+        floor=quantile(batches, 0.5), floor_is="the embedder alone, in batches",
+    )  # fmt: skip
+
+
+def _flatness(sizes: Sequence[int], figures: Sequence[Figure]) -> list[Figure]:
+    """What a message of a bulk import costs where there are many, beside where there are few."""
+    rates = {figure.name: figure.value for figure in figures}
+    few, many = sizes[0], max(size for size in sizes if size <= max(sizes[0], _REMEMBER_SIZE_MAX))
+    if few == many:
+        return []
+    ratio = rates[f"{_BULK} {_short(few)}"] / rates[f"{_BULK} {_short(many)}"]
+    return [Figure(f"a message at {_short(many)}, beside one at {_short(few)}", ratio, "times", limit=_FLAT_RATIO_MAX)]
+
+
+async def _legs(memory: Memory, questions: Sequence[str], size: int, embedder: EmbeddingProvider) -> list[Figure]:
+    """Both legs on their own, inside the store, where the questions are of common words."""
+    clock = SystemClock()
+    storage = memory._open.storage  # noqa: SLF001 - as above
+    near, words = [], []
+
+    def timed(look: Callable[[], object], samples: list[float]) -> None:
+        start = clock.monotonic_s()
+        look()
+        samples.append(clock.monotonic_s() - start)
+
+    for text in questions:
+        asked, terms = await embedder.embed(text), query_terms(text)
+        await storage.read(
+            lambda s, asked=asked: timed(lambda: s.vector_candidates(asked, pool=limits.CANDIDATE_POOL_COUNT), near)
+        )
+        await storage.read(lambda s, terms=terms: timed(lambda: s.text_candidates(terms), words))
+    bare = floors.bytes_scan_s(size) * 1e3
+    vector, text_p50 = quantile(near, 0.5) * 1e3, quantile(words, 0.5) * 1e3
+    return [
+        Figure(
+            f"vector leg at {_short(size)}", vector, "ms",
+            limit=bare * _SCAN_RATIO_MAX if size >= _SCAN_SIZE_MIN else None,
+            floor=bare, floor_is="a bare scan of as many int8 vectors", detail={"p99": quantile(near, 0.99) * 1e3},
+        ),
+        Figure(
+            f"text leg at {_short(size)}, p99", quantile(words, 0.99) * 1e3, "ms", limit=text_p50 * _TAIL_RATIO_MAX,
+            floor=text_p50, floor_is="its p50", detail={"p50": text_p50},
+        ),
+    ]  # fmt: skip
 
 
 async def _sample(embedder: _Timed, call: Callable[[str], Awaitable[object]], texts: Sequence[str]) -> _Samples:
@@ -238,9 +309,9 @@ def _piped(stream: IO[str] | None) -> IO[str]:
 
 
 async def _cold_start(url: str, size: int, step: Step) -> Figure:
-    """A new process, from its start to its first answer."""
+    """The first answer of a new process that finds a large store: loading the model, building the index, and a recall."""
     clock = SystemClock()
-    step("cold start", 0, 0)
+    step(f"cold start at {size:,}", 0, 0)
     command = [sys.executable, "-m", "umi.bench.worker", "cold", url, _namespace(size)]
     walls, answers = [], []
     for round_ in range(_ROUNDS_COUNT):
@@ -250,14 +321,12 @@ async def _cold_start(url: str, size: int, step: Step) -> Figure:
         )
         walls.append(clock.monotonic_s() - start)
         answers.append(json.loads(done.stdout))
-    detail = {part: quantile([answer[part] for answer in answers], 0.5) * 1e3 for part in ("open_s", "recall_s")}
-    start = clock.monotonic_s()
-    await asyncio.to_thread(subprocess.run, [sys.executable, "-c", "import numpy, apsw, onnxruntime"], check=True)
-    bare = clock.monotonic_s() - start
+    parts = {part: quantile([answer[part] for answer in answers], 0.5) * 1e3 for part in ("open_s", "recall_s")}
     return Figure(
-        f"cold start at {_short(size)}", quantile(walls, 0.5) * 1e3, "ms",
-        floor=bare * 1e3, floor_is="a new Python that imports numpy, apsw and onnxruntime",
-        detail={"open": detail["open_s"], "first recall": detail["recall_s"]},
+        f"first recall of a new process at {_short(size)}", parts["recall_s"], "ms",
+        limit=_COLD_LIMIT_MS if size <= _REMEMBER_SIZE_MAX else None,
+        floor=quantile([answer["model_s"] for answer in answers], 0.5) * 1e3, floor_is="loading the model and embedding",
+        detail={"open": parts["open_s"], "the process in all": quantile(walls, 0.5) * 1e3},
     )  # fmt: skip
 
 

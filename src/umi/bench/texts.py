@@ -154,6 +154,11 @@ def pick(seed: str, index: int, choices: Sequence[T]) -> T:
     return _Draws("pick", seed, index).pick(choices)
 
 
+def below(seed: str, index: int, bound: int) -> int:
+    """A number in 0..bound-1, which only the seed and the index decide."""
+    return _Draws("below", seed, index).below(bound)
+
+
 def turns(seed: int, count: int, words: int) -> Iterator[Message]:
     """A conversation of `count` turns of `words` words, in sessions of two speakers, with times and ids."""
     for index in range(count):

@@ -74,6 +74,14 @@ class IndexCache:
         self._bytes = 0
         self._entries: dict[int, _Entry] = {}  # in order of use
 
+    @property
+    def bytes(self) -> int:
+        """What all of them take in memory."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
     def bytes_of(self, ns: int) -> int:
         """What a namespace's index takes in memory; 0 while it has none."""
         entry = self._entries.get(ns)

@@ -17,10 +17,11 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from umi.bench import install as install_bench
-from umi.bench import losses, plots
+from umi.bench import losses, plots, speed_plots
 from umi.bench import retrieval as retrieval_bench
 from umi.bench import sim as sim_bench
 from umi.bench import speed as speed_bench
+from umi.bench import tenants as tenants_bench
 from umi.bench.report import Figure, Report
 from umi.errors import InvalidInput, UmiError
 from umi.faces.cli import render, retrieval_table
@@ -41,17 +42,44 @@ class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
 @app.command(epilog=examples("umi bench speed", "umi bench speed --sizes 10k --json"))
 def speed(
     sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", file_okay=False, help="Write speed.json and speed.png there.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Time Umi, beside the least that the work could cost.
 
-    Remember, recall, bulk import, throughput and a cold start, on a real file with the real embedder.
+    Remember, recall and its legs, bulk import, memory, disk, a cold start and throughput, on a real file with the real
+    embedder.
     """
 
     async def work() -> Answer:
         counts = _sizes(sizes)
+        if out is not None:
+            plots.require()
         with progress_bar(as_json) as bar:
-            return report_answer(await speed_bench.measure(counts, teller(bar)))
+            report = await speed_bench.measure(counts, teller(bar))
+        if out is not None:
+            await asyncio.to_thread(_write_speed, report, out)
+        return report_answer(report)
+
+    answered(work, as_json=as_json)
+
+
+@app.command(epilog=examples("umi bench tenants", "umi bench tenants --namespaces 500 --json"))
+def tenants(
+    namespaces: Annotated[int, typer.Option(help="In one file.", min=10, max=100_000)] = 10_000,
+    memories: Annotated[int, typer.Option(help="In each.", min=1, max=10_000)] = 100,
+    as_json: AsJson = False,
+) -> None:
+    """See what many small namespaces in one file cost.
+
+    Memory that their search indexes hold, how often the one that is asked for is held, and what a recall takes.
+    """
+
+    async def work() -> Answer:
+        with progress_bar(as_json) as bar:
+            return report_answer(await tenants_bench.measure(namespaces, memories, teller(bar)))
 
     answered(work, as_json=as_json)
 
@@ -227,6 +255,12 @@ def teller(bar: Progress | None) -> speed_bench.Step:
             bar.update(task, description=what, completed=done, total=of or None)
 
     return step
+
+
+def _write_speed(report: Report, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "speed.json").write_text(json.dumps(report.as_json(), indent=1) + "\n", "utf-8")
+    speed_plots.draw(report, folder / "speed.png")
 
 
 def _write_retrieval(found: retrieval_bench.Run, folder: Path, *, plot: bool) -> None:
