@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import IO
 
@@ -25,7 +26,7 @@ from umi.bench.worker import recall_for
 from umi.clock import SystemClock
 from umi.invariants import InvariantError
 from umi.memory import Memory
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Snapshot, Vector
 from umi.providers.local import LocalEmbedder
 from umi.text import query_terms
 from umi.types import Message
@@ -198,19 +199,19 @@ async def _legs(memory: Memory, questions: Sequence[str], size: int, embedder: E
     """Both legs on their own, inside the store, where the questions are of common words."""
     clock = SystemClock()
     storage = memory._open.storage  # noqa: SLF001 - as above
-    near, words = [], []
+    near: list[float] = []
+    words: list[float] = []
 
-    def timed(look: Callable[[], object], samples: list[float]) -> None:
+    def look(snapshot: Snapshot, embedding: Vector, terms: Sequence[str]) -> None:
         start = clock.monotonic_s()
-        look()
-        samples.append(clock.monotonic_s() - start)
+        snapshot.vector_candidates(embedding, pool=limits.CANDIDATE_POOL_COUNT)
+        between = clock.monotonic_s()
+        snapshot.text_candidates(terms)
+        near.append(between - start)
+        words.append(clock.monotonic_s() - between)
 
     for text in questions:
-        asked, terms = await embedder.embed(text), query_terms(text)
-        await storage.read(
-            lambda s, asked=asked: timed(lambda: s.vector_candidates(asked, pool=limits.CANDIDATE_POOL_COUNT), near)
-        )
-        await storage.read(lambda s, terms=terms: timed(lambda: s.text_candidates(terms), words))
+        await storage.read(partial(look, embedding=await embedder.embed(text), terms=query_terms(text)))
     bare = floors.bytes_scan_s(size) * 1e3
     vector, text_p50 = quantile(near, 0.5) * 1e3, quantile(words, 0.5) * 1e3
     return [
