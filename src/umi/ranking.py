@@ -12,7 +12,6 @@ its scores (the gate). ADR 0003 tells how; `scripts/fit_fusion.py` reproduces th
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
@@ -20,6 +19,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from umi.asked import asks_advice, names_a_stranger, speaks_of_self
 from umi.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates
 from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
 from umi.refiners import REFINERS
@@ -34,6 +34,7 @@ from umi.refining import (
     refined,
     second_look,
 )
+from umi.text import query_terms
 
 Array = npt.NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
@@ -61,6 +62,7 @@ SIGNS: Final = (
     "asks_advice",
     "log_size",
     "stands_out",
+    "stranger",
 )
 # A turn with nearly all of the query's words is an answer to keywords, however far its meaning.
 COVERED_FROM: Final = 0.8
@@ -68,13 +70,6 @@ STANDS_OUT_OF_COUNT: Final = 10
 LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
 FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken")
-
-_FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
-_ADVICE: Final = re.compile(
-    r"\b(?:recommend\w*|suggest\w*|advice|advise|tips?|ideas?|should i|could i|can i|would you|can you|could you|help me"
-    r"|what are some|any good|best|looking for|planning|how (?:can|should|do|could) i|options?)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,21 +112,21 @@ GATE: Final = Gate(
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-2.945, 0.471, 14.495, 0.0, 4.292, 0.422, 1.235, -1.94, -0.455),
-        hit=(-0.862, 0.354, 0.534),
-        abstain_below=0.282,
+        answerable=(-2.191, 0.41, 14.386, 0.0, 3.571, -0.082, 0.769, -1.888, -0.405, -2.821),
+        hit=(-0.887, 0.359, 0.529),
+        abstain_below=0.228,
         keep_from=0.016,
     ),
     "text": Calibrator(
-        answerable=(-0.205, 0.501, 0.0, 2.702, 0.0, 0.233, 2.546, -1.162, 0.0),
-        hit=(-1.039, 0.57, 0.533),
-        abstain_below=0.218,
-        keep_from=0.012,
+        answerable=(0.412, 0.479, 0.0, 2.016, 0.0, -0.127, 2.063, -1.109, 0.0, -3.08),
+        hit=(-1.095, 0.605, 0.548),
+        abstain_below=0.194,
+        keep_from=0.016,
     ),
     "vector": Calibrator(
-        answerable=(-3.094, 0.535, 15.212, 0.0, 0.0, -0.084, 0.193, -1.491, -0.363),
-        hit=(-0.482, 0.42, 0.702),
-        abstain_below=0.282,
+        answerable=(-3.156, 0.5, 15.412, 0.0, 0.0, -0.127, 0.246, -1.453, -0.347, 0.0),
+        hit=(-0.48, 0.422, 0.701),
+        abstain_below=0.208,
         keep_from=0.006,
     ),
 }
@@ -147,6 +142,7 @@ class Evidence:
     best_cosine: float
     best_coverage: float
     size: int
+    stranger: bool
 
 
 def bm25(counts: TermCounts, total_idf: float) -> Array:
@@ -208,7 +204,8 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         features[rows, 5] = text.spoken
         best_coverage = float(coverage(text.turn).max())
     size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
-    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size)
+    stranger = text is not None and names_a_stranger(query, _known_terms(query, text))
+    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size, stranger)
 
 
 def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
@@ -348,10 +345,11 @@ def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
     """
     top = float(first.fused.max(initial=0.0))
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
-    _, first_person, asks_advice, *_ = evidence.signals
+    _, first_person, advice, *_ = evidence.signals
     legs = [top, evidence.best_cosine, evidence.best_coverage, covered]
     log_size = min(math.log10(1 + evidence.size), LOG_SIZE_FITTED)
-    return np.array([1.0, *legs, float(first_person), float(asks_advice), log_size, _standing_out(evidence)])
+    store = [log_size, _standing_out(evidence), float(evidence.stranger)]
+    return np.array([1.0, *legs, float(first_person), float(advice), *store])
 
 
 def _standing_out(evidence: Evidence) -> float:
@@ -465,6 +463,11 @@ def _standardised(vector: VectorCandidates) -> Array:
     return standardised
 
 
+def _known_terms(query: str, text: TextCandidates) -> frozenset[str]:
+    """Those of the query's terms that some text holds; an empty namespace counts none."""
+    return frozenset(term for term, df in zip(query_terms(query), text.turn.df, strict=len(text.turn.df) > 0) if df)
+
+
 def _length_prior(words: npt.NDArray[np.float32]) -> Array:
     prior: Array = np.log(np.clip(words.astype(np.float64), 1, WORDS_ENOUGH))
     return prior
@@ -475,8 +478,8 @@ def _signals(query: str, text: TextCandidates | None, features: Array) -> Array:
     return np.array(
         [
             1.0,
-            float(_FIRST_PERSON.search(query) is not None),
-            float(_ADVICE.search(query) is not None) - 0.5,
+            float(speaks_of_self(query)),
+            float(asks_advice(query)) - 0.5,
             float(text is not None and bool(text.spoken.any())),
             min(terms, 15) / 5 - 1,
             float(features[:, 0].max(initial=0.0)) / 3 - 1,

@@ -79,7 +79,7 @@ def test_rarer_words_and_shorter_texts_win() -> None:
 
 def test_neighbours_lend_their_words() -> None:
     index = _index("What did you buy?", "A violin!", "And you?", "Nothing.", "I slept.", session="s")
-    ranking = rank("bought buy", _text(index, "buy"), None, None)
+    ranking = rank("buy", _text(index, "buy"), None, None)
     assert ranking.keys.tolist()[:2] == [0, 1]
 
 

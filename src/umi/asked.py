@@ -1,0 +1,49 @@
+"""What the wording of a question tells beside its terms. English words; of other languages only names are seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import Final
+
+from umi.text import analyse
+
+_FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
+_ADVICE: Final = re.compile(
+    r"\b(?:recommend\w*|suggest\w*|advice|advise|tips?|ideas?|should i|could i|can i|would you|can you|could you|help me"
+    r"|what are some|any good|best|looking for|planning|how (?:can|should|do|could) i|options?)\b",
+    re.IGNORECASE,
+)
+# A word with a capital that no sentence begins with; "I" and its contractions have no second small letter.
+_CALENDAR: Final = frozenset(
+    """
+    january february march april may june july august september october november december
+    monday tuesday wednesday thursday friday saturday sunday
+    """.split()  # noqa: SIM905
+)  # days are told by when a message was said
+_NAME: Final = re.compile(r"(?<=[^\s.?!:;\"“”(])\s+[\"“(]?([A-Z][^\W\d_]*[a-z][^\W\d_]*)")
+
+
+def speaks_of_self(query: str) -> bool:
+    """Whether somebody asks about himself."""
+    return _FIRST_PERSON.search(query) is not None
+
+
+def asks_advice(query: str) -> bool:
+    """Whether a question wants a suggestion rather than a fact."""
+    return _ADVICE.search(query) is not None
+
+
+def names_a_stranger(query: str, known: Container[str]) -> bool:
+    """Whether a question for a fact names somebody or something that was never spoken of.
+
+    A question for advice names what is wanted ("restaurants in Bordeaux"), and what was said bears on it all the same.
+
+    Args:
+        query: As asked.
+        known: Terms that occur somewhere.
+    """
+    if asks_advice(query):
+        return False
+    names = (analyse(name) for name in _NAME.findall(query) if name.lower() not in _CALENDAR)
+    return any(terms and not any(term in known for term in terms) for terms in names)

@@ -1,0 +1,45 @@
+"""What the wording of a question tells."""
+
+import pytest
+
+import umi
+from umi.asked import asks_advice, names_a_stranger, speaks_of_self
+from umi.text import analyse
+
+KNOWN = frozenset(analyse("Caroline camps"))
+
+
+@pytest.mark.parametrize(
+    ("query", "stranger"),
+    [
+        ("What did Caroline do while camping?", False),
+        ("What did Umberto do while camping?", True),
+        ("What is on Umberto’s desk?", True),
+        ("Is it Caroline or Umberto who camps?", True),
+        ("Umberto went camping?", False),  # every sentence begins with a capital
+        ("We camped. Who else did?", False),
+        ("Where was she in August, on a Monday?", False),  # days are told by when a message was said
+        ("Did I'm and I've camp?", False),
+        ("Can you suggest a campsite in Bavaria?", False),
+        ("wer ist mein hund", False),
+    ],
+)
+def test_a_question_for_a_fact_may_name_a_stranger(query: str, stranger: bool) -> None:
+    assert names_a_stranger(query, KNOWN) is stranger
+
+
+def test_a_question_tells_who_asks_and_whether_for_advice() -> None:
+    assert speaks_of_self("Where do I work?")
+    assert not speaks_of_self("Where does Ida work?")
+    assert asks_advice("Any tips for a trip?")
+    assert not asks_advice("Who tipped the boat?")
+
+
+async def test_what_nobody_spoke_of_is_less_likely_an_answer_than_what_somebody_did() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        for text in ("We went camping at the lake.", "I painted the kitchen.", "The marathon training goes well."):
+            await memory.remember(text, speaker="Deborah")
+        known = await memory.recall("What did Deborah do while camping?", min_score=0)
+        strange = await memory.recall("What did Umberto do while camping?", min_score=0)
+        assert strange.hits[0].content == known.hits[0].content == "We went camping at the lake."
+        assert strange.hits[0].score < known.hits[0].score / 2
