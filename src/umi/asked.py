@@ -15,6 +15,13 @@ _ADVICE: Final = re.compile(
     re.IGNORECASE,
 )
 # A word with a capital that no sentence begins with; "I" and its contractions have no second small letter.
+_QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")
+_QUESTION_BEGINS: Final = re.compile(
+    r"(?:(?:and|but|so|ok|okay|hey|hi|well|please|by the way)\b[\s,]*)*"
+    r"(?:what|who|whom|whose|where|when|which|why|how|is|are|am|was|were|do|does|did|has|have|had|can|could|will|would"
+    r"|should|may|might|any|tell|remind|show|give|list|name|find|look|say|need|want)(?:'s|\u2019s)?\b",
+    re.IGNORECASE,
+)
 _CALENDAR: Final = frozenset(
     """
     january february march april may june july august september october november december
@@ -32,6 +39,11 @@ def speaks_of_self(query: str) -> bool:
 def asks_advice(query: str) -> bool:
     """Whether a question wants a suggestion rather than a fact."""
     return _ADVICE.search(query) is not None
+
+
+def is_question(query: str) -> bool:
+    """Whether something is asked or requested, rather than said or given as keywords."""
+    return query.rstrip().endswith(_QUESTION_ENDS) or _QUESTION_BEGINS.match(query.lstrip()) is not None
 
 
 def names_a_stranger(query: str, known: Container[str]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import umi
 from umi.pipelines.retrieve.facts import read_question
 
 
@@ -49,3 +50,28 @@ def test_questions_for_one_fact(query: str, subject: str, slots: tuple[str, ...]
 )
 def test_other_questions_are_left_to_the_other_legs(query: str) -> None:
     assert read_question(query) is None
+
+
+TOLD = (
+    (
+        "The dentist appointment for kid {number} is on {number} May.",
+        "When is the dentist appointment for kid {number}?",
+    ),
+    ("I paid {number}00 dollars for the {team} subscription.", "How much is the {team} subscription?"),
+    (
+        "I've booked a session with the {team} consultant on {number} May to improve my skills, but I'm kinda worried.",
+        "When is my session with the {team} consultant scheduled?",
+    ),
+)
+
+
+async def test_a_sum_or_a_day_that_somebody_told_is_never_hidden_however_it_was_told() -> None:
+    given = [
+        (said.format(number=3 + 7 * place, team=team), asked.format(number=3 + 7 * place, team=team))
+        for said, asked in TOLD
+        for place, team in enumerate(("design", "billing", "legal"))
+    ]
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember_many([umi.Message(said) for said, _ in given])
+        for said, asked in given:
+            assert said in [hit.content for hit in (await memory.recall(asked)).hits]

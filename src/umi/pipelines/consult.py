@@ -162,8 +162,9 @@ def _fitting(existing: Sequence[Entity]) -> list[Entity]:
 def _candidates(snapshot: Snapshot, new: Entity) -> tuple[Entity, ...]:
     count = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
     found = {old.id: old for old in snapshot.statements(new.subject, None, limit=count)} if new.subject else {}
-    text = snapshot.text_candidates(query_terms(f"{new.name} {new.content}"))
-    keys = [int(key) for key in rank(new.content, text, None, None).keys[:_NEIGHBOURS_COUNT]]
+    said = f"{new.name} {new.content}"
+    text = snapshot.text_candidates(query_terms(said))
+    keys = [int(key) for key in rank(said, text, None, None).keys[:_NEIGHBOURS_COUNT]]
     episodes = snapshot.episodes_at(keys)
     for group in snapshot.entities_of([episodes[key].id for key in keys if key in episodes]).values():
         found.update((entity.id, entity) for entity in group)

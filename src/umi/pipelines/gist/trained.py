@@ -31,6 +31,7 @@ SLOTS: Final = {
     "tool": ("uses",),
 }
 _OF_PEOPLE: Final = frozenset({"job", "home", "language"})
+_PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
 _OF_SPEAKER: Final = frozenset({"job", "home", "hobby", "choice"})
 _LIKELY: Final = 0.1  # a kind of fact less likely than that is not looked into
 _KNOWN_GAIN: Final = 4.0  # how much likelier a kind is of which a fact is known about what is named
@@ -141,15 +142,21 @@ def _names(seen: Seen, one: Entity) -> bool:
 
 
 def may_tell(text: str, at: datetime, subject: str, slots: Sequence[str], vector: Vector | None, *, mine: bool) -> bool:
-    """Whether a message may tell of a subject's fact in one of some slots, judged by its words; `mine`: the subject is who says it."""
+    """Whether a message may tell of a subject's fact in one of some slots; `mine`: the subject is who says it.
+
+    It must speak of the subject and read as if it told of such a fact. Where values are of a sort of their own (a sum, a day), one
+    is enough: what is left out is hidden, and how somebody tells a price is nobody's to foresee.
+    """
     found = spans.find(text, at)
     named = subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
     if not named and not (mine and _FIRST_PERSON.search(text)):
         return False
+    kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
+    values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
+    if any(span.sort in values for span in found):
+        return True
     tokens = tokens_of(text, found)
-    likely = model.kinds(tokens, vector)
-    kind = max((one for one in SLOTS if set(SLOTS[one]) & set(slots)), key=lambda one: likely[one], default="choice")
-    if likely[kind] < _TELLS:
+    if model.kinds(tokens, vector)[kind] < _TELLS:
         return False
     met = (*situation(kind, (), found, frozenset()), *cues.signs(text))
     return model.acts(tokens, met, vector)["none"] < _TELLS

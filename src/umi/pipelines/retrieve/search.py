@@ -15,6 +15,7 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 
 from umi import limits
+from umi.asked import is_question
 from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.gist.model import EMBEDDER
@@ -252,8 +253,10 @@ class _Search:
         return 0.0 if ranking.calibrator is None else ranking.calibrator.keep_from
 
     def _admits(self, known: Answer | None, episode: Episode) -> bool:
-        """Whether an episode may stand beside what is known; whoever sets a score of his own takes whatever comes."""
-        return known is None or self._query.min_score is not None or known.admits(episode)
+        """Whether an episode may stand beside what is known; whoever sets a score of his own, or asks nothing, takes whatever comes."""
+        if known is None or self._query.min_score is not None or not is_question(self._query.text):
+            return True
+        return known.admits(episode)
 
     def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, before whatever the legs found."""
