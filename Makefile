@@ -28,8 +28,8 @@ demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what c
 test: lint types unit sim ## Lint, types, every test, and 2,500 simulated worlds
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests scripts
-	$(BIN)/ruff format --check src tests scripts
+	$(BIN)/ruff check src tests scripts bench
+	$(BIN)/ruff format --check src tests scripts bench
 
 types: $(STAMP)
 	$(BIN)/mypy

@@ -134,7 +134,12 @@ class Mem0:
             def embed_batch(self, texts: Sequence[str], memory_action: str | None = "add") -> list[list[float]]:
                 return embedder(texts)
 
-        store = {"path": str(folder / "vectors"), "on_disk": True, "embedding_model_dims": 384, "collection_name": "side"}
+        store = {
+            "path": str(folder / "vectors"),
+            "on_disk": True,
+            "embedding_model_dims": 384,
+            "collection_name": "side",
+        }
         self._memory = Memory.from_config(
             {"vector_store": {"provider": "qdrant", "config": store}, "history_db_path": str(folder / "history.db")}
         )
@@ -167,7 +172,11 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.product:
-        measured = first_answer(given.product, given.folder) if given.again else measure(given.product, given.size, given.folder)
+        measured = (
+            first_answer(given.product, given.folder)
+            if given.again
+            else measure(given.product, given.size, given.folder)
+        )
         print(json.dumps(measured))
         return
     python = environment()
@@ -178,7 +187,9 @@ def main() -> None:
             command = [str(python), __file__, "--product", product, "--size", str(given.size), "--folder", folder]
             rows[product] = run(command)
             rows[product]["first answer after a restart, ms"] = run([*command, "--again"])["ms"]
-            rows[product]["disk, MB"] = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
+            rows[product]["disk, MB"] = (
+                sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
+            )
     if given.out:
         given.out.write_text(json.dumps({"size": given.size, "products": rows}, indent=1), encoding="utf-8")
     print(table(rows))
@@ -261,10 +272,9 @@ def lost(product: Product) -> int:
 
 def hits_of(product: Product, question: str) -> list[str]:
     """What is found; nothing when the call fails, as it may after eight threads wrote."""
-    found: list[str] = []
     with counted([0], 0):
-        found = product.ask(question)
-    return found
+        return product.ask(question)
+    return []
 
 
 @contextmanager
@@ -324,9 +334,10 @@ def quantiles(name: str, taken: Sequence[float]) -> dict[str, float]:
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """As Markdown."""
     lines = [f"| | {' | '.join(rows)} |", f"|---|{'---|' * len(rows)}"]
-    for figure in rows[PRODUCTS[0]]:
-        lines.append(f"| {figure} | {' | '.join(f'{row[figure]:,.4g}' for row in rows.values())} |")
-    return "\n".join(lines)
+    figures = [
+        f"| {figure} | {' | '.join(f'{row[figure]:,.4g}' for row in rows.values())} |" for figure in rows[PRODUCTS[0]]
+    ]
+    return "\n".join([*lines, *figures])
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:work|tmp|root|home)/")
 
 def every_module() -> list[house.Module]:
     """All Python files of the checkout, tests too."""
-    files = house.python_files("src", "tests", "scripts")
+    files = house.python_files("src", "tests", "scripts", "bench")
     return [house.Module(path.stem, "", path, ast.parse(path.read_text())) for path in files]
 
 
@@ -86,7 +86,7 @@ def tracked_files() -> list[Path]:
         command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=house.ROOT, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
-        folders = ("src", "tests", "docs", "scripts")
+        folders = ("src", "tests", "docs", "scripts", "bench")
         return sorted(p for folder in folders for p in (house.ROOT / folder).rglob("*") if p.suffix in {".py", ".md"})
     return [path for line in listed.splitlines() if (path := house.ROOT / line).is_file()]
 

@@ -7,6 +7,7 @@ import pytest
 from umi.bench.abstention import (
     ASKED_PER_SET_COUNT,
     FOREIGN,
+    FOREIGN_FACT,
     NONSENSE,
     UNANSWERABLE,
     questions_for,
@@ -57,6 +58,14 @@ def test_refusals_are_counted_by_kind_and_set() -> None:
     assert found[UNANSWERABLE]["one"]["auc"][UMI][0] == 0
     assert "two" not in found[UNANSWERABLE]
     assert "all" not in found[UNANSWERABLE]
+
+
+def test_foreign_questions_for_advice_are_told_apart_from_those_for_a_fact() -> None:
+    asked = ("Where does Ida work?", "Any tips for a trip to Rome?", "Can you recommend a book?")
+    refusals = {"one": [Refusal(FOREIGN, text, "Ida" in text, {UMI: 0.1, BM25: 1.0, COSINE: 0.3}) for text in asked]}
+    found = summarise({"one": [outcome()]}, refusals)
+    assert (found[FOREIGN]["one"]["questions"], found[FOREIGN_FACT]["one"]["questions"]) == (3, 1)
+    assert found[FOREIGN_FACT]["one"]["refused"][0] == 1
 
 
 def test_a_score_that_means_what_it_says_has_no_error() -> None:

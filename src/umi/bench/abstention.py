@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from umi.asked import asks_advice
 from umi.bench.asking import UMI, Outcome, Refusal
 from umi.bench.baselines import SCORED
 from umi.bench.datasets import Collection
@@ -22,7 +23,10 @@ from umi.bench.texts import nonsense, pick
 NONSENSE: Final = "nonsense"
 FOREIGN: Final = "foreign"
 UNANSWERABLE: Final = "unanswerable"
-KINDS: Final = (NONSENSE, FOREIGN, UNANSWERABLE)
+FOREIGN_FACT: Final = (
+    "foreign fact"  # those of them that ask for no advice: on advice, what was said of the topic bears all the same
+)
+KINDS: Final = (NONSENSE, FOREIGN, FOREIGN_FACT, UNANSWERABLE)
 ASKED_PER_SET_COUNT: Final = 200  # of nonsense, and of foreign questions, over all stores of a set
 
 
@@ -66,12 +70,18 @@ def summarise(outcomes: Mapping[str, Sequence[Outcome]], refusals: Mapping[str, 
         "answerable": _by_set({name: [one.refused for one in group] for name, group in outcomes.items()})
     }
     for kind in KINDS:
-        asked = {name: [one for one in group if one.kind == kind] for name, group in refusals.items()}
+        asked = {name: [one for one in group if _is_of(kind, one)] for name, group in refusals.items()}
         asked = {name: group for name, group in asked.items() if group}
         found[kind] = _by_set({name: [one.refused for one in group] for name, group in asked.items()})
         for name, group in asked.items():
             found[kind][name]["auc"] = _auc(outcomes[name], group)
     return found
+
+
+def _is_of(kind: str, refusal: Refusal) -> bool:
+    if kind == FOREIGN_FACT:
+        return refusal.kind == FOREIGN and not asks_advice(refusal.text)
+    return refusal.kind == kind
 
 
 def _by_set(refused: Mapping[str, Sequence[bool]]) -> dict[str, dict[str, Any]]:
