@@ -2,10 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 import numpy as np
 
 from umi.ports import Matrix
-from umi.stores.index import NamespaceIndex
+from umi.stores.index import Documents, NamespaceIndex
+
+
+class Document(NamedTuple):
+    """One document."""
+
+    key: int
+    terms: Sequence[str]
+    words: int
+    session: str | None = None
+    speaker: str | None = None
+    traits: int = 0
+    at_days: float = 0.0
+
+
+def add(index: NamespaceIndex, documents: Sequence[Document]) -> None:
+    """Add documents to an index."""
+    keys, terms, *others = zip(*documents, strict=True)
+    index.add_documents(Documents(keys, [" ".join(one) for one in terms], *others))
 
 
 def give(index: NamespaceIndex, key: int, windows: Matrix) -> None:

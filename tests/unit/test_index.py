@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from indexing import give
+from indexing import Document as Indexed
+from indexing import add, give
 
 from umi.candidates import TermCounts
 from umi.errors import EmbedderMismatch
 from umi.invariants import InvariantError
 from umi.ranking import rank
-from umi.stores.index import Document as Indexed
 from umi.stores.index import NamespaceIndex
 from umi.vectors import normalised
 
@@ -58,9 +58,7 @@ class Model:
 def _build(model: Model) -> NamespaceIndex:
     index = NamespaceIndex()
     for document in model.documents:
-        index.add_documents(
-            [Indexed(document.key, document.terms, len(document.terms) + 3, document.session, document.speaker)]
-        )
+        add(index, [Indexed(document.key, document.terms, len(document.terms) + 3, document.session, document.speaker)])
         if document.windows is not None:
             give(index, document.key, document.windows)
     return index
@@ -129,7 +127,7 @@ def test_counts_are_those_made_by_hand_while_it_grows_and_shrinks(seed: int) -> 
             index.remove(gone.key)
         more = Document(1000 + step, ["w1", "w4"], "a", "Alice")
         model.documents.append(more)
-        index.add_documents([Indexed(more.key, more.terms, 5, more.session, more.speaker)])
+        add(index, [Indexed(more.key, more.terms, 5, more.session, more.speaker)])
     assert len(index) == len(model.documents)
 
 
@@ -176,7 +174,7 @@ def test_of_equally_near_documents_the_first_to_arrive_are_in_the_pool() -> None
     index = NamespaceIndex()
     same = normalised(np.ones((1, DIMENSIONS)))
     for key in range(10):
-        index.add_documents([Indexed(key, ["x"], 1, None, None)])
+        add(index, [Indexed(key, ["x"], 1, None, None)])
         give(index, key, same)
     assert index.vector_candidates(same[0], also=NO_KEYS, pool=4).keys.tolist() == [0, 1, 2, 3]
 
@@ -184,7 +182,7 @@ def test_of_equally_near_documents_the_first_to_arrive_are_in_the_pool() -> None
 def test_vectors_that_are_replaced_often_do_not_pile_up() -> None:
     index = NamespaceIndex()
     for key in range(50):
-        index.add_documents([Indexed(key, ["x"], 1, None, None)])
+        add(index, [Indexed(key, ["x"], 1, None, None)])
     numbers = np.random.default_rng(0)
     for _ in range(40):
         for key in range(50):
@@ -196,7 +194,7 @@ def test_vectors_that_are_replaced_often_do_not_pile_up() -> None:
 def test_the_speaker_that_a_query_names_is_marked() -> None:
     index = NamespaceIndex()
     for key, speaker in enumerate(["Alice", "Bob", None]):
-        index.add_documents([Indexed(key, ["tea"], 1, "s", speaker)])
+        add(index, [Indexed(key, ["tea"], 1, "s", speaker)])
     assert index.text_candidates(["alic", "tea"]).spoken.tolist() == [1, -1, 0]
     assert index.text_candidates(["tea"]).spoken.tolist() == [0, 0, 0]
     assert index.text_candidates(["alic", "bob", "tea"]).spoken.tolist() == [0, 0, 0]
@@ -215,7 +213,7 @@ def test_an_empty_index_has_an_empty_answer() -> None:
 
 def test_another_embedders_vectors_are_refused() -> None:
     index = NamespaceIndex()
-    index.add_documents([Indexed(0, ["tea"], 1, None, None)])
+    add(index, [Indexed(0, ["tea"], 1, None, None)])
     give(index, 0, normalised(np.ones((1, DIMENSIONS))))
     with pytest.raises(EmbedderMismatch, match="dimensions"):
         index.vector_candidates(np.ones(8, dtype=np.float32), also=NO_KEYS, pool=5)
@@ -226,9 +224,9 @@ def test_another_embedders_vectors_are_refused() -> None:
 
 def test_documents_must_come_in_order_of_arrival() -> None:
     index = NamespaceIndex()
-    index.add_documents([Indexed(5, ["tea"], 1, None, None)])
+    add(index, [Indexed(5, ["tea"], 1, None, None)])
     with pytest.raises(InvariantError, match="out of order"):
-        index.add_documents([Indexed(5, ["tea"], 1, None, None)])
+        add(index, [Indexed(5, ["tea"], 1, None, None)])
     with pytest.raises(InvariantError, match="not here"):
         give(index, 4, np.ones((1, 4), dtype=np.float32))
 
@@ -236,7 +234,7 @@ def test_documents_must_come_in_order_of_arrival() -> None:
 def test_what_is_asked_for_beside_has_its_sessions_words_too() -> None:
     index = NamespaceIndex()
     for key, (terms, session) in enumerate(((["cat"], "a"), ([], "a"), ([], "a"), (["dog"], "b"))):
-        index.add_documents([Indexed(key, terms, 1, session, None)])
+        add(index, [Indexed(key, terms, 1, session, None)])
     assert index.text_candidates(["cat"]).keys.tolist() == [0, 1], "a turn with the word, and its neighbour"
     found = index.text_candidates(["cat"], also=np.array([2, 3, 99]))
     assert found.keys.tolist() == [0, 1, 2, 3]
@@ -248,7 +246,7 @@ def test_a_comparison_is_kept_for_the_second_call_and_no_longer_than_it_holds() 
     index = NamespaceIndex()
     query = normalised(np.ones(DIMENSIONS))
     for key in range(3):
-        index.add_documents([Indexed(key, ["cat"], 1, None, None)])
+        add(index, [Indexed(key, ["cat"], 1, None, None)])
     give(index, 0, -query[None])
     assert index.vector_candidates(query, pool=1).keys.tolist() == [0]
     assert index.vector_candidates(query, also=np.array([0, 1]), pool=0).keys.tolist() == [0]
@@ -256,14 +254,14 @@ def test_a_comparison_is_kept_for_the_second_call_and_no_longer_than_it_holds() 
     assert index.vector_candidates(query, pool=1).keys.tolist() == [1]
     index.remove(1)
     assert index.vector_candidates(query, pool=1).keys.tolist() == [0]
-    index.add_documents([Indexed(3, ["cat"], 1, None, None)])
+    add(index, [Indexed(3, ["cat"], 1, None, None)])
     assert index.vector_candidates(query, pool=5).keys.tolist() == [0]
 
 
 def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
     index = NamespaceIndex()
-    index.add_documents([Indexed(0, ["ferry", "gull"], 2, "trip", "Ada")])
-    index.add_documents([Indexed(1, ["ferry"], 1, None, "Bo")])
+    add(index, [Indexed(0, ["ferry", "gull"], 2, "trip", "Ada")])
+    add(index, [Indexed(1, ["ferry"], 1, None, "Bo")])
     give(index, 0, np.ones((2, 4), np.float32))
     index.remove(0)
     assert index._postings.terms == ["ferry"]
@@ -276,6 +274,6 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
         assert not rows.coarse.rows.any()
         assert not rows.rest.rows.any()
         assert not rows.scale.rows.any()
-    index.add_documents([Indexed(2, ["gull"], 1, "trip", "Ada")])
+    add(index, [Indexed(2, ["gull"], 1, "trip", "Ada")])
     assert [int(key) for key in index.text_candidates(["gull"]).keys] == [2]
     assert index.text_candidates(["ada"]).spoken.tolist() == []

@@ -6,9 +6,9 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from indexing import give
+from indexing import Document, add, give
 
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import NamespaceIndex
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_the_estimate_is_within_a_third(documents: int, terms: int, distinct: in
     index = NamespaceIndex()
     for key in range(documents):
         words = [f"term{(key * terms + place) % distinct}" for place in range(terms)]
-        index.add_documents([Document(key, words, terms, f"session {key // 20}", "Alice")])
+        add(index, [Document(key, words, terms, f"session {key // 20}", "Alice")])
         if dimensions:
             give(index, key, np.full((1, dimensions), dimensions**-0.5, dtype=np.float32))
     after, _ = tracemalloc.get_traced_memory()

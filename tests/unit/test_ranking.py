@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from indexing import give
+from indexing import Document, add, give
 
 from umi.candidates import TermCounts, TextCandidates, VectorCandidates
 from umi.limits import RRF_K
@@ -29,7 +29,7 @@ from umi.ranking import (
     weigh_evidence,
 )
 from umi.refining import LOOKS
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import NamespaceIndex
 from umi.text import analyse, query_terms
 from umi.vectors import normalised
 
@@ -39,7 +39,7 @@ NO_KEYS = np.empty(0, dtype=np.int64)
 def _index(*texts: str, session: str | None = None) -> NamespaceIndex:
     index = NamespaceIndex()
     for key, text in enumerate(texts):
-        index.add_documents([Document(key, analyse(text), len(text.split()), session, None)])
+        add(index, [Document(key, analyse(text), len(text.split()), session, None)])
     return index
 
 

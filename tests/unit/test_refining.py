@@ -5,13 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import numpy as np
+from indexing import Document, add
 
 from umi.candidates import in_days
 from umi.limits import REFINED_CANDIDATES_COUNT
 from umi.pipelines.retrieve.period import asked_period
 from umi.ranking import rank
 from umi.refining import LOOKS
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import NamespaceIndex
 from umi.text import analyse, query_terms
 from umi.traits import read_traits
 
@@ -22,7 +23,7 @@ def _index(*messages: tuple[str, str | None, int]) -> NamespaceIndex:
     for key, (content, session, month) in enumerate(messages):
         at_days = in_days(datetime(2024, month, 10, tzinfo=UTC))
         traits = read_traits(content, "user")
-        index.add_documents([Document(key, analyse(content), len(content.split()), session, None, traits, at_days)])
+        add(index, [Document(key, analyse(content), len(content.split()), session, None, traits, at_days)])
     return index
 
 

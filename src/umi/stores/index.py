@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates, in_days
 from umi.invariants import check
 from umi.limits import TEXT_POOL_COUNT
-from umi.ports import Matrix, Vector
+from umi.ports import EpisodeRow, Matrix, Vector
 from umi.stores.counting import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
 from umi.stores.postings import Postings
 from umi.stores.windows import Windows
@@ -31,26 +31,42 @@ _NOBODY: Final = 0  # speaker code of a message without speaker
 _COSINE_DECIMALS: Final = 6
 
 
-class Document(NamedTuple):
-    """What an index takes in of an episode.
+class Documents(NamedTuple):
+    """What an index takes in of episodes: a column of each, all of one length.
+
+    Columns, because a container per row keeps Python's collector busy for a seventh of the time that building an index takes.
 
     Attributes:
-        key: Its arrival.
-        terms: Its analysed line, repeats kept.
-        words: Its words before stop words went.
-        session: The conversation it belongs to, or None.
-        speaker: Who said it, or None.
+        keys: Their arrivals, ascending.
+        lines: Their terms, repeats kept, joined by single spaces, which no term contains.
+        words: Their words before stop words went.
+        sessions: The conversation each belongs to, or None.
+        speakers: Who said it, or None.
         traits: How it is worded, as of `umi.traits.read_traits`.
         at_days: When it was said, in days since 1970.
     """
 
-    key: int
-    terms: Sequence[str]
-    words: int
-    session: str | None = None
-    speaker: str | None = None
-    traits: int = 0
-    at_days: float = 0.0
+    keys: Sequence[int]
+    lines: Sequence[str]
+    words: Sequence[int]
+    sessions: Sequence[str | None]
+    speakers: Sequence[str | None]
+    traits: Sequence[int]
+    at_days: Sequence[float]
+
+
+def as_documents(arrivals: Sequence[int], rows: Sequence[EpisodeRow]) -> Documents:
+    """Episodes in order of arrival, for an index."""
+    said = [row.episode for row in rows]
+    return Documents(
+        arrivals,
+        [" ".join(row.terms) for row in rows],
+        [row.words for row in rows],
+        [one.session for one in said],
+        [one.speaker for one in said],
+        [row.traits for row in rows],
+        [in_days(one.at) for one in said],
+    )
 
 
 class NamespaceIndex:
@@ -107,30 +123,30 @@ class NamespaceIndex:
             column.reserve(count)
         self._windows.expect(count)
 
-    def add_documents(self, documents: Sequence[Document]) -> None:
-        """Add documents at the end, in order of their keys, all larger than every key before."""
-        if not documents:
+    def add_documents(self, documents: Documents) -> None:
+        """Add documents at the end, their keys larger than every key before."""
+        first, count = len(self._keys), len(documents.keys)
+        if not count:
             return
-        first, count = len(self._keys), len(documents)
-        keys = np.array([one.key for one in documents], dtype=np.int64)
+        keys = np.array(documents.keys, dtype=np.int64)
         latest = int(self._keys.rows[-1]) if first else -1
         check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
-        self._postings.add(first, [one.terms for one in documents])
-        sessions = self._session_numbers(documents)
-        lengths = np.array([len(one.terms) for one in documents], dtype=np.float32)
+        sizes = self._postings.add(first, documents.lines)
+        sessions = self._session_numbers(documents.sessions)
+        lengths = sizes.astype(np.float32)
         none = np.full(count, _NONE)
         for column, values in (
             (self._keys, keys),
             (self._alive, np.ones(count)),
-            (self._words, np.array([one.words for one in documents])),
-            (self._traits, np.array([one.traits for one in documents])),
-            (self._at, np.array([one.at_days for one in documents])),
+            (self._words, np.array(documents.words)),
+            (self._traits, np.array(documents.traits)),
+            (self._at, np.array(documents.at_days)),
             (self._lengths, lengths),
             (self._around, lengths),
             (self._previous, none),
             (self._next, none),
             (self._session, sessions),
-            (self._speaker, self._speaker_numbers(documents)),
+            (self._speaker, self._speaker_numbers(documents.speakers)),
         ):
             column.extend(values)
         self._windows.add_documents(count)
@@ -311,14 +327,13 @@ class NamespaceIndex:
     def _columns(self) -> tuple[GrowingArray, ...]:
         return (*self._per_document(), self._session_last, self._session_size, self._session_length)
 
-    def _session_numbers(self, documents: Sequence[Document]) -> Ints:
-        """The numbers of their sessions, and rows for those that are new."""
-        names, known = self._session_names, len(self._session_size)
-        numbers = np.empty(len(documents), dtype=np.int64)
+    def _session_numbers(self, names: Sequence[str | None]) -> Ints:
+        """The numbers of sessions, and rows for those that are new."""
+        named, known = self._session_names, len(self._session_size)
+        numbers = np.empty(len(names), dtype=np.int64)
         count = known
-        for place, document in enumerate(documents):
-            name = document.session
-            number = count if name is None else names.setdefault(name, count)
+        for place, name in enumerate(names):
+            number = count if name is None else named.setdefault(name, count)
             numbers[place] = number
             count += number == count
         new = np.zeros(count - known)
@@ -327,12 +342,12 @@ class NamespaceIndex:
         self._session_length.extend(new)
         return numbers
 
-    def _speaker_numbers(self, documents: Sequence[Document]) -> Ints:
-        """The numbers of who said them, one more message each."""
+    def _speaker_numbers(self, names: Sequence[str | None]) -> Ints:
+        """The numbers of speakers, one more message each."""
         count = known = len(self._speaker_size)
-        numbers = np.empty(len(documents), dtype=np.int64)
-        for place, document in enumerate(documents):
-            name = document.speaker or ""
+        numbers = np.empty(len(names), dtype=np.int64)
+        for place, given in enumerate(names):
+            name = given or ""
             number = self._speakers.setdefault(name, count)
             numbers[place] = number
             if number == count:

@@ -16,7 +16,7 @@ from typing import Final, NoReturn, TypeVar, cast
 
 import numpy as np
 
-from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates, in_days
+from umi.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.errors import InvalidInput, NotFound, UmiError
 from umi.invariants import InvariantError, check
 from umi.ports import (
@@ -29,7 +29,7 @@ from umi.ports import (
 )
 from umi.routed import Decision
 from umi.stores.bound import packed_fault, vector_fault
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import NamespaceIndex, as_documents
 from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
 from umi.stores.memory_routed import MemoryRouted
 from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
@@ -465,13 +465,8 @@ class MemoryTransaction(MemorySnapshot):
 def grow(space: Space, index: NamespaceIndex, since: int) -> None:
     """Append what arrived from `since` on to an index."""
     arrivals = sorted(arrival for arrival in space.rows if arrival >= since)
-    index.add_documents([_document(arrival, space.rows[arrival]) for arrival in arrivals])
+    index.add_documents(as_documents(arrivals, [space.rows[arrival] for arrival in arrivals]))
     _put(space, index, [arrival for arrival in arrivals if arrival in space.vectors])
-
-
-def _document(arrival: int, row: EpisodeRow) -> Document:
-    said = row.episode
-    return Document(arrival, row.terms, row.words, said.session, said.speaker, row.traits, in_days(said.at))
 
 
 def _put(space: Space, index: NamespaceIndex, arrivals: Sequence[int]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -50,19 +49,24 @@ class Postings:
         """Every term that occurs, sorted."""
         return sorted(self._of)
 
-    def add(self, first: int, turns: Sequence[Sequence[str]]) -> None:
-        """Add turns at the end, each with its terms, repeats kept.
+    def add(self, first: int, lines: Sequence[str]) -> Ints:
+        """Add turns at the end.
 
         Args:
             first: The number of the first.
-            turns: Their terms.
+            lines: The terms of each, repeats kept, joined by single spaces.
+
+        Returns:
+            How many terms each has, shape (turns,).
         """
         numbers = _Numbers()
-        flat = np.fromiter(map(numbers.__getitem__, chain.from_iterable(turns)), dtype=np.int64)
-        pairs = flat * len(turns) + np.repeat(np.arange(len(turns)), list(map(len, turns)))
+        terms = " ".join(filter(None, lines)).split()
+        flat = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
+        sizes = np.array([line.count(" ") + 1 if line else 0 for line in lines], dtype=np.int64)
+        pairs = flat * len(lines) + np.repeat(np.arange(len(lines)), sizes)
         found, counts = np.unique(pairs, return_counts=True)
-        where = (found % len(turns) + first).astype(np.intc)
-        ends = np.searchsorted(found // len(turns), np.arange(1, len(numbers) + 1)).tolist()
+        where = (found % len(lines) + first).astype(np.intc)
+        ends = np.searchsorted(found // len(lines), np.arange(1, len(numbers) + 1)).tolist()
         start = 0
         for term, end in zip(numbers, ends, strict=True):
             posting = self._of.get(term)
@@ -72,6 +76,7 @@ class Postings:
             posting.counts.frombytes(counts[start:end].astype(np.intc).tobytes())
             start = end
         self._count += len(found)
+        return sizes
 
     def drop(self, gone: Flags) -> None:
         """Take turns out.

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from umi.limits import CATCH_UP_COUNT
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import Documents, NamespaceIndex
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_crc import Row, damaged, wrong_row, wrong_vector
 from umi.stores.sqlite_rows import (
@@ -39,6 +39,7 @@ _VECTORS: Final = (
 _TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
 _PORTION_COUNT: Final = 8_192  # rows that are taken in at once
+_CHECKED_COUNT: Final = 256  # and held as rows
 _UNPACKED_COUNT: Final = 512  # vectors that are unpacked while they are in the processor's cache
 
 Execute = Callable[..., Iterator[Row]]
@@ -152,9 +153,12 @@ class IndexCache:
         if not len(entry.index):
             entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
         rows = execute(_DOCUMENTS, (known, end))
-        while portion := list(islice(rows, _PORTION_COUNT)):
-            _add(entry.index, portion)
-            _put(entry.index, [row for row in portion if row[-1] is not None])
+        portion = _Portion()
+        while some := list(islice(rows, _CHECKED_COUNT)):
+            portion.add(some)
+            if len(portion) >= _PORTION_COUNT:
+                portion = portion.given_to(entry.index)
+        portion.given_to(entry.index)
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
@@ -169,31 +173,41 @@ class IndexCache:
         return True
 
 
-def _add(index: NamespaceIndex, rows: Sequence[Row]) -> None:
-    """Take in rows of `_DOCUMENTS`."""
-    wrong = wrong_row(rows, 0, _TERM_COUNT - 1)
-    if wrong is not None:
-        raise damaged("terms", wrong[0])
-    index.add_documents(
-        [
-            Document(
-                key & ARRIVAL_MASK,
-                terms.split(" ") if terms else (),
-                words,
-                session,
-                speaker,
-                traits,
-                at / MICROSECONDS_PER_DAY,
-            )
-            for key, words, traits, terms, session, speaker, at, *_ in rows
-        ]
-    )
+class _Portion:
+    """Rows of `_DOCUMENTS`, checked, by column."""
+
+    def __init__(self) -> None:
+        self._columns: tuple[list[Any], ...] = tuple([] for _ in range(_TERM_COUNT - 1))
+        self._vectors: list[Row] = []
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Take in some more."""
+        wrong = wrong_row(rows, 0, _TERM_COUNT - 1)
+        if wrong is not None:
+            raise damaged("terms", wrong[0])
+        for column, values in zip(
+            self._columns, zip(*rows, strict=True), strict=False
+        ):  # those that follow are no document's
+            column.extend(values)
+        self._vectors += [(row[0], *row[-_VECTOR_COUNT:]) for row in rows if row[-1] is not None]
+
+    def given_to(self, index: NamespaceIndex) -> _Portion:
+        """Let an index have them; what is left is empty."""
+        keys, words, traits, lines, sessions, speakers, at = self._columns
+        arrivals = np.array(keys, dtype=np.int64) & ARRIVAL_MASK
+        days = np.array(at, dtype=np.float64) / MICROSECONDS_PER_DAY
+        index.add_documents(Documents(arrivals, lines, words, sessions, speakers, traits, days))
+        _put(index, self._vectors)
+        return _Portion()
 
 
 def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
-    """Give an index vectors: rows that begin with a key and end in dimensions, windows and their sum."""
+    """Give an index vectors: rows of key, dimensions, windows and sum."""
     for start in range(0, len(rows), _UNPACKED_COUNT):
-        some = [(row[0], *row[-_VECTOR_COUNT:]) for row in rows[start : start + _UNPACKED_COUNT]]
+        some = rows[start : start + _UNPACKED_COUNT]
         wrong = wrong_vector(some)
         if wrong is not None:
             raise damaged("vectors", wrong)

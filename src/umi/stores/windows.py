@@ -102,7 +102,9 @@ class _Rows:
         asked, _, scale = _in_steps(embedding[None])
         for start in range(0, len(self), _PORTION_COUNT):
             some = slice(start, min(start + _PORTION_COUNT, len(self)))
-            into[some] = _dots(asked, self.coarse.rows[some]) * (self.scale.rows[some] * scale[0])
+            # A product of 8-bit numbers is exact in single precision up to 1,040 dimensions, and near enough beyond.
+            products = simsimd.cdist(asked, self.coarse.rows[some], metric="dot", out_dtype="float32")
+            np.multiply(np.asarray(products)[0], self.scale.rows[some] * scale[0], out=into[some])
 
     def exactly(self, places: Ints, embedding: Vector) -> Floats:
         """The cosine of some windows by all their bits."""
