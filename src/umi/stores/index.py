@@ -46,13 +46,13 @@ class Documents(NamedTuple):
         at_days: When it was said, in days since 1970.
     """
 
-    keys: Sequence[int]
+    keys: Sequence[int] | Keys
     lines: Sequence[str]
     words: Sequence[int]
     sessions: Sequence[str | None]
     speakers: Sequence[str | None]
     traits: Sequence[int]
-    at_days: Sequence[float]
+    at_days: Sequence[float] | npt.NDArray[np.float64]
 
 
 def as_documents(arrivals: Sequence[int], rows: Sequence[EpisodeRow]) -> Documents:
