@@ -14,6 +14,7 @@ import numpy.typing as npt
 from umi.bench.datasets import Collection, load_all
 from umi.candidates import in_days
 from umi.limits import CANDIDATE_POOL_COUNT
+from umi.pipelines.retrieve.framing import unframed
 from umi.ports import Matrix
 from umi.providers.local import LocalEmbedder
 from umi.ranking import Evidence, weigh_evidence
@@ -43,7 +44,8 @@ class Bench:
 
     def evidence(self, query: str, legs: str = "both") -> Evidence:
         """What the named legs say about a query."""
-        asked, terms = self.queries[query][0], query_terms(query)
+        asked, query = self.queries[query][0], unframed(query)
+        terms = query_terms(query)
         if legs == "text":
             return weigh_evidence(query, self.index.text_candidates(terms), None)
         vector = self.index.vector_candidates(asked, pool=CANDIDATE_POOL_COUNT)
@@ -106,9 +108,9 @@ def embed(texts: Sequence[str], cache: Path) -> dict[str, Matrix]:
 
 def add_queries(benches: Sequence[Bench], queries: Sequence[Sequence[str]], cache: Path) -> None:
     """Give each bench the vectors of its queries."""
-    found = embed([text for group in queries for text in group], cache)
+    found = embed([unframed(text) for group in queries for text in group], cache)
     for bench, group in zip(benches, queries, strict=True):
-        bench.queries.update({text: found[text] for text in group})
+        bench.queries.update({text: found[unframed(text)] for text in group})
 
 
 def recalls(bench: Bench, gold: frozenset[str], ranked: Sequence[int], cuts: Sequence[int] = (5, 10)) -> list[float]:

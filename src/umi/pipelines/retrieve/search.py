@@ -227,7 +227,7 @@ class _Search:
         lessons = self._query.lessons
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
-        terms = query_terms(self._query.text)
+        terms = query_terms(self._variants[0].text)
         known = answer(snapshot, self._query.text, self._query.view, self._readable)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}

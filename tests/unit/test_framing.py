@@ -1,0 +1,43 @@
+"""What a question is about, without the words that speak of the talk."""
+
+import pytest
+
+import umi
+from umi.pipelines.retrieve.framing import unframed
+
+
+@pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        (
+            "Can you list the order in which I raised different aspects of the fence in our chats? Mention only three items. Who paid?",
+            "the fence? Who paid?",
+        ),
+        ("Could you please remind me what Ida paid for the piano?", "what Ida paid for the piano?"),
+        (
+            "I'm going back to our previous conversation about choir music. Who sang the solo?",
+            "choir music. Who sang the solo?",
+        ),
+        ("Can you give me a short summary of how the kitchen painting went?", "the kitchen painting went?"),
+        ("How long did I say the whole project would take?", "How long the whole project would take?"),
+        ("Which tools have we discussed so far?", "Which tools have we discussed so far?"),  # little would be left
+        ("What does the summary of the report say?", "What does the summary of the report say?"),
+        ("Who listed the house?", "Who listed the house?"),
+        ("Wer hat im Chor gesungen?", "Wer hat im Chor gesungen?"),
+        ("", ""),
+    ],
+)
+def test_what_speaks_of_the_talk_goes_and_what_is_asked_stays(query: str, about: str) -> None:
+    assert unframed(query) == about
+
+
+async def test_a_polite_question_finds_what_a_bare_one_finds() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        for text in (
+            "The garden fence cost 900 euros.",
+            "I brought up the order of our conversations at the meeting, three items in all.",
+            "Could you please list my messages in order?",
+        ):
+            await memory.remember(text)
+        asked = "Can you list the order in which I brought up different aspects of the garden fence throughout our conversations?"
+        assert (await memory.recall(asked)).hits[0].content == "The garden fence cost 900 euros."
