@@ -34,10 +34,11 @@ def test_what_speaks_of_the_talk_goes_and_what_is_asked_stays(query: str, about:
 async def test_a_polite_question_finds_what_a_bare_one_finds() -> None:
     async with umi.Memory.open("dict:") as memory:
         for text in (
-            "The garden fence cost 900 euros.",
-            "I brought up the order of our conversations at the meeting, three items in all.",
-            "Could you please list my messages in order?",
+            "Oak posts every two metres, and tar against rot.",
+            "I brought up different aspects of the order throughout our conversations, can you list them?",
+            "Can you list the items in the order in which I brought them up?",
+            "The fence around the school was painted by the order of the town.",
         ):
             await memory.remember(text)
-        asked = "Can you list the order in which I brought up different aspects of the garden fence throughout our conversations?"
-        assert (await memory.recall(asked)).hits[0].content == "The garden fence cost 900 euros."
+        asked = "Can you list the order in which I brought up different aspects of rot at the posts throughout our conversations?"
+        assert (await memory.recall(asked)).hits[0].content == "Oak posts every two metres, and tar against rot."
