@@ -22,6 +22,7 @@ from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve.facts import Answer, answer
+from umi.pipelines.retrieve.framing import unframed
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
@@ -137,9 +138,10 @@ class DualRetriever:
         """
         degraded: dict[Degradation, None] = {}
         deep = wants_deep(query.text) if query.deep is None else query.deep
-        variations = await self._variations(query.text, degraded) if deep else []
+        about = unframed(query.text)
+        variations = await self._variations(about, degraded) if deep else []
         variants, _ = await asyncio.gather(
-            self._prepare([Variation(query.text, 1.0), *variations], degraded), self._catch_up()
+            self._prepare([Variation(about, 1.0), *variations], degraded), self._catch_up()
         )
         asked = _Search(query, variants, self._calibrated_vectors(), deep=deep, readable=self._is_read())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
