@@ -146,9 +146,9 @@ def test_recall_embedding_fails_half_of_the_time_fast(apart: bool) -> None:
     async def main() -> int:
         await world.fill()
         failed = 0
-        for _ in range(40):
+        for number in range(40):  # another question each time: one asked again is not embedded again
             before = world.env.faults.fired[FaultType.EmbeddingFail]
-            found = await world.search("Acme, or a pet or another animal?")
+            found = await world.search(f"Acme, or a pet or another animal, number {number}?")
             fired = world.env.faults.fired[FaultType.EmbeddingFail] > before
             assert found.degraded == ((Degradation.EMBEDDING_FAILED,) if fired else ())
             assert SAID[0] in said(found.hits), "words find it either way"
@@ -172,9 +172,10 @@ def test_recall_embedding_fails_half_of_the_time_deep(apart: bool) -> None:
             found = await world.search(f"Who is the engineer at Acme number {number}?", deep=True)
             assert said(found.hits)[0] == SAID[0]
             failed, of = faults.fired[FaultType.EmbeddingFail] - before, faults.calls["embed"] - asked
-            assert of == 1 + len(found.query_variations) >= 3
+            texts = 1 + len(found.query_variations)
+            assert 1 <= of <= texts >= 3  # a variation that was embedded before is not embedded again
             assert (Degradation.EMBEDDING_FAILED in found.degraded) == (failed > 0)
-            assert (SAID[1] in said(found.hits)) == (failed < of), "no word finds her, and any variant's vector does"
+            assert (SAID[1] in said(found.hits)) == (failed < texts), "no word finds her, and any variant's vector does"
             seen[found.degraded] = seen.get(found.degraded, 0) + 1
 
     world.env.run(main())
