@@ -18,7 +18,7 @@ from umi.pipelines.retrieve.framing import unframed
 from umi.ports import Matrix
 from umi.providers.local import LocalEmbedder
 from umi.ranking import Evidence, weigh_evidence
-from umi.stores.index import Document, NamespaceIndex
+from umi.stores.index import Documents, NamespaceIndex
 from umi.text import analyse, count_words, indexed_line, query_terms
 from umi.traits import read_traits
 from umi.vectors import pack, unpack
@@ -76,12 +76,19 @@ def load_benches(data: Path, cache: Path) -> list[Bench]:
 def build(collection: Collection, windows: Sequence[Matrix], *, small: bool = False) -> Bench:
     """Index a collection with the product's own index."""
     index = NamespaceIndex()
-    for place, (message, vectors) in enumerate(zip(collection.messages, windows, strict=True)):
-        terms = analyse(indexed_line(message.content, message.speaker))
-        traits = read_traits(message.content, message.role)
-        at_days = in_days(message.at) if message.at else 0.0
-        words = count_words(message.content)
-        index.add_documents([Document(place, terms, words, message.session, message.speaker, traits, at_days)])
+    said = collection.messages
+    index.add_documents(
+        Documents(
+            range(len(said)),
+            [" ".join(analyse(indexed_line(one.content, one.speaker))) for one in said],
+            [count_words(one.content) for one in said],
+            [one.session for one in said],
+            [one.speaker for one in said],
+            [read_traits(one.content, one.role) for one in said],
+            [in_days(one.at) if one.at else 0.0 for one in said],
+        )
+    )
+    for place, vectors in enumerate(windows):
         index.add_vectors(np.array([place]), np.array([len(vectors)]), unpack(pack(vectors), vectors.shape[1]))
     return Bench(collection, index, list(windows), small=small)
 
