@@ -14,7 +14,7 @@ import numpy.typing as npt
 from umi.bench.datasets import Collection, load_all
 from umi.candidates import in_days
 from umi.limits import CANDIDATE_POOL_COUNT
-from umi.pipelines.retrieve.framing import unframed
+from umi.pipelines.retrieve.framing import as_told, named, unframed
 from umi.ports import Matrix
 from umi.providers.local import LocalEmbedder
 from umi.ranking import Evidence, weigh_evidence
@@ -115,9 +115,16 @@ def embed(texts: Sequence[str], cache: Path) -> dict[str, Matrix]:
 
 def add_queries(benches: Sequence[Bench], queries: Sequence[Sequence[str]], cache: Path) -> None:
     """Give each bench the vectors of its queries."""
-    found = embed([unframed(text) for group in queries for text in group], cache)
-    for bench, group in zip(benches, queries, strict=True):
-        bench.queries.update({text: found[unframed(text)] for text in group})
+    put = [{text: _put(bench, text) for text in group} for bench, group in zip(benches, queries, strict=True)]
+    found = embed([text for group in put for text in group.values()], cache)
+    for bench, group in zip(benches, put, strict=True):
+        bench.queries.update({text: found[told] for text, told in group.items()})
+
+
+def _put(bench: Bench, query: str) -> str:
+    """A query as it is embedded."""
+    about = unframed(query)
+    return as_told(about, bench.index.speakers(named(about)))
 
 
 def recalls(bench: Bench, gold: frozenset[str], ranked: Sequence[int], cuts: Sequence[int] = (5, 10)) -> list[float]:

@@ -259,6 +259,10 @@ class Snapshot(Protocol):
         """Where candidates stand, in the order of their keys."""
         ...
 
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        """Those of the terms by which somebody is called who said something here."""
+        ...
+
     def catch_up(self) -> bool:
         """Bring what is searched some way on to this snapshot; False while it is not there, and another turn is wanted.
 

@@ -3,7 +3,8 @@
 import pytest
 
 import umi
-from umi.pipelines.retrieve.framing import unframed
+from umi.pipelines.retrieve.framing import as_told, unframed
+from umi.text import analyse
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,33 @@ async def test_a_polite_question_finds_what_a_bare_one_finds() -> None:
             await memory.remember(text)
         asked = "Can you list the order in which I brought up different aspects of rot at the posts throughout our conversations?"
         assert (await memory.recall(asked)).hits[0].content == "Oak posts every two metres, and tar against rot."
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("What did Melanie paint?", "What did I paint?"),
+        ("What is Melanie's job, and what\u2019s Melanie\u2019s hobby?", "What is my job, and what\u2019s my hobby?"),
+        ("Did Melanie meet Caroline?", "Did I meet I?"),
+        ("Did Melanie meet Umberto?", "Did I meet Umberto?"),
+        ("did melanie paint?", "did melanie paint?"),
+        ("Will Will paint?", "Will I paint?"),
+        ("MELANIE?", "MELANIE?"),
+    ],
+)
+def test_a_question_about_a_speaker_is_put_in_his_own_words(query: str, told: str) -> None:
+    assert as_told(query, frozenset(analyse("Melanie Caroline Will"))) == told
+
+
+async def test_what_somebody_said_of_himself_is_near_a_question_that_names_him() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        for speaker, text in (
+            ("Melanie", "I feel so at ease by the water."),
+            ("Caroline", "Melanie, Melanie, hello Melanie!"),
+            ("Melanie", "Hi, this is Melanie."),
+            ("Caroline", "How are you, Melanie?"),
+            ("Melanie", "Melanie here."),
+        ):
+            await memory.remember(text, speaker=speaker)
+        found = await memory.recall("Where does Melanie relax?", min_score=0, explain=True)
+        assert found.hits[0].content == "I feel so at ease by the water."

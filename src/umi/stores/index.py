@@ -7,7 +7,7 @@ session are sums over them. Not safe for use by two threads at once: it lives on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -262,6 +262,11 @@ class NamespaceIndex:
         )
 
     # Inside.
+
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        """Those of the terms by which somebody is called who said something here."""
+        size = self._speaker_size.rows
+        return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
 
     def _link_to_sessions(self, first: int, sessions: Ints) -> None:
         """Make each document from `first` on the neighbour of the one before it in its session."""

@@ -224,6 +224,9 @@ class MemorySnapshot:
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._current().surroundings(keys)
 
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        return self._current().speakers(terms)
+
     def catch_up(self) -> bool:
         return True  # it follows every write at once
 

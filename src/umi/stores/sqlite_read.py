@@ -206,6 +206,9 @@ class SqliteSnapshot:
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._cache.current(self._execute, self._head, self._touched).surroundings(keys)
 
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        return self._cache.current(self._execute, self._head, self._touched).speakers(terms)
+
     def catch_up(self) -> bool:
         return self._cache.catch_up(self._execute, self._head)
 

@@ -1,16 +1,20 @@
-"""What a question is about, without the words around it that speak of the talk itself.
+"""A question put for the search: without the words that speak of the talk itself, and as those whom it names would say it.
 
 "Can you list the order in which I brought up different aspects of the garden throughout our conversations?" is about the garden. No
 memory says "conversations" or "summary", and a question of thirty such words is near everything that is as polite. (m) BEAM's
 questions for an order of events find 31% of their messages instead of 23%.
+
+"What did Melanie paint?" looks for what Melanie said, and she said "I painted". Her name makes a vector resemble every message of hers, so the vector is
+made of "What did I paint?", and who spoke is left to the words. (m) LoCoMo: R@5 74.7 -> 76.0, R@10 83.7 -> 84.5.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Container
 from typing import Final
 
-from umi.text import query_terms
+from umi.text import analyse, query_terms
 
 _TERMS_COUNT_MIN: Final = 2  # fewer are no question any more
 
@@ -76,3 +80,28 @@ def unframed(query: str) -> str:
         return query
     rest = re.sub(r"\s+([?.!,])", r"\1", " ".join(rest.split())).strip(" ,.")
     return rest if len(query_terms(rest)) >= _TERMS_COUNT_MIN else query
+
+
+# A word with a capital and a small letter; at the beginning also "Will" and "May", which are then no names.
+_NAME: Final = re.compile(r"(?<!\w)(?!^(?:Will|May)\b)([A-Z][^\W\d_]*[a-z][^\W\d_]*)(['\u2019]s)?(?!\w)")
+
+
+def named(query: str) -> list[str]:
+    """The terms of the words that may be names."""
+    return [term for name, _ in _NAME.findall(query) for term in analyse(name)[:1]]
+
+
+def as_told(query: str, speakers: Container[str]) -> str:
+    """A question in the words of those whom it names and who speak themselves: "What is Melanie's job?" as "What is my job?".
+
+    Args:
+        query: As asked.
+        speakers: The terms by which somebody is called who speaks here.
+    """
+
+    def own(found: re.Match[str]) -> str:
+        if not any(term in speakers for term in analyse(found[1])[:1]):
+            return found[0]
+        return "my" if found[2] else "I"
+
+    return _NAME.sub(own, query)

@@ -22,7 +22,7 @@ from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve.facts import Answer, answer
-from umi.pipelines.retrieve.framing import unframed
+from umi.pipelines.retrieve.framing import as_told, named, unframed
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
@@ -139,10 +139,12 @@ class DualRetriever:
         degraded: dict[Degradation, None] = {}
         deep = wants_deep(query.text) if query.deep is None else query.deep
         about = unframed(query.text)
-        variations = await self._variations(about, degraded) if deep else []
-        variants, _ = await asyncio.gather(
-            self._prepare([Variation(about, 1.0), *variations], degraded), self._catch_up()
-        )
+        variations = [Variation(about, 1.0), *(await self._variations(about, degraded) if deep else [])]
+        names = named(" ".join(one.text for one in variations))
+        if names:
+            variants = await self._prepare(variations, await self._speakers(names), degraded)
+        else:
+            variants, _ = await asyncio.gather(self._prepare(variations, frozenset(), degraded), self._catch_up())
         asked = _Search(query, variants, self._calibrated_vectors(), deep=deep, readable=self._is_read())
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
@@ -150,7 +152,7 @@ class DualRetriever:
             abstained=not hits,
             degraded=tuple(degraded),
             deep_search_used=deep,
-            query_variations=tuple(variation.text for variation in variations),
+            query_variations=tuple(variation.text for variation in variations[1:]),
         )
 
     async def _catch_up(self) -> None:
@@ -158,6 +160,13 @@ class DualRetriever:
         with suppress(UmiError):  # whoever searches next is told
             while not await self._storage.read(lambda snapshot: snapshot.catch_up()):
                 pass
+
+    async def _speakers(self, names: Sequence[str]) -> frozenset[str]:
+        """Those of the names that somebody who speaks here is called by; none when that cannot be read."""
+        await self._catch_up()
+        with suppress(UmiError):
+            return await self._storage.read(lambda snapshot: snapshot.speakers(names))
+        return frozenset()
 
     async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[Variation]:
         if self._llm is None:
@@ -168,19 +177,23 @@ class DualRetriever:
             degraded[Degradation.REWRITE_FAILED] = None
             return []
 
-    async def _prepare(self, variations: Sequence[Variation], degraded: dict[Degradation, None]) -> list[_Variant]:
-        first, *others = await asyncio.gather(*(self._variant(variation, degraded) for variation in variations))
+    async def _prepare(
+        self, variations: Sequence[Variation], speakers: frozenset[str], degraded: dict[Degradation, None]
+    ) -> list[_Variant]:
+        first, *others = await asyncio.gather(*(self._variant(one, speakers, degraded) for one in variations))
         if any(other.embedding is None for other in others) and first.embedding is not None:
             degraded[Degradation.VARIANT_FAILED] = None
         return [first, *others]
 
-    async def _variant(self, variation: Variation, degraded: dict[Degradation, None]) -> _Variant:
+    async def _variant(
+        self, variation: Variation, speakers: frozenset[str], degraded: dict[Degradation, None]
+    ) -> _Variant:
         text, weight = variation.text, variation.weight
         if self._embedder is None or self._vector is None:
             degraded[Degradation.NO_EMBEDDER] = None
             return _Variant(text, weight)
         try:
-            embedding = await self._embedder.embed(text)
+            embedding = await self._embedder.embed(as_told(text, speakers))
         except EmbeddingError:
             degraded[Degradation.EMBEDDING_FAILED] = None
             return _Variant(text, weight)
