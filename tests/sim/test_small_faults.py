@@ -277,7 +277,7 @@ def test_worlds_notice_what_no_test_runs(yard: Yard, known: Known) -> None:
     file = yard._package / "pipelines/intake.py"
     source = file.read_text("utf-8")
     found = operators.places(source, "pipelines/intake.py")
-    settled = next(place for place in found if place.before.startswith("await self._settler.settle(items) if items"))
+    settled = next(place for place in found if place.before.startswith("await self._settler.settle(begun.items"))
     verdict = yard.tried(settled, known)
     assert (verdict.killed_by, verdict.tests) == ("worlds", 0)
     assert verdict.how.startswith("world ")

@@ -80,16 +80,12 @@ class Asked:
 
 
 class _Recorder:
-    """An embedder that is not asked twice for a message, and tells the vector of the last query. Satisfies `EmbeddingProvider`.
-
-    Queries are embedded each time, so that a recall takes as long as it does.
-    """
+    """An embedder that is not asked twice for a message, and notes how long a query takes. Satisfies `EmbeddingProvider`."""
 
     def __init__(self, inner: EmbeddingProvider, windows: Mapping[str, Matrix]) -> None:
         self._inner = inner
         self._windows = windows
         self._clock = SystemClock()
-        self.vectors: dict[str, Vector] = {}
         self.seconds: list[float] = []
 
     @property
@@ -100,9 +96,13 @@ class _Recorder:
     async def embed(self, text: str) -> Vector:
         """One query."""
         start = self._clock.monotonic_s()
-        self.vectors[text] = await self._inner.embed(text)
+        vector = await self._inner.embed(text)
         self.seconds.append(self._clock.monotonic_s() - start)
-        return self.vectors[text]
+        return vector
+
+    async def as_asked(self, question: str) -> Vector:
+        """The vector of a question as it stands, for the baselines."""
+        return await self._inner.embed(question)
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """Texts as windows; only those not known are made."""
@@ -163,7 +163,7 @@ class _Asking:
             with self._timed() as used:
                 found[row] = await self._memory.recall(question.text, limit=self._limit, **options)
                 used.append("deep" if found[row].deep_search_used else "fast")
-        answer = self._baselines.answer(question.text, self._recorder.vectors[question.text])
+        answer = self._baselines.answer(question.text, await self._recorder.as_asked(question.text))
         ranked = {row: first_names(self._found(receipt)) for row, receipt in found.items()}
         for row, order in answer.orders.items():
             ranked[row] = first_names(self._names[place] for place in order)
@@ -177,7 +177,7 @@ class _Asking:
         """Ask as anybody does, and see whether it is refused."""
         receipt = await self._memory.recall(text)
         hits = receipt.hits or (await self._memory.recall(text, limit=1, min_score=0.0)).hits
-        answer = self._baselines.answer(text, self._recorder.vectors[text])
+        answer = self._baselines.answer(text, await self._recorder.as_asked(text))
         best = {UMI: hits[0].score if hits else 0.0, **{row: answer.best[row] for row in SCORED}}
         self.asked.refusals.append(Refusal(kind, text, not receipt.hits, best))
 
