@@ -112,22 +112,22 @@ GATE: Final = Gate(
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-2.181, 0.404, 14.275, 0.0, 3.496, -0.143, 0.758, -1.866, -0.375, -2.897),
-        hit=(-0.914, 0.355, 0.52),
-        abstain_below=0.214,
-        keep_from=0.018,
-    ),
-    "text": Calibrator(
-        answerable=(0.457, 0.454, 0.0, 2.208, 0.0, -0.011, 1.851, -1.125, 0.0, -3.162),
-        hit=(-1.128, 0.608, 0.539),
-        abstain_below=0.19,
+        answerable=(-1.287, 0.49, 13.439, 0.0, 3.111, -0.552, 0.645, -1.952, -0.331, -3.124),
+        hit=(-0.951, 0.378, 0.534),
+        abstain_below=0.148,
         keep_from=0.016,
     ),
+    "text": Calibrator(
+        answerable=(0.585, 0.556, 0.0, 2.457, 0.0, -0.024, 1.825, -1.101, 0.0, -3.087),
+        hit=(-1.12, 0.558, 0.52),
+        abstain_below=0.194,
+        keep_from=0.014,
+    ),
     "vector": Calibrator(
-        answerable=(-3.219, 0.474, 15.377, 0.0, 0.0, -0.149, 0.228, -1.41, -0.314, 0.0),
-        hit=(-0.516, 0.42, 0.688),
-        abstain_below=0.204,
-        keep_from=0.006,
+        answerable=(-2.373, 0.63, 15.257, 0.0, 0.0, -0.381, 0.115, -1.625, -0.36, 0.0),
+        hit=(-0.41, 0.434, 0.725),
+        abstain_below=0.146,
+        keep_from=0.008,
     ),
 }
 
