@@ -30,7 +30,7 @@ KEYWORDS_PER_SET = 300
 SMALL_PER_SET = 120  # small stores cut from each set: what answers one question, and random other messages
 SMALL_SIZES = (4, 10, 25, 60)
 WEIGHTS = {"question": 1.0, "keywords": 0.3, "nonsense": 0.5, "foreign": 0.5}
-REFUSED_QUESTIONS = 0.01  # the share of answerable questions that the threshold may refuse, the sets' mean
+REFUSED_QUESTIONS = 0.0125  # the share of answerable questions that the threshold may refuse, the sets' mean
 LOST_RECALL = 0.003  # what the least probability of a further hit may cost in R@10
 NEVER_NEGATIVE = np.array([False, True, True, True, True, False, False, False, False, False])
 # Signs that a set of legs does not have, and would only learn noise from.

@@ -46,10 +46,11 @@ def is_question(query: str) -> bool:
     return query.rstrip().endswith(_QUESTION_ENDS) or _QUESTION_BEGINS.match(query.lstrip()) is not None
 
 
-def names_a_stranger(query: str, known: Container[str]) -> bool:
-    """Whether a question for a fact names somebody or something that was never spoken of.
+def names_strangers(query: str, known: Container[str]) -> bool:
+    """Whether a question for a fact names somebody or something, and nobody and nothing that was ever spoken of.
 
-    A question for advice names what is wanted ("restaurants in Bordeaux"), and what was said bears on it all the same.
+    A question for advice names what is wanted ("restaurants in Bordeaux"), and what was said bears on it all the same. So it does
+    where a stranger is named beside somebody known ("Has Maria been to Bordeaux?").
 
     Args:
         query: As asked.
@@ -57,5 +58,5 @@ def names_a_stranger(query: str, known: Container[str]) -> bool:
     """
     if asks_advice(query):
         return False
-    names = (analyse(name) for name in _NAME.findall(query) if name.lower() not in _CALENDAR)
-    return any(terms and not any(term in known for term in terms) for terms in names)
+    names = [analyse(name) for name in _NAME.findall(query) if name.lower() not in _CALENDAR]
+    return any(names) and not any(term in known for terms in names for term in terms)

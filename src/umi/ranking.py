@@ -19,7 +19,7 @@ from typing import Final, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from umi.asked import asks_advice, names_a_stranger, speaks_of_self
+from umi.asked import asks_advice, names_strangers, speaks_of_self
 from umi.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates
 from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
 from umi.refiners import REFINERS
@@ -112,21 +112,21 @@ GATE: Final = Gate(
 CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
 CALIBRATORS: Final = {
     "both": Calibrator(
-        answerable=(-1.287, 0.49, 13.439, 0.0, 3.111, -0.552, 0.645, -1.952, -0.331, -3.124),
-        hit=(-0.951, 0.378, 0.534),
-        abstain_below=0.148,
+        answerable=(-1.304, 0.486, 13.375, 0.0, 3.151, -0.539, 0.666, -1.945, -0.32, -3.588),
+        hit=(-0.938, 0.377, 0.533),
+        abstain_below=0.206,
         keep_from=0.016,
     ),
     "text": Calibrator(
-        answerable=(0.585, 0.556, 0.0, 2.457, 0.0, -0.024, 1.825, -1.101, 0.0, -3.087),
-        hit=(-1.12, 0.558, 0.52),
-        abstain_below=0.194,
-        keep_from=0.014,
+        answerable=(0.59, 0.545, 0.0, 2.535, 0.0, -0.019, 1.829, -1.105, 0.0, -3.608),
+        hit=(-1.121, 0.561, 0.516),
+        abstain_below=0.24,
+        keep_from=0.022,
     ),
     "vector": Calibrator(
         answerable=(-2.373, 0.63, 15.257, 0.0, 0.0, -0.381, 0.115, -1.625, -0.36, 0.0),
         hit=(-0.41, 0.434, 0.725),
-        abstain_below=0.146,
+        abstain_below=0.166,
         keep_from=0.008,
     ),
 }
@@ -204,7 +204,7 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         features[rows, 5] = text.spoken
         best_coverage = float(coverage(text.turn).max())
     size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
-    stranger = text is not None and names_a_stranger(query, _known_terms(query, text))
+    stranger = text is not None and names_strangers(query, _known_terms(query, text))
     return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size, stranger)
 
 

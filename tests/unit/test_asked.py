@@ -3,7 +3,7 @@
 import pytest
 
 import umi
-from umi.asked import asks_advice, is_question, names_a_stranger, speaks_of_self
+from umi.asked import asks_advice, is_question, names_strangers, speaks_of_self
 from umi.text import analyse
 
 KNOWN = frozenset(analyse("Caroline camps"))
@@ -15,7 +15,7 @@ KNOWN = frozenset(analyse("Caroline camps"))
         ("What did Caroline do while camping?", False),
         ("What did Umberto do while camping?", True),
         ("What is on Umberto’s desk?", True),
-        ("Is it Caroline or Umberto who camps?", True),
+        ("Is it Caroline or Umberto who camps?", False),
         ("Umberto went camping?", False),  # every sentence begins with a capital
         ("We camped. Who else did?", False),
         ("Where was she in August, on a Monday?", False),  # days are told by when a message was said
@@ -24,8 +24,8 @@ KNOWN = frozenset(analyse("Caroline camps"))
         ("wer ist mein hund", False),
     ],
 )
-def test_a_question_for_a_fact_may_name_a_stranger(query: str, stranger: bool) -> None:
-    assert names_a_stranger(query, KNOWN) is stranger
+def test_a_question_for_a_fact_may_name_strangers_only(query: str, stranger: bool) -> None:
+    assert names_strangers(query, KNOWN) is stranger
 
 
 def test_a_question_tells_who_asks_and_whether_for_advice() -> None:

@@ -68,7 +68,7 @@ async def test_what_somebody_said_of_himself_is_near_a_question_that_names_him()
             ("Caroline", "Melanie, Melanie, hello Melanie!"),
             ("Melanie", "Hi, this is Melanie."),
             ("Caroline", "How are you, Melanie?"),
-            ("Melanie", "Melanie here."),
+            ("Melanie", "Thanks for asking, Caroline!"),
         ):
             await memory.remember(text, speaker=speaker)
         found = await memory.recall("Where does Melanie relax?", min_score=0, explain=True)
