@@ -27,7 +27,7 @@ from umi.refining import LOOKS, Refiner, gates, refined, second_look, standardis
 
 FOLDS = 5
 STEPS = 120
-SHRINK = 0.3  # pull of the signals' weights towards 0: weaker ones gain a point on some sets and lose ten on sets left out
+SHRINK = 0.3  # pull of the signals' weights towards 0: with a weaker one a set left out loses ten points
 SHRINK_LEVEL = 0.3  # pull of the plain weights towards START
 START = {
     "first_look": 1.2,
