@@ -77,6 +77,7 @@ class Engine:
         self.degradations: Counter[Degradation] = Counter()
         self._name = name
         self._something_waits = something_waits
+        self._recalled_s: float | None = None
         self._echoes = Echoes()
 
     def conversation(self) -> Conversation | None:
@@ -177,7 +178,8 @@ class Engine:
         model, learner = self.conversation(), self.learner
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
-        retriever = DualRetriever(model, await self._agreed_embedder(), self.storage, self.storage)
+        embedder, behind = await self._agreed_embedder(), self._may_be_behind()
+        retriever = DualRetriever(model, embedder, self.storage, self.storage, behind=behind)
         found = await retriever.search(asked)
         self._count(found.degraded)
         self._echoes.handed_out(found.hits)
@@ -260,6 +262,12 @@ class Engine:
         mine = self.parts.embedder
         kept = await self.store.embedder_identity() if mine else None
         return mine if mine and kept in {None, mine.identity} else None
+
+    def _may_be_behind(self) -> bool:
+        """Whether what is searched may lack much: there was no recall lately."""
+        now_s, before_s = self.parts.clock.monotonic_s(), self._recalled_s
+        self._recalled_s = now_s
+        return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
 
     def _settler(self, model: Conversation | None) -> Settler:
         return Settler(self.storage, self.parts.embedder, model, self.parts.clock, self.parts.entropy)

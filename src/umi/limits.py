@@ -83,6 +83,7 @@ LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is d
 STORE_BUSY_TIMEOUT_MS: Final = 10_000
 STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
 CATCH_UP_COUNT: Final = 4_096  # episodes that a search index takes in before others get their turn
+CATCH_UP_PAUSE_S: Final = 1.0  # after a recall: a search index that was brought up to date then can lack little
 CHANGE_LOG_SEQUENCES_COUNT_MAX: Final = 65_536  # a search index older than this is rebuilt, not followed
 DEADLINE_S_DEFAULT: Final = 30.0
 OUTBOX_ATTEMPTS_COUNT_MAX: Final = 8

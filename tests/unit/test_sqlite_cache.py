@@ -343,3 +343,39 @@ def _every_change(tx: Transaction) -> None:
     tx.set_validity("e0", None, None)
     tx.remove_outbox("ep_0")
     tx.delete_episode("ep_1")
+
+
+async def test_an_index_is_built_in_portions_between_which_others_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("umi.stores.sqlite_cache.CATCH_UP_COUNT", 4)
+    path = tmp_path / "umi.db"
+    async with opened(path) as store, opened(path) as other:
+        space, writer = store.namespace("a"), other.namespace("a")
+        await add(writer, *[f"message number {n}" for n in range(11)])
+        await writer.write(lambda tx: tx.add_vectors({"ep_1": vector(0), "ep_9": vector(0)}))
+        reads = Reads(store)
+        assert not await space.read(lambda s: s.catch_up())
+        assert (reads.taken(), len(index(store))) == (4, 4)
+        # Both what is there and what is still to come changes meanwhile.
+        await writer.write(lambda tx: tx.delete_episode("ep_2"))
+        await writer.write(lambda tx: tx.delete_episode("ep_7"))
+        await writer.write(lambda tx: tx.add_vectors({"ep_0": vector(0), "ep_10": vector(0)}))
+        assert not await space.read(lambda s: s.catch_up())
+        assert await space.read(lambda s: s.catch_up())
+        kept = [n for n in range(11) if n not in {2, 7}]
+        assert (reads.taken(), len(index(store))) == (6, len(kept))
+        assert await found(space) == (kept, [0, 1, 9, 10])
+        assert reads.taken() == 0
+        assert await space.read(lambda s: s.catch_up())
+        assert await store.check_integrity() == []
+
+
+async def test_a_leg_that_is_asked_half_way_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("umi.stores.sqlite_cache.CATCH_UP_COUNT", 4)
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("a")
+        await add(space, *[f"message number {n}" for n in range(11)])
+        assert not await space.read(lambda s: s.catch_up())
+        assert (await found(space))[0] == list(range(11))
+        assert await store.check_integrity() == []

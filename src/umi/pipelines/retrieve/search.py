@@ -102,6 +102,7 @@ class DualRetriever:
         embedder: Embeds queries; None leaves the text leg alone.
         vector: The vector leg; the storage object itself when one store does both.
         storage: Rows and the text leg.
+        behind: Whether what is searched may lack much: it then follows in steps. A little is made up for by the legs themselves.
     """
 
     def __init__(
@@ -110,8 +111,11 @@ class DualRetriever:
         embedder: EmbeddingProvider | None,
         vector: VectorBackend | None,
         storage: StorageBackend,
+        *,
+        behind: bool = True,
     ) -> None:
         self._llm = llm
+        self._behind = behind
         self._embedder = _guarded(embedder)
         self._vector = vector
         self._storage = storage
@@ -158,7 +162,7 @@ class DualRetriever:
     async def _catch_up(self) -> None:
         """Let what is searched follow the rows while the query is embedded, in steps between which others get their turn."""
         with suppress(UmiError):  # whoever searches next is told
-            while not await self._storage.read(lambda snapshot: snapshot.catch_up()):
+            while self._behind and not await self._storage.read(lambda snapshot: snapshot.catch_up()):
                 pass
 
     async def _speakers(self, names: Sequence[str]) -> frozenset[str]:
