@@ -141,7 +141,15 @@ def _stale_cache() -> Planted:
         written.get(self, {}).pop(head.ns, None)
         return advance(self, execute, head, touched)
 
-    return both(patched(SqliteTransaction, "conclude", noting), patched(IndexCache, "current", current))
+    def follow(self: IndexCache, execute: Execute, head: Head) -> bool:
+        current(self, execute, head)
+        return True
+
+    return both(
+        patched(SqliteTransaction, "conclude", noting),
+        patched(IndexCache, "current", current),
+        patched(IndexCache, "catch_up", follow),
+    )
 
 
 def _outbox_before_vectors() -> Planted:
