@@ -21,8 +21,9 @@ from umi.bench.state_words import MONTH_NAMES, Draw
 from umi.limits import GIST_CHARACTERS_MAX
 from umi.pipelines.gist import spans
 from umi.pipelines.gist.cues import signs
-from umi.pipelines.gist.marks import Token, marked, situation, tokens_of, with_known
-from umi.pipelines.gist.trained import SLOTS
+from umi.pipelines.gist.marks import Token, marked, meant, situation, tokens_of, with_known
+from umi.pipelines.gist.seen import SLOTS
+from umi.pipelines.gist.spans import Sort
 from umi.pipelines.language.statements import read_statements
 from umi.sim.rng import DeterministicRng
 
@@ -52,7 +53,16 @@ ROLES = {
 SMALL = re.compile(r"(?<![A-Za-z@'-])[a-z][a-z'-]+")
 FIRST_PERSON = re.compile(r"\b(?:I|me|my|us|our|we)\b")
 FACTS = {slot for slots in SLOTS.values() for slot in slots}
+SUBJECTS = {
+    "job": (Sort.NAME,), "home": (Sort.NAME,), "language": (Sort.NAME,), "choice": (Sort.CHOICE,),
+    **dict.fromkeys(("price", "plan", "assignee", "setting", "lead", "tool"), (Sort.THING, Sort.ITEM)),
+}  # fmt: skip
+OTHERS_SHARE = 0.15  # of the messages are seen once more, taken to be about somebody else
+SPEAKER_SHARE = 0.4  # of those about a person, taken to be about whoever says it
+OTHERS_KNOWN_SHARE = 0.4  # of whom such a fact is known
 OFF_TOPIC = {"aside", "concluded", "joined"}
+SLOPPY = 0.08
+SMALL_TALK = 0.17  # of the messages have some before, and of the messages have some after
 KNOWN_SHARE = 0.8  # of the messages about a fact that was stated before, where it was read
 
 
@@ -69,13 +79,18 @@ class Example:
     marked: tuple[Token, ...]
     roles: tuple[str, ...]
     met: tuple[str, ...] = ()
+    about: str = ""  # the kind of fact that it is taken to speak of
+    start: int = -1  # where the one is named whose fact it is taken to be
+    others: tuple[
+        tuple[tuple[Token, ...], tuple[str, ...]], ...
+    ] = ()  # the same, taken to be about whom it says no such thing of
 
 
-def lists(path: Path) -> dict[tuple[str, ...], list[str]]:
+def lists(*paths: Path) -> dict[tuple[str, ...], list[str]]:
     """Phrases by the words of the heading they stand under."""
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     heading: tuple[str, ...] = ()
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in [line for path in paths for line in path.read_text(encoding="utf-8").splitlines()]:
         if line.startswith("# ") and len(line.split()) <= 3:
             heading = tuple(line[2:].split())
         elif line.strip() and not line.startswith("#"):
@@ -83,7 +98,7 @@ def lists(path: Path) -> dict[tuple[str, ...], list[str]]:
     return found
 
 
-PHRASES = lists(HERE / "evolution_phrases.txt")
+PHRASES = lists(HERE / "evolution_phrases.txt", HERE / "evolution_sayings.txt")
 FRAMES = lists(HERE / "evolution_frames.txt")
 
 
@@ -92,6 +107,24 @@ def expand(template: str, rng: random.Random) -> str:
     while (match := CHOICE.search(template)) is not None:
         template = template[: match.start()] + rng.choice(match[1].split("|")) + template[match.end() :]
     return re.sub(r" +", " ", template).replace(" ,", ",").replace(" .", ".").strip()
+
+
+def around(phrase: str, rng: random.Random) -> str:
+    """The phrase, one time in three with small talk before or after it."""
+    phrase = sloppy(phrase, rng)
+    before = rng.choice(PHRASES["around", "before"]) + " " if rng.random() < SMALL_TALK else ""
+    after = " " + rng.choice(PHRASES["around", "after"]) if rng.random() < SMALL_TALK else ""
+    if before and before[-2] not in ".!?:" and phrase[:1] != "{" and phrase[:2] not in {"I ", "I'"}:
+        phrase = phrase[:1].lower() + phrase[1:]
+    return before + phrase + after
+
+
+def sloppy(phrase: str, rng: random.Random) -> str:
+    """The phrase, one time in twelve without the apostrophes of contractions, and in small letters."""
+    if rng.random() > SLOPPY:
+        return phrase
+    plain = re.sub(r"(?<=[a-z])'(?=(?:s|m|re|ve|t|d|ll) )", "", phrase)
+    return re.sub(r"\bI\b", "i", plain[:1].lower() + plain[1:])
 
 
 def _long(template: str) -> str:
@@ -105,17 +138,18 @@ def own_phrases(topic: str, field: str, count: int, rng: random.Random) -> Itera
             yield template, _long(expand(template, rng))
     if ("clause", topic) not in FRAMES:
         return
-    for template in FRAMES.get((field,), ()):
+    for template in FRAMES.get((field,), ()) if (field, topic) != ("aside", "choice") else ():
         for _ in range(count):
             phrase = _framed(template, topic, field, rng)
-            if "{s}" in phrase or topic in {"my_job", "my_home"} or field == "resembling":
+            mine = topic in {"my_job", "my_home"}
+            if ("{s}" in phrase) != mine or (field == "resembling" and not mine):
                 yield f"{topic} {template}", _long(phrase[:1].upper() + phrase[1:])
 
 
 def _framed(template: str, topic: str, field: str, rng: random.Random) -> str:
     phrase = expand(template, rng)
     holds = "{n}" if field in {"corrected", "updated"} else "{v}"
-    held = "{o}" if field == "corrected" else "{v}"
+    held = "{o}" if field in {"corrected", "retracted"} else "{v}"
     for mark, value in (("{C}", holds), ("{P}", held)):
         phrase = phrase.replace(mark, expand(rng.choice(FRAMES["clause", topic]), rng).replace("{v}", value))
     phrase = phrase.replace("{W}", rng.choice(FRAMES["name", topic]))
@@ -123,11 +157,11 @@ def _framed(template: str, topic: str, field: str, rng: random.Random) -> str:
     return phrase.replace("{o}", "{v}") if field == "forgotten" else phrase
 
 
-def small_words() -> list[str]:
-    """Words that stand small in the phrases of the first two banks and of this folder: at the beginning of a sentence they are no names."""
+def small_words(banks: Sequence[str]) -> list[str]:
+    """Words that stand small in the phrases of the banks and of this folder: at the beginning of a sentence they are no names."""
     some = [
         phrase
-        for bank in ("first", "second")
+        for bank in banks
         for table in phrases.load(bank).phrases.values()
         for many in table.values()
         for phrase in many
@@ -151,7 +185,7 @@ def of_bank(name: str, fills: int) -> list[Example]:
                     rng = random.Random(f"{name} {phrase} {place}")
                     line = rng.choice(phrase.split("\n"))
                     if _is_clear(field, line):
-                        found.append(_example(topic, field, phrase, line, rng))
+                        found.append(_example(topic, field, phrase, around(line, rng) if place else line, rng))
     return found
 
 
@@ -163,7 +197,9 @@ def of_own(count: int) -> list[Example]:
         for field in (*ROLES, "resembling", "aside", "asked", "asked_then"):
             own = own_phrases(topic.name, field, count, rng)
             found += [
-                _example(topic, field, template, phrase, rng) for template, phrase in own if _is_clear(field, phrase)
+                _example(topic, field, template, around(phrase, rng), rng)
+                for template, phrase in own
+                if _is_clear(field, phrase)
             ]
     for template in (*PHRASES["chat", "none"], *PHRASES["question", "none"]):
         found += _chat(template, 2 * count, rng)
@@ -189,7 +225,8 @@ def of_chats(path: Path, count: int) -> list[Example]:
         stated = {one.slot for one in read_statements(text, speaker="user", at=AT)}
         if len(text) <= GIST_CHARACTERS_MAX and not stated & FACTS:
             tokens = tuple(tokens_of(text, spans.find(text, AT)))
-            met = (*situation(rng.choice(sorted(KINDS.values())), (), spans.find(text, AT), frozenset()), *signs(text))
+            about = rng.choice(sorted(KINDS.values()))
+            met = (*situation(about, (), spans.find(text, AT), frozenset(), -1), *signs(text))
             found.append(
                 Example(
                     text,
@@ -201,6 +238,7 @@ def of_chats(path: Path, count: int) -> list[Example]:
                     marked=tokens,
                     roles=("0",) * len(tokens),
                     met=met,
+                    about=about,
                 )
             )
     return found[:count]
@@ -230,10 +268,13 @@ def _chat(template: str, count: int, rng: random.Random) -> Iterator[Example]:
         text = expand(template, rng).format_map(names)
         tokens = tuple(tokens_of(text, spans.find(text, AT)))
         asked = spans.find(text, AT, asking=True)
-        also = (*situation(rng.choice(sorted(KINDS.values())), (), asked, frozenset()), *signs(text))
+        about = rng.choice(sorted(KINDS.values()))
+        also = (*situation(about, (), asked, frozenset(), -1), *signs(text))
         if text.endswith("?"):
             tokens = tuple(tokens_of(text, asked))
-        yield Example(template, text, "none", "none", text.endswith("?"), tokens, tokens, ("0",) * len(tokens), also)
+        yield Example(
+            template, text, "none", "none", text.endswith("?"), tokens, tokens, ("0",) * len(tokens), also, about
+        )
 
 
 def _topic(name: str) -> Topic:
@@ -262,8 +303,58 @@ def _example(topic: Topic, field: str, phrase: str, line: str, rng: random.Rando
     act = ACTS.get(field, "none")
     kind = "none" if field in OFF_TOPIC else KINDS[topic.name]
     roles = tuple(_role(token, places, ROLES.get(field, {})) for token in tokens)
-    met = (*situation(KINDS[topic.name], held, known, at), *signs(text))
-    return Example(phrase, text, kind, act, asks, tuple(tokens_of(text, found)), tuple(marked(tokens, at)), roles, met)
+    about = KINDS[topic.name]
+    start = _subject_at(topic, known, places, rng)
+    met = (*situation(about, held, known, at, start), *signs(text))
+    others = () if asks else tuple(_of_others(topic, text, found, places, names, rng))
+    seen = tuple(marked(tokens, at))
+    return Example(phrase, text, kind, act, asks, tuple(tokens_of(text, found)), seen, roles, met, about, start, others)
+
+
+def _subject_at(
+    topic: Topic, found: Sequence[spans.Span], places: Sequence[tuple[str, int, int]], rng: random.Random
+) -> int:
+    """Where the one is named whose fact it is; where nobody is, somebody whose it is not."""
+    if topic.about == "me":
+        return -1
+    at = next(((start, end) for name, start, end in places if name == "subject"), None)
+    if at is not None:
+        return next((span.start for span in found if span.start < at[1] and at[0] < span.end), -1)
+    named = [span.start for span in found if span.sort in SUBJECTS.get(KINDS[topic.name], ())]
+    return rng.choice(named) if named else -1
+
+
+def _of_others(
+    topic: Topic,
+    text: str,
+    found: Sequence[spans.Span],
+    places: Sequence[tuple[str, int, int]],
+    names: Mapping[str, str],
+    rng: random.Random,
+) -> Iterator[tuple[tuple[Token, ...], tuple[str, ...]]]:
+    """The same message taken to be about whoever it says no such fact of: marked tokens and situation."""
+    kind = KINDS[topic.name]
+    taken = [(start, end) for name, start, end in places if name in {"subject", "other"}]
+    wrong = [
+        span.start
+        for span in found
+        if span.sort in SUBJECTS.get(kind, ())
+        and not any(span.start < end and start < span.end for start, end in taken)
+    ]
+    chosen = [rng.choice(wrong)] if wrong and rng.random() < OTHERS_SHARE else []
+    if topic.about == "person" and kind != "language" and rng.random() < SPEAKER_SHARE:
+        chosen.append(-1)
+    for start in chosen:
+        yield _taken_as(kind, start, text, found, names, rng)
+
+
+def _taken_as(
+    kind: str, start: int, text: str, found: Sequence[spans.Span], names: Mapping[str, str], rng: random.Random
+) -> tuple[tuple[Token, ...], tuple[str, ...]]:
+    held = [names[rng.choice(("old", "new", "value"))]] if rng.random() < OTHERS_KNOWN_SHARE else []
+    known, at = with_known(text, found, held)
+    tokens = meant(marked(tokens_of(text, known), at), start)
+    return tuple(tokens), (*situation(kind, held, known, at, start), *signs(text))
 
 
 def _known(topic: Topic, field: str, names: Mapping[str, str], rng: random.Random) -> list[str]:

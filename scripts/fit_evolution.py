@@ -18,10 +18,10 @@ from pathlib import Path
 
 import numpy as np
 from evolution_examples import Example, of_bank, of_chats, of_own, small_words
-from scipy.sparse import csr_matrix, hstack
+from scipy.sparse import csr_matrix, hstack, vstack
 from sklearn.linear_model import LogisticRegression
 
-from umi.pipelines.gist.marks import BUCKETS, message_features, role_features, takes_role
+from umi.pipelines.gist.marks import BUCKETS, meant, message_features, role_features, takes_role
 from umi.pipelines.gist.model import ACTS, KINDS, ROLES
 from umi.providers.local import LocalEmbedder
 
@@ -29,7 +29,7 @@ FILLS = 4
 OWN = 3
 CHATS = 2_000
 STRENGTH = {"kind": 1.0, "act": 1.0, "ask": 1.0, "role": 1.0}  # inverse of the ridge
-DENSE_SCALE = 4.0  # a vector has length 1, a message some hundred features
+DENSE_SCALE = 8.0  # a vector has length 1, a message some hundred features
 SPOKEN = 0.25  # share of the messages that are embedded with a speaker in front, as a store does that knows one
 NAMES = ("Anna", "Carlos", "Mei", "Sam", "Fatima", "Joel")
 
@@ -90,13 +90,26 @@ def fit_all(examples: Sequence[Example], cache: str = "") -> dict[str, np.ndarra
         tuple[str, Sequence[str], Sequence[Example], Callable[[Example], Sequence[int]], Callable[[Example], str]], ...
     ] = (
         ("kind", KINDS, told, lambda one: message_features(one.tokens), lambda one: one.kind),
-        ("act", ACTS, told, lambda one: message_features(one.marked, one.met), lambda one: one.act),
+        (
+            "act",
+            ACTS,
+            told,
+            lambda one: message_features(meant(one.marked, one.start), one.met, one.about),
+            lambda one: one.act,
+        ),
         ("ask", KINDS, asked, lambda one: message_features(one.tokens), lambda one: one.kind if one.asks else "none"),
     )
     for name, classes, some, features, label in heads:
         rows = hashed([features(one) for one in some])
         dense = np.stack([row[id(one)] for one in some])
         wanted = [label(one) for one in some]
+        if name == "act":
+            other = [(one, tokens, met) for one in some for tokens, met in one.others]
+            rows = vstack(
+                [rows, hashed([message_features(tokens, met, one.about) for one, tokens, met in other])]
+            ).tocsr()
+            dense = np.concatenate([dense, np.stack([row[id(one)] for one, _, _ in other])])
+            wanted += ["none"] * len(other)
         kept |= fit(name, classes, rows, dense, wanted)
         kept |= fit(f"{name} by words", classes, rows, None, wanted)
     rows, wanted = [], []
@@ -110,14 +123,15 @@ def fit_all(examples: Sequence[Example], cache: str = "") -> dict[str, np.ndarra
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--banks", default="first,second")
+    parser.add_argument("--banks", default="first,second,third")
     parser.add_argument("--write", type=Path, default=Path("src/umi/pipelines/gist/reader.npz"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", default="", help="a file that keeps vectors from one fit to the next")
     options = parser.parse_args()
-    (options.write.parent / "words.txt").write_text("\n".join(small_words()) + "\n", encoding="utf-8")
+    banks = [name for name in options.banks.split(",") if name]
+    (options.write.parent / "words.txt").write_text("\n".join(small_words(banks)) + "\n", encoding="utf-8")
     chats = of_chats(options.data / "longmemeval/longmemeval_oracle.json", CHATS)
-    examples = [one for name in options.banks.split(",") if name for one in of_bank(name, FILLS)] + of_own(OWN) + chats
+    examples = [one for name in banks for one in of_bank(name, FILLS)] + of_own(OWN) + chats
     kept = fit_all(examples, options.cache)
     with options.write.open("wb") as file:
         np.savez_compressed(file, **kept)

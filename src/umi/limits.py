@@ -40,6 +40,7 @@ EVOLUTION_EXISTING_ENTITIES_COUNT_MAX: Final = 10
 EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT: Final = 0.3
 EVOLUTION_SUPERSEDE_CONFIDENCE_MIN: Final = 0.6
 CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's slot read in a write
+HINDSIGHT_MESSAGES_COUNT_MAX: Final = 30  # read again when a change names what was never read as a statement
 
 # Reading without a model.
 ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last note

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from umi.errors import Closed, InvalidInput, StoreError
 from umi.pipelines import intake, remember, rules, settle, states
-from umi.pipelines.gist import trained
+from umi.pipelines.gist import saying
 from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
@@ -437,7 +437,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "gist-forgets-whose",
         "What is known when a message is read is known of everybody under one name.",
-        "umi.pipelines.gist.trained._held",
-        partial(edited, trained, "_held", "Gist(whose.name, whose.subject,", 'Gist(whose.name, "somebody",'),
+        "umi.pipelines.gist.saying._held",
+        partial(edited, saying, "_held", "Gist(whose.name, whose.subject,", 'Gist(whose.name, "somebody",'),
     ),
 )

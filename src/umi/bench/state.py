@@ -26,7 +26,7 @@ from umi.sim.sweep import cores
 Progress = Callable[[str, int, int], None]
 
 HISTORIES: Final = 500
-BANKS: Final = ("first", "second", "third")  # the last was written blind and nothing was fitted to it
+BANKS: Final = ("first", "second", "third", "fourth")  # the last was written blind and nothing was fitted to it
 _CHUNK: Final = 5  # histories in one store and one job
 
 
@@ -238,6 +238,6 @@ def _begin_worker() -> None:
 
 
 def missed(reports: Iterable[BankReport]) -> bool:
-    """Whether the third bank, where it was told, is short of anything that is to be reached."""
+    """Whether the last bank, where it was told, is short of anything that is to be reached."""
     rates = [(report.rate(each), aim) for report in reports if report.bank == BANKS[-1] for each, aim in AIMS.items()]
     return any(rate is not None and not aim.reached(rate[0].value) for rate, aim in rates)

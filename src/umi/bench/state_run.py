@@ -192,11 +192,22 @@ def _mark_supersession(told: _Told) -> None:
         true.remove(told.history.request)  # once it is done, nothing of it need be shown
     wrong = [key for key in true if told.retired(key)]
     rightly = sum(told.touched(key) for key in sorted(ended))
-    miss = "hidden though still true: " + "; ".join(wrong) if wrong else ""
+    miss = (
+        "hidden though still true: " + "; ".join(f"{key} by {_hidden_by(told, key)}" for key in wrong) if wrong else ""
+    )
     told.marks.append(Mark(Measure.WRONG, len(wrong), len(wrong) + rightly, miss))
     told.marks.append(Mark(Measure.HIDDEN, len(wrong), len(true)))
     for key in sorted(told.history.over) if told.history.changes else ():
         told.mark(Measure.ACTED, told.retired(key), f"{key} is still shown as true")
+
+
+def _hidden_by(told: _Told, key: str) -> str:
+    """Which messages ended what a message says, in words."""
+    of = {step.entity.id: other for other, steps in told.steps.items() for step in steps}
+    texts = {said.key: said.text for said in told.history.said}
+    rows = {row.id: row for step in told.steps[key] for row in step.evolutions if row.acted}
+    enders = (of.get(row.target_id, "") for row in rows.values() if of.get(row.source_id) == key)
+    return "; ".join(f"{other} {texts[other]!r}" for other in dict.fromkeys(enders) if other)
 
 
 def _mark_types(told: _Told) -> None:

@@ -17,7 +17,7 @@ from umi.limits import (
     EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT,
     EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
 )
-from umi.pipelines import rules
+from umi.pipelines import hindsight, rules
 from umi.pipelines.combine import Agreed, together
 from umi.pipelines.gist.message import FORGET
 from umi.pipelines.guard import call_port
@@ -143,9 +143,15 @@ class EvolutionTracker:
 
 
 def evolve(
-    tx: Transaction, lineage: Lineage, new: Entity, agreed: Agreed = MappingProxyType({})
+    tx: Transaction,
+    lineage: Lineage,
+    new: Entity,
+    agreed: Agreed = MappingProxyType({}),
+    vector_of: hindsight.VectorOf = hindsight.no_vector,
 ) -> list[EvolutionRelation]:
     """Relate one stored entity to what was said before and after it, and act on it; `agreed` is what a model sees as well.
+
+    `vector_of` looks up the vectors of older messages, which may have to be read again.
 
     A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
     closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
@@ -161,6 +167,8 @@ def evolve(
     ]
     if not new.slot and FORGET in new.metadata.get("cues", ()):
         proposals += _forgotten(tx, new)
+    if ended := hindsight.unread(new, older):
+        proposals += hindsight.closed(tx, new, ended, _alike(tx, new), vector_of)
     for successor in newer:
         proposals += [
             Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any, Final
 
 from umi.errors import LLMError
-from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
+from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, GIST_CHARACTERS_MAX
 from umi.pipelines.gist.gist import read as read_gist
-from umi.pipelines.gist.message import Gist, Known, nothing_known
+from umi.pipelines.gist.message import UNREAD, Gist, Known, nothing_known
 from umi.pipelines.guard import call_port
 from umi.pipelines.language.dates import DateSpan, find_dates
 from umi.pipelines.language.lexicon import words
@@ -32,6 +32,7 @@ _NOTE_CONFIDENCE: Final = 0.5
 _FIRM: Final = 0.6  # below it, a gist gives way to whatever the clause reader found
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
 _VAGUE: Final = "location"  # of a person it is where they live
+_GREETING_WORDS: Final = 4
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_PEOPLE: Final = words("works_at lives_in speaks hobby")
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
@@ -75,7 +76,8 @@ def extract_rules(
         entities += [_of_gist(episode, gist, resolve, since.get((gist.slot, value_key(gist.value)))) for gist in gists]
     else:
         entities = [_entity(episode, statement, resolve) for statement in statements]
-        entities += [_note(episode, span) for span in _uncovered(text, statements)]
+        spans = [span for span in _uncovered(text, statements) if not statements or not _only_asks(text, span)]
+        entities += [_note(episode, span) for span in spans]
     entities = list({entity.id: entity for entity in entities}.values())  # "I live here, I live here" is one
     entities.sort(key=lambda entity: (entity.span or (0, 0), entity.slot, entity.value))
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
@@ -107,12 +109,18 @@ def _adds(gist: Gist, statements: Sequence[Statement]) -> bool:
     if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements):
         return False
     same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
+    if UNREAD in gist.cues and any(
+        one.confidence >= _FIRM and (gist.acting < _FIRM or not _is_of(one, gist)) for one in statements
+    ):
+        return False  # it speaks of several facts, and what is over may be of another
     if same:
         ended = {value_key(value) for one in same for value in one.ended}
         known = {value_key(value) for value in gist.ended} <= ended
         return bool(gist.source) or (gist.negated and not same[0].negated) or not (known or gist.negated)
     vague = [one for one in statements if one.slot == _VAGUE and one.subject == gist.subject]
-    firm = [one for one in statements if one.single and one.confidence >= _FIRM and one not in vague]
+    firm = [
+        one for one in statements if one.single and one.confidence >= _FIRM and one not in vague and _near(one, gist)
+    ]
     if gist.source or gist.ended or gist.negated or not firm:
         return True
     return gist.slot == "attr:value" and " of " in gist.subject
@@ -120,6 +128,15 @@ def _adds(gist: Gist, statements: Sequence[Statement]) -> bool:
 
 def _is_of(statement: Statement, gist: Gist) -> bool:
     return statement.subject == gist.subject and statement.slot == gist.slot
+
+
+def _near(statement: Statement, gist: Gist) -> bool:
+    """Whether both readers speak of the same: "Amara is head of sales" says two things, of Amara and of sales."""
+    return (
+        statement.subject == gist.subject
+        or statement.slot == gist.slot
+        or value_key(statement.value) == value_key(gist.value)
+    )
 
 
 def _meets(statement: Statement, gists: Sequence[Gist]) -> bool:
@@ -219,6 +236,17 @@ def _uncovered(text: str, statements: list[Statement]) -> Iterator[tuple[int, in
         yield begin, finish
     elif not statements:
         yield 0, len(text)
+
+
+def _only_asks(text: str, span: tuple[int, int]) -> bool:
+    """Whether a run of sentences is a greeting and a question, which hold nothing."""
+    if span[1] - span[0] > GIST_CHARACTERS_MAX:
+        return False
+    run = text[span[0] : span[1]]
+    parts = [run[start:end].rstrip() for start, end in sentences(run)]
+    return any(part.endswith("?") for part in parts) and all(
+        part.endswith("?") or (part.endswith("!") and len(part.split()) <= _GREETING_WORDS) for part in parts
+    )
 
 
 def _links(statement: Statement) -> bool:

@@ -235,7 +235,7 @@ class Settlement:
         named = reading.relations if reading else ()
         agreed = agreed_updates(named)
         for entity in entities:
-            self._evolutions += evolve(self._tx, self._lineage, entity, agreed)
+            self._evolutions += evolve(self._tx, self._lineage, entity, agreed, self._vector_of)
         by_rules = {(row.source_id, row.target_id) for row in self._evolutions}
         ends = self._tx.entities([id_ for row in named for id_ in (row.related_id, row.new_id)]) if named else {}
         for row in named:
@@ -243,6 +243,12 @@ class Settlement:
             said = (proposal.source_id, proposal.target_id) in by_rules
             if not said and proposal.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 self._evolutions.append(self._lineage.record(proposal))
+
+    def _vector_of(self, episode_id: str) -> Vector | None:
+        windows = self._vectors.get(episode_id)
+        if windows is None:
+            windows = self._tx.vectors([episode_id]).get(episode_id)
+        return readable(windows, self._embedder)
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         for source_id in sources:

@@ -94,6 +94,7 @@ class _Claim:
     long_past: bool  # tells of something years before it was said
     source: str = ""  # who is quoted
     acting: float = 1.0  # how surely it changes what was known
+    gist: bool = False  # read by its gist: what is over is what was known, named or not
 
     @property
     def described(self) -> str:
@@ -226,6 +227,7 @@ def _gist_claim(entity: Entity, subject: str) -> _Claim:
         long_past=_long_past(entity.valid_from, entity.at),
         source=str(entity.metadata.get("source", "")),
         acting=float(entity.metadata.get("acting", 1.0)),
+        gist=True,
     )
 
 
@@ -333,7 +335,7 @@ def _met(new: _Claim, old: _Claim, gone: str) -> float:
     if NAMED in new.cues:
         return min(new.confidence, new.acting) if old.confidence >= _READ else _sure(new, old)
     named = value_key(gone) == value_key(old.value) and min(new.confidence, old.confidence) >= _NEARLY
-    return max(_sure(new, old), _NAMED) if named else _sure(new, old)
+    return max(_sure(new, old), _NAMED) if named and not new.gist else _sure(new, old)
 
 
 _HEARD: Final = 0.5
@@ -471,8 +473,7 @@ def _of_a_holding(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """As in "My dog is a beagle" after "I have a dog"."""
     if old.negated or not new.noun:
         return None
-    held = value_key(old.value).split()
-    named = value_key(new.noun).split()
+    held, named = value_key(old.value).split(), value_key(new.noun).split()
     if not held or not named or held[-1] != named[-1]:
         return None
     return _verdict(

@@ -28,6 +28,7 @@ class Banks(StrEnum):
     FIRST = "first"
     SECOND = "second"
     THIRD = "third"
+    FOURTH = "fourth"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -37,7 +38,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def state(
-    bank: Annotated[Banks, typer.Option(help="Which phrase bank; nothing was fitted to the third.")] = Banks.THIRD,
+    bank: Annotated[Banks, typer.Option(help="Which phrase bank; nothing was fitted to the fourth.")] = Banks.FOURTH,
     histories: Annotated[int, typer.Option(help="How many histories.", min=1)] = 500,
     seed: Annotated[int, typer.Option(help="Other histories.")] = 0,
     failures: Annotated[

@@ -10,8 +10,9 @@ from typing import Final
 
 from umi.pipelines.gist import model, spans
 from umi.pipelines.gist.marks import tokens_of
+from umi.pipelines.gist.seen import SLOTS
 from umi.pipelines.gist.spans import Sort, Span
-from umi.pipelines.gist.trained import SLOTS, choice_slot
+from umi.pipelines.gist.trained import choice_slot
 from umi.pipelines.language.lexicon import KIN, MONTHS
 from umi.pipelines.language.subjects import subject_key
 from umi.ports import Vector
@@ -19,7 +20,8 @@ from umi.ports import Vector
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _CHARACTERS_MAX: Final = 200
 _LIKELY: Final = 0.6  # from here on a fact is looked up
-_EXACT: Final = 0.75  # from here on nothing else is asked for
+_EXACT: Final = 0.85  # from here on nothing else is asked for
+_EXACT_BY_WORDS: Final = 0.95  # without the question's vector
 _NAMING: Final = frozenset({Sort.NAME, Sort.THING, Sort.ITEM, Sort.CHOICE})
 _MINE: Final = re.compile(r"\b(?:me|my|i|mine|we|our|us|i'm|i've|im)\b", re.IGNORECASE)
 _MONTH: Final = re.compile(
@@ -69,7 +71,9 @@ def read(question: str, vector: Vector | None = None) -> Asked | None:
     if not slots:
         return None
     others = sum(span.sort in _NAMING for span in found) > bool(subject or kind == "choice")
-    return Asked(subject, slots, month, exact=likely[kind] >= _EXACT and not others)
+    return Asked(
+        subject, slots, month, exact=likely[kind] >= (_EXACT_BY_WORDS if vector is None else _EXACT) and not others
+    )
 
 
 def _subject(question: str, kind: str, found: Sequence[Span]) -> tuple[str, tuple[str, ...]]:

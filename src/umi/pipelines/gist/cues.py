@@ -17,7 +17,7 @@ FORGET: Final = re.compile(
     r"|\b(?:rather|prefer|like|want|wish|appreciate|need|asked?|love)\b[^.!?]{0,40}\b(?:didn't|did not|not|never|n't|stopp?e?d?|forg[eo]t|delete[ds]?|erased?|removed?|wiped?|gone|dropped?)\b"
     r"[^.!?]{0,20}\b(?:keep|kept|know|knew|remember\w*|stor\w+|record|memory|that|it|about|from|what|have)\b"
     r"|\b(?:shouldn't|should not|should never|wasn't supposed to|not supposed to|wish i hadn't|never should|mustn't)\b[^.!?]{0,30}\b(?:told|said|shared|mentioned|keep|know|have|remember|store|be stored)\b"
-    r"|\b(?:don't|do not) want you to\b|\brather you (?:didn't|forgot|not)\b|\bwant you to (?:forget|erase|delete|drop|remove)\b|\boff the record\b|\bfrom your (?:memory|notes|records?|mind|files?)\b|\bout of your (?:memory|notes|records?|head)\b|\bin your (?:memory|notes)\b",
+    r"|\b(?:don't|do not) want you to\b|\brather you (?:didn't|forgot|not)\b|\bwant you to (?:forget|erase|delete|drop|remove)\b|\bas (?:if|though) i(?:'d| had)? never\b|\bpretend (?:that )?i(?:'d| had)? never\b|\boff the record\b|\bfrom your (?:memory|notes|records?|mind|files?)\b|\bout of your (?:memory|notes|records?|head)\b|\bin your (?:memory|notes)\b",
     _I,
 )
 _NOT_FORGET: Final = re.compile(

@@ -19,7 +19,7 @@ from umi.pipelines.language.tokens import sentences
 from umi.ports import Vector
 
 _ASKED: Final = 0.58
-_QUOTATION: Final = re.compile(r'["“«][^"“”«»]{24,}["”»]')
+_QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
 
 
 def read(

@@ -40,6 +40,7 @@ SORTS: Final = {  # of the values of each kind of fact; what is missing may be a
     "tool": (Sort.NAME,),
 }
 KNOWN: Final = _MARKS[Sort.KNOWN]
+MEANT: Final = "@s"  # whose fact it is taken to be
 FREE_KINDS: Final = frozenset({"choice", "hobby"})  # whose values may be any words
 _SUBJECTS: Final = frozenset({Sort.THING, Sort.ITEM, Sort.CHOICE})
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -97,6 +98,13 @@ def marked(tokens: Sequence[Token], known: frozenset[int]) -> list[Token]:
     ]
 
 
+def meant(tokens: Sequence[Token], start: int) -> list[Token]:
+    """The tokens with the one that begins there, whose fact it is taken to be, under a mark of its own; -1 for the speaker's."""
+    return [
+        replace(token, text=MEANT) if token.span is not None and token.start == start else token for token in tokens
+    ]
+
+
 def same(one: str, other: str) -> bool:
     """Whether two values agree."""
     if _DAY.fullmatch(one) and _DAY.fullmatch(other):
@@ -108,26 +116,34 @@ def _bucket(feature: str) -> int:
     return crc32(feature.encode()) % BUCKETS
 
 
-def situation(kind: str, known: Sequence[str], found: Sequence[Span], at: frozenset[int]) -> tuple[str, ...]:
-    """What a message meets: whether such a fact is known, whether it mentions the known value, how many others it may name.
+def situation(
+    kind: str, known: Sequence[str], found: Sequence[Span], at: frozenset[int], start: int
+) -> tuple[str, ...]:
+    """What a message meets: whether such a fact is known, whether it mentions the known value, how many others it may name, whose it is.
 
     Args:
         kind: Of fact.
         known: The values that are known and open.
         found: The spans of the message.
         at: Where known values are mentioned.
+        start: Where the one is named whose fact it is taken to be; -1 for the speaker.
     """
     state = "none" if not known else "mentioned" if at else "unmentioned"
     others = min(2, sum(span.sort in SORTS.get(kind, ()) and span.start not in at for span in found))
-    return (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}")
+    whose = "own" if start < 0 else "other"
+    return (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}", f"k {whose} {kind}")
 
 
-def message_features(tokens: Sequence[Token], also: Sequence[str] = ()) -> list[int]:
-    """What a whole message is judged by: its runs of one to three tokens, and its situation; sorted, each once."""
+def message_features(tokens: Sequence[Token], also: Sequence[str] = (), kind: str = "") -> list[int]:
+    """What a whole message is judged by: its runs of one to three tokens, and its situation; sorted, each once.
+
+    With a `kind` of fact that it is taken to speak of, its words count apart for that kind as well.
+    """
     words = [_EDGE, *(token.text for token in tokens), _EDGE]
     two = [f"{one} {other}" for one, other in pairwise(words)]
     three = [f"{one} {other} {last}" for one, other, last in zip(words, words[1:], words[2:], strict=False)]
-    return sorted({_bucket(gram) for gram in (*words, *two, *three, *also)})
+    apart = [f"k {kind} {word}" for word in words] if kind else []
+    return sorted({_bucket(gram) for gram in (*words, *two, *three, *also, *apart)})
 
 
 def takes_role(token: Token, kind: str) -> bool:

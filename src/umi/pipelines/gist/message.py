@@ -10,6 +10,7 @@ from umi.types import Entity
 
 FORGET: Final = "forget"  # the cue of a request to forget
 NAMED: Final = "named"  # the cue of a change that names what it ends
+UNREAD: Final = "unread"  # the cue of one that names as over what no statement was read of
 
 Known = Callable[[str, str], Sequence[Entity]]  # the open statements of a subject in a slot
 

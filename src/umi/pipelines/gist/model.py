@@ -68,9 +68,16 @@ def kinds(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:
     return _judged("kind", KINDS, message_features(tokens), vector)
 
 
-def acts(tokens: Sequence[Token], met: Sequence[str], vector: Vector | None) -> dict[str, float]:
-    """How likely it does each thing with a fact; `tokens` with known values marked, `met` the situation."""
-    return _judged("act", ACTS, message_features(tokens, met), vector)
+def acts(tokens: Sequence[Token], met: Sequence[str], kind: str, vector: Vector | None) -> dict[str, float]:
+    """How likely it does each thing with a fact of that kind.
+
+    Args:
+        tokens: With known values, and whose fact it is taken to be, marked.
+        met: The situation.
+        kind: Of fact.
+        vector: Of the message.
+    """
+    return _judged("act", ACTS, message_features(tokens, met, kind), vector)
 
 
 def asks(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:

@@ -146,7 +146,8 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
         if end == index + 1 or spoken:
             index += 1
             continue
-        if tokens.at(end - 1) in vocabulary.FACT_NOUNS and (end == index + 2 or tokens.at(end) in {"of", "for"}):
+        plain = all(tokens.at(place) in _PLAIN for place in range(index + 1, end - 1))
+        if tokens.at(end - 1) in vocabulary.FACT_NOUNS and (plain or tokens.at(end) in {"of", "for"}):
             index = end
             continue
         if tokens.at(end) == "of" and tokens.at(end + 1) in {"the", "our"}:
@@ -204,7 +205,7 @@ def _begins_name(tokens: Tokens, index: int) -> bool:
     if not tokens.capital(index) or not word[:1].isalpha() or len(word) < 2:
         return False
     low = tokens.at(index)
-    if low.rstrip("s") in CALENDAR or low in CALENDAR:
+    if low.rstrip("s") in CALENDAR or low in CALENDAR or _LETTERED.fullmatch(low):
         return False
     opening = index == 0 or tokens.at(index - 1) in {":", '"', "“", "(", "-"}
     if low in vocabulary.COMMON:
@@ -219,10 +220,18 @@ def _amounts(text: str, tokens: Tokens, start: int, end: int) -> Iterator[Span]:
         yield Span(Sort.AMOUNT, match.group(), value_key(match.group()), *match.span())
     for place, low in enumerate(tokens.low):
         before = tokens.at(place - 1)
-        if low in vocabulary.LEVELS and before in _VALUE_LEADS:
+        after = tokens.at(place + 1)
+        if low in {"on", "off"} and after[:1].isalnum():
+            continue  # "is on Friday"
+        if low in vocabulary.LEVELS and before in _VALUE_LEADS and after not in _POINTS:
             yield Span(Sort.AMOUNT, tokens.word[place], low, tokens.start[place], tokens.end[place])
 
 
+_PLAIN: Final = frozenset(  # with a word that names a kind of fact they name no thing: "the last word", "the new price"
+    "last first final new old current right wrong top whole only same other next latest actual real former previous usual exact own very main".split()  # noqa: SIM905
+)
+_LETTERED: Final = re.compile(r"[a-z]-[a-z]+")  # "T-shirts" is no name
+_POINTS: Final = frozenset({"this", "that", "it", "the", "these", "those", "my", "our", "your", "a", "an"})
 _VALUE_LEADS: Final = frozenset(
     {
         "to",

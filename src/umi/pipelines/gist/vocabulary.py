@@ -95,7 +95,7 @@ COMMON: Final = (
         "packed paid paying per picture planning production profile promoted purge quietly ran ran reason receipts recently redacted regards released relocated removed renewal replied report retired revised running "
         "scrap scrub secretly seriously shifting sign silly simply sitting slip slipped small-talk staging stay staying struck submitting sudden suddenly swap swapped tagging taking telling terrible that'd that'll there's "
         "they're they've thing things thursday's turned typically understand unlike until use wasn't watch we'd we'll weather weird weirdly whether wise wish wonder world worth would writing yep you're "
-        "reminder assignee sign-off meh sooo soo resident residents standup recap summary headsup heads-up erratum licences licenses license licence removed done gone dunno whats whos "
+        "reminder assignee sign-off meh sooo soo resident residents standup recap summary headsup heads-up erratum licences licenses license licence removed done gone dunno whats whos wheres whens hows dont im ive "
         "quick-fire psa tldr ps fyi eta asap imho btw omg lol ok okay okey hmm hm ah aha eh huh yo sup welp gosh geez yikes phew blimey crikey hooray hurrah cheers ta folks team gang everyone colleagues neighbours friends "
         "customers visitors parents kids children students teachers nobody's someone's occupation address city town guest contact attendee attendees participants status stack hobbies greetings "
         "management reception security support sales marketing engineering accounting legal production staging weather traffic breakfast lunch dinner coffee tea music sport sports parcels letters mail post visiting staying writing driving helped watched "

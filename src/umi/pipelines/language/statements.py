@@ -233,6 +233,8 @@ class _Reader:
         span: tuple[int, int],
     ) -> Statement:
         key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
+        if found.slot == "location" and subject.owner and subject.noun in _HOMES:  # "Anna's house is in Osaka"
+            key, name, found = subject.owner, subject.owner_name, replace(found, slot="lives_in")
         marks = (("event", found.event), ("over", found.over), ("also", found.beside))
         own = tuple(mark for mark, holds in marks if holds)
         if self.drafting and (key == self.speaker[1] or subject.owner == self.speaker[1]):
@@ -263,6 +265,9 @@ class _Reader:
             owner=subject.owner,
             noun=subject.noun,
         )
+
+
+_HOMES: Final = frozenset({"house", "home", "flat", "apartment", "place"})
 
 
 def _continues(tokens: Tokens, index: int, end: int) -> bool:

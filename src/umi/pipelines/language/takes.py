@@ -361,6 +361,8 @@ def role(context: Context, index: int) -> list[str]:
     ):
         end += 1
     if tokens.at(end) == "of" and end + 1 < context.end and tokens.at(end + 1)[0].isalpha():
+        if tokens.at(end + 1) in ARTICLES:
+            return []  # "the head of the release team" is a fact about the team
         end += 2  # head of marketing
     value = clean(context, index, end)
     head = value.lower().partition(" of ")[0].split()

@@ -113,14 +113,28 @@ class Answer:
     standings: tuple[Standing, ...]
     known: bool
     vector: Callable[[Episode], Vector | None] = lambda _episode: None
+    said: Callable[[Episode], Sequence[Entity]] = lambda _episode: ()
 
     def admits(self, episode: Episode) -> bool:
         """Whether an episode that the other legs found may stand beside the answer.
 
-        Where nothing is known, a resemblance is no answer: what does not speak of the subject, or speaks of it in a question, a
-        wish or with none of the words that such a fact is told with, is left out.
+        Where nothing is known, a resemblance is no answer: what was read as something else, does not speak of the subject, or speaks
+        of it in a question, a wish or with none of the words that such a fact is told with, is left out.
         """
-        return bool(self.standings) or not self.question.exact or evidence(self.question, episode, self.vector(episode))
+        if self.standings or not self.question.exact:
+            return True
+        stated = [
+            one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+        ]
+        elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
+        if stated and elsewhere and self.question.subject not in episode.content.casefold():
+            return False  # it states the same kind of fact of others: had it stated this one, there would be a standing
+        return evidence(self.question, episode, self.vector(episode))
+
+    def _is_choice(self, one: Entity) -> bool:
+        """Whether a statement names a favourite, as the question asks for another."""
+        chosen = self.question.slots[0].startswith("favourite_")
+        return chosen and one.slot.startswith("favourite_")
 
 
 def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = None) -> Answer | None:
@@ -140,7 +154,13 @@ def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = N
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
     standings = tuple(one for one in Standings(snapshot, view).of(found) if one.shown)
     read = _first_windows(snapshot) if vector is not None else (lambda _episode: None)
-    return Answer(question, _affirmed_first(standings), bool(found), read)
+    return Answer(
+        question,
+        _affirmed_first(standings),
+        bool(found),
+        read,
+        lambda episode: snapshot.entities_of([episode.id]).get(episode.id, ()),
+    )
 
 
 def _first_windows(snapshot: Snapshot) -> Callable[[Episode], Vector | None]:
@@ -173,11 +193,16 @@ def evidence(question: FactQuestion, episode: Episode, vector: Vector | None = N
 
 
 def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:
-    """Statements that say what is so, those that were read surely before the others, then those that say that something is not."""
-    return tuple(sorted(standings, key=lambda one: (one.entity.negated, one.entity.confidence < _SURE)))
+    """Statements that say what is so, the more surely read the earlier, then those that say that something is not."""
+    return tuple(sorted(standings, key=lambda one: (one.entity.negated, _doubt(one.entity.confidence))))
 
 
-_SURE: Final = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+def _doubt(confidence: float) -> int:
+    """How little a reading is to be relied on, in steps: what was read alike stays in order of time."""
+    return sum(confidence < bound for bound in (_SURE, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN))
+
+
+_SURE: Final = 0.8
 
 
 def _end_of_month(month: int, newest: datetime) -> datetime:

@@ -1,0 +1,303 @@
+"""What a message says of the fact that it is taken to speak of: which value holds, which is over, who says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from umi.pipelines.gist import model
+from umi.pipelines.gist.marks import KNOWN, SORTS, Token, same, takes_role
+from umi.pipelines.gist.message import FORGET, NAMED, UNREAD, Gist
+from umi.pipelines.gist.seen import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
+from umi.pipelines.gist.spans import Sort, Span
+from umi.pipelines.language.slots import is_single
+from umi.pipelines.language.subjects import subject_key
+from umi.types import Entity
+
+_TASTE: Final = "likes"  # people speak of what they like in many ways, and hardly ever to say that it is over
+_PLACES: Final = frozenset({"job", "home"})
+_LEAST: Final = 0.45  # a reading less likely than that is none
+_CLAIMS: Final = 0.5
+_NOTHING: Final = 0.5  # how likely a message may at most say nothing of the fact
+_NOTHING_NAMED: Final = 0.6  # when it names the value that is known
+_BOTH: Final = 0.15  # a change is told as an end from that likelihood on
+_REPLACED: Final = 0.8  # how surely another value must hold for an end to be a change
+_ROLE_KNOWN: Final = 0.2  # of a subject of whom such a fact is known
+_ROLE: Final = 0.4
+_CALLED: Final = re.compile(
+    r"(?:^|[.!?] *|\b(?:hey|hi|hello|thanks|thank you|yes|no|sure|congrats|oh|ok|okay|dear|right|great|cool|bye|sorry|well done),? *)$"
+)
+ACTED: Final = 0.6  # confidence from which a reading may act
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Likelihoods from which a reading counts in full."""
+
+    states: float = 0.55
+    named: float = 0.5  # to change or end what it names
+    changes: float = 0.75  # without naming what held
+    ends: float = 0.87  # the same, with nothing in its place
+    forgets: float = 0.7
+    replaces: float = 0.93  # by another value, be it more likely a change or not
+
+
+BOUNDS: Final = Bounds()
+BY_WORDS: Final = Bounds(0.75, 0.9, 0.9, 0.95, 0.8, 0.98)  # without the message's vector, likelihoods are worth less
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The roles that the tokens of a message play: likelihoods by token place."""
+
+    tokens: tuple[Token, ...]
+    roles: dict[int, dict[str, float]]
+
+    def best(self, role: str, sorts: Sequence[Sort]) -> Token | None:
+        """The likeliest span of some sorts in a role, when likely enough."""
+        fitting = [
+            (roles[role], -place)
+            for place, roles in self.roles.items()
+            if (span := self.tokens[place].span) is not None
+            and span.sort in sorts
+            and (role != "V" or self.tokens[place].text != KNOWN)
+            and not is_called(span)
+        ]
+        if not fitting or max(fitting)[0] < _ROLE:
+            return None
+        return self.tokens[-max(fitting)[1]]
+
+    def of(self, token_start: int, role: str) -> float:
+        """How likely the token that begins there plays a role."""
+        return next((one[role] for place, one in self.roles.items() if self.tokens[place].start == token_start), 0.0)
+
+    def run(self, role: str, text: str) -> str:
+        """The words of the likeliest run of tokens in a role."""
+        runs: list[tuple[float, int, int]] = []
+        place = 0
+        while place < len(self.tokens):
+            end = place
+            while end < len(self.tokens) and self.roles.get(end, {}).get(role, 0.0) >= _ROLE:
+                end += 1
+            if end > place:
+                likely = max(self.roles[one][role] for one in range(place, end))
+                runs.append((likely, self.tokens[place].start, self.tokens[end - 1].end))
+            place = end + 1
+        if not runs:
+            return ""
+        _, start, end = max(runs)
+        return text[start:end]
+
+
+def is_called(span: Span) -> bool:
+    """Whether a name only calls somebody: "Thanks, Jon!" and "Well done, Jon"."""
+    if span.sort is not Sort.NAME or " " in span.text:
+        return False
+    if span.after[:1] in {",", "!"} and _CALLED.search(span.before):
+        return True
+    return span.after[:1] in {".", "!", "?"} and span.before.endswith(", ")
+
+
+def settle(seen: Seen, taken: Taken) -> list[Gist]:
+    """The facts of a message that is taken to speak of somebody's; none when it does not after all."""
+    kind, whose, acts, tokens = taken.kind, taken.whose, taken.acts, taken.tokens
+    act = max((one for one in acts if one != "none"), key=lambda one: acts[one])
+    if acts["none"] > (_NOTHING_NAMED if taken.mentions else _NOTHING):
+        return []
+    parts = _parts(tokens, kind, act)
+    if not _is_subject(seen, kind, whose, parts):
+        return []
+    bounds = BY_WORDS if seen.vector is None else BOUNDS
+    judged = Reading(parts, acts, taken.sure, taken.mentions, bounds)
+    if (
+        is_single(whose.slot)
+        and acts["retract"] > _BOTH
+        and _replaced(seen, kind, acts, swapped := _parts(tokens, kind, "update"))
+    ):
+        # "Noor doesn't have it any more, Quinn does": what ended was replaced
+        both = {**acts, "update": acts["update"] + acts["retract"], "retract": 0.0}
+        judged = Reading(swapped, both, taken.sure, taken.mentions, bounds)
+    return _gists(seen, kind, whose, judged)
+
+
+def _replaced(seen: Seen, kind: str, acts: dict[str, float], parts: Parts) -> bool:
+    """Whether a message that may tell of an end names what holds instead."""
+    if kind not in SORTS:
+        return acts["update"] + acts["correct"] >= _BOTH and bool(parts.run("V", seen.text))
+    token = parts.best("V", SORTS[kind])
+    return token is not None and parts.of(token.start, "V") >= _REPLACED
+
+
+def _parts(tokens: tuple[Token, ...], kind: str, act: str) -> Parts:
+    places = [place for place, token in enumerate(tokens) if takes_role(token, kind)]
+    return Parts(tokens, dict(zip(places, model.roles(tokens, places, kind, act), strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was judged of a message: roles, what it does with the fact, how sure the kind is, where known values are mentioned."""
+
+    parts: Parts
+    acts: dict[str, float]
+    sure: float
+    mentions: frozenset[int]
+    bounds: Bounds
+
+    def likely(self, *acts: str) -> float:
+        """How likely it does one of these."""
+        return self.sure * sum(self.acts[act] for act in acts)
+
+
+def _is_subject(seen: Seen, kind: str, whose: Whose, parts: Parts) -> bool:
+    if whose.span is None:
+        if kind == "hobby":
+            return True
+        others = [parts.of(span.start, "S") for span in seen.spans if span.sort is Sort.NAME]
+        return max(others, default=0.0) < _ROLE
+    if kind == "choice":
+        return parts.of(whose.span.start, "S") >= _ROLE
+    mine = parts.of(whose.span.start, "S")
+    if whose.open:
+        return mine >= _ROLE_KNOWN
+    others = [parts.of(span.start, "S") for span in seen.spans if span.sort is whose.span.sort]
+    return mine >= max(_ROLE, *others)
+
+
+def _gists(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
+    acts = judged.acts
+    if acts["forget"] >= max(acts[one] for one in acts):
+        return _forgotten(seen, whose, judged)
+    value = _value_of(seen, kind, whose, judged)
+    if acts["claim"] >= max(acts[one] for one in acts):
+        return _claimed(whose, judged, value)
+    if (
+        acts["retract"] >= acts["update"] + acts["correct"]
+        and acts["retract"] > acts["state"] + acts["detail"] + acts["add"]
+    ):
+        return _ended(seen, kind, whose, judged)
+    if not value:
+        return []
+    return _held(seen, kind, whose, judged, value)
+
+
+def _value_of(seen: Seen, kind: str, whose: Whose, judged: Reading) -> str:
+    """The value that holds: a known one that is mentioned, unless it has changed."""
+    changed = judged.likely(*CHANGES) > judged.likely("state", "detail", "add")
+    named = [one.value for one in whose.open if _mentioned(one, judged)]
+    if named and not changed and is_single(whose.slot):
+        return named[0]
+    return _value(seen, kind, judged, "V")
+
+
+def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
+    sorts = SORTS.get(kind)
+    if not sorts:
+        return judged.parts.run(role, seen.text)
+    token = judged.parts.best(role, sorts)
+    if token is None or token.span is None or (kind in _PLACES and _is_person(seen, token.span.text)):
+        return ""
+    return token.span.text
+
+
+def _is_person(seen: Seen, name: str) -> bool:
+    """Whether a name is somebody's: who works or lives somewhere is no firm and no town."""
+    return any(seen.known(subject_key(name), slot) for kind in sorted(OF_PEOPLE) for slot in SLOTS[kind][:1])
+
+
+def _scaled(likely: float, bound: float) -> float:
+    """A likelihood as a confidence that acts from its bound on."""
+    if likely >= bound:
+        return round(ACTED + (1 - ACTED) * (likely - bound) / (1 - bound), 3)
+    return round((ACTED - 0.06) * likely / bound, 3)
+
+
+def _held(seen: Seen, kind: str, whose: Whose, judged: Reading, value: str) -> list[Gist]:
+    changes = judged.likely(*CHANGES)
+    states = judged.likely("state", "detail", "add", *CHANGES)
+    if states < _LEAST:
+        return []
+    gist = Gist(whose.name, whose.subject, whose.slot, value, confidence=_scaled(states, judged.bounds.states))
+    old = [one.value for one in whose.open if not same(one.value, value)]
+    if not is_single(whose.slot):
+        return [replace(gist, cues=("also",) if judged.acts["add"] > judged.acts["state"] else ())]
+    if changes > judged.likely("state", "detail", "add"):
+        cue = "event" if judged.acts["update"] >= judged.acts["correct"] else "correction"
+        named = [one.value for one in whose.open if one.value in old and _mentioned(one, judged)]
+        said: tuple[str, ...] = (cue, NAMED) if named else (cue,)
+        ended = tuple(dict.fromkeys(named or old))
+        if not whose.open and (told := _told(seen, kind, judged, value)):
+            ended, said = (told,), (cue, NAMED, UNREAD)
+        if NAMED in said:  # whichever word it has for it
+            acting = _scaled(judged.likely(*CHANGES, "retract", "forget"), judged.bounds.named)
+        else:
+            acting = max(_scaled(changes, judged.bounds.changes), _scaled(states, judged.bounds.replaces))
+        return [replace(gist, ended=ended, acting=acting, cues=said)]
+    if old and all(not same(one.value, value) for one in whose.open):
+        return [replace(gist, acting=round(ACTED - 0.06, 3))]  # another value, and no word of change
+    return [gist]
+
+
+def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
+    named = [one for one in whose.open if _mentioned(one, judged)]
+    gone = named[:1] if is_single(whose.slot) else named
+    if not gone and is_single(whose.slot):
+        gone = list(whose.open[:1])
+    values = [one.value for one in gone]
+    told = _told(seen, kind, judged)
+    if not named and whose.open and told and is_single(whose.slot):
+        return []  # what it says is over is not what is known
+    if named or (whose.open and is_single(whose.slot)) or any(same(told, one.value) for one in whose.open):
+        told = ""
+    ends = judged.likely("retract", "forget", *CHANGES)
+    if ends < _LEAST:
+        return []
+    bound = judged.bounds.named if (named or told) and whose.slot != _TASTE else judged.bounds.ends
+    confidence = _scaled(ends, bound)
+    said: tuple[str, ...] = ("over", "event", NAMED) if named else ("over", "event")
+    if told:
+        values, said = [told], ("over", "event", NAMED, UNREAD)
+    return [
+        Gist(whose.name, whose.subject, whose.slot, value, (value,), negated=True, confidence=confidence, cues=said)
+        for value in dict.fromkeys(values)
+    ]
+
+
+def _told(seen: Seen, kind: str, judged: Reading, beside: str = "") -> str:
+    """What a message says is over where nothing of the kind is known: it may have been said without being read."""
+    value = _value(seen, kind, judged, "O")
+    return "" if same(value, beside) else value
+
+
+def _mentioned(one: Entity, judged: Reading) -> bool:
+    return any(
+        same(token.span.text, one.value)
+        for token in judged.parts.tokens
+        if token.span is not None and token.start in judged.mentions
+    )
+
+
+def _claimed(whose: Whose, judged: Reading, value: str) -> list[Gist]:
+    source = judged.parts.best("R", (Sort.NAME,))
+    if source is None or source.span is None or not value:
+        return []
+    told = subject_key(source.span.text)
+    if told == whose.subject or judged.acts["claim"] < _CLAIMS:
+        return []  # whoever speaks of themself is no hearsay
+    return [Gist(whose.name, whose.subject, whose.slot, value, confidence=0.5, cues=("claimed",), source=told)]
+
+
+def _forgotten(seen: Seen, whose: Whose, judged: Reading) -> list[Gist]:
+    mentioned = [one for one in whose.open if _mentioned(one, judged)]
+    named = mentioned or list(whose.open[:1] if is_single(whose.slot) else ())
+    confidence = _scaled(judged.likely("forget", "retract", *CHANGES), judged.bounds.forgets)
+    if not named:
+        asked = judged.acts["forget"] >= judged.bounds.forgets
+        return [Gist(*seen.speaker, "", "", confidence=0.58, cues=(FORGET,))] if asked else []
+    said = ("over", "event", FORGET, NAMED) if mentioned else ("over", "event", FORGET)
+    values = dict.fromkeys(one.value for one in named)
+    return [
+        Gist(whose.name, whose.subject, whose.slot, value, (value,), negated=True, confidence=confidence, cues=said)
+        for value in values
+    ]
