@@ -19,7 +19,7 @@ from umi.stores.sqlite import SqliteStore
 
 _SEED: Final = 31
 _TURN_WORDS: Final = 26
-_RECALLS_COUNT: Final = 3_000
+_RECALLS_COUNT: Final = 12_000
 _BUSY_SHARE: Final = 0.1  # of the namespaces
 _BUSY_PERCENT: Final = 80  # of the recalls go to these
 _MB: Final = 1e6
