@@ -1,6 +1,6 @@
 """Umi beside a vector store and a memory product, with the same embedder, on the same machine, in one run.
 
-    python bench/side_by_side.py [--size 5000] [--out side_by_side.json]
+    python bench/side_by_side.py [--size 2000] [--out side_by_side.json]
 
 The rivals are installed into an environment of their own (build/side-by-side), each product runs in a process of its own on an empty
 folder, and all embed with Umi's local model. Products that need a language model to extract anything are asked to keep texts as they are.
@@ -165,7 +165,7 @@ MAKERS: dict[str, Callable[[Path, Embedder], Product]] = {"umi": Umi, "chroma": 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", type=int, default=5000, help="messages kept before anything is asked")
+    parser.add_argument("--size", type=int, default=2000, help="messages kept before anything is asked")
     parser.add_argument("--out", type=Path, help="where the figures go as JSON")
     parser.add_argument("--product", choices=PRODUCTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
