@@ -176,3 +176,19 @@ def test_the_unused_bytes_of_a_page() -> None:
     parts = [part.strip(b"\0") for part in sqlite_clean._unused(bytes(page), 0)]
     assert parts == [b"gap", b"free"]
     assert list(sqlite_clean._unused(bytes(64), 0)) == [], "a page of no tree"
+
+
+def test_a_row_is_known_as_it_lies_in_the_file_numbers_between_texts_included(tmp_path: Path) -> None:
+    """A number behind a text may spell with it a word that was erased: "recall" and a sum that begins with "er"."""
+    path = tmp_path / "rows.db"
+    db = apsw.Connection(str(path))
+    db.execute("CREATE TABLE rows (matched TEXT, number INTEGER, share REAL, outcome TEXT)")
+    numbers = [0, 1, -1, 127, -128, 128, 40_000, -8_388_608, int.from_bytes(b"er\xb7_"), 1 << 40, -(1 << 47), 1 << 60]
+    for number in numbers:
+        db.execute("INSERT INTO rows VALUES ('recall', ?, ?, 'success')", (number, number / 4))
+    kept = list(sqlite_clean.live_bytes(db))[1:]
+    db.close()
+    assert len(kept) == len(numbers)
+    raw = path.read_bytes()
+    assert all(row in raw for row in kept)
+    assert any(b"recaller" in row for row in kept)
