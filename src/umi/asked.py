@@ -7,6 +7,7 @@ from collections.abc import Container
 from typing import Final
 
 from umi.text import analyse
+from umi.traits import QUESTION_ENDS
 
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
 _ADVICE: Final = re.compile(
@@ -14,8 +15,6 @@ _ADVICE: Final = re.compile(
     r"|what are some|any good|best|looking for|planning|how (?:can|should|do|could) i|options?)\b",
     re.IGNORECASE,
 )
-# A word with a capital that no sentence begins with; "I" and its contractions have no second small letter.
-_QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")
 _QUESTION_BEGINS: Final = re.compile(
     r"(?:(?:and|but|so|ok|okay|hey|hi|well|please|by the way)\b[\s,]*)*"
     r"(?:what|who|whom|whose|where|when|which|why|how|is|are|am|was|were|do|does|did|has|have|had|can|could|will|would"
@@ -28,6 +27,7 @@ _CALENDAR: Final = frozenset(
     monday tuesday wednesday thursday friday saturday sunday
     """.split()  # noqa: SIM905
 )  # days are told by when a message was said
+# A word with a capital that no sentence begins with; "I" and its contractions have no second small letter.
 _NAME: Final = re.compile(r"(?<=[^\s.?!:;\"“”(])\s+[\"“(]?([A-Z][^\W\d_]*[a-z][^\W\d_]*)")
 
 
@@ -43,7 +43,7 @@ def asks_advice(query: str) -> bool:
 
 def is_question(query: str) -> bool:
     """Whether something is asked or requested, rather than said or given as keywords."""
-    return query.rstrip().endswith(_QUESTION_ENDS) or _QUESTION_BEGINS.match(query.lstrip()) is not None
+    return query.rstrip().endswith(QUESTION_ENDS) or _QUESTION_BEGINS.match(query.lstrip()) is not None
 
 
 def names_strangers(query: str, known: Container[str]) -> bool:

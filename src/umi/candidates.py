@@ -82,6 +82,12 @@ class Surroundings:
     after: Keys
 
 
+def union(some: Keys, others: Keys) -> Keys:
+    """Whole numbers of two lists, ascending, each once. (m) numpy's own union hashes first, which takes twenty times as long."""
+    both = np.sort(np.concatenate([some, others]), kind="stable")
+    return both[np.append(True, both[1:] != both[:-1])] if len(both) else both
+
+
 def in_days(moment: datetime) -> float:
     """A moment as days since 1970, UTC."""
     return (moment - _EPOCH) / _DAY

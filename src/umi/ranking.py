@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umi.asked import asks_advice, names_strangers, speaks_of_self
-from umi.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates
+from umi.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates, union
 from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
 from umi.refiners import REFINERS
 from umi.refining import (
@@ -186,7 +186,7 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
     """
     text_keys = NO_KEYS if text is None else text.keys
     vector_keys = NO_KEYS if vector is None else vector.keys
-    keys = _union(text_keys, vector_keys)
+    keys = union(text_keys, vector_keys)
     features = np.zeros((len(keys), len(FEATURES)))
     best_coverage = best_cosine = 0.0
     if vector is not None and len(vector_keys):
@@ -428,12 +428,6 @@ def reciprocal_rank_fusion(
             break
         chosen.add(item)
     return [item for item in order if item in chosen]
-
-
-def _union(some: Keys, others: Keys) -> Keys:
-    """Ascending keys of two ascending lists. (m) numpy's own union hashes first, which takes as long as all the ranking."""
-    both = np.sort(np.concatenate([some, others]), kind="stable")
-    return both[np.append(True, both[1:] != both[:-1])] if len(both) else both
 
 
 def _rows(keys: Keys, some: Keys) -> npt.NDArray[np.int64] | slice:

@@ -26,7 +26,7 @@ _TIME: Final = re.compile(
 _AMOUNT: Final = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|once|dozen|couple|several)\b", re.IGNORECASE
 )
-_QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")
+QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")
 
 # Bits of the number, from the lowest: assistant 1, asks 1, first person 2, times 3, amounts 3.
 _ASKS: Final = 1
@@ -61,7 +61,7 @@ def read_traits(content: str, role: str) -> int:
     """
     return (
         int(role == _ASSISTANT)
-        | int(content.rstrip().endswith(_QUESTION_ENDS)) << _ASKS
+        | int(content.rstrip().endswith(QUESTION_ENDS)) << _ASKS
         | min(FIRST_PERSON_COUNT, len(_FIRST_PERSON.findall(content))) << _FIRST
         | min(TIMES_COUNT, len(_TIME.findall(content))) << _TIMES
         | min(AMOUNTS_COUNT, len(_AMOUNT.findall(content))) << _AMOUNTS

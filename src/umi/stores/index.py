@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates, in_days
+from umi.candidates import NO_KEYS, Keys, Surroundings, TermCounts, TextCandidates, VectorCandidates, in_days, union
 from umi.invariants import check
 from umi.limits import TEXT_POOL_COUNT
 from umi.ports import EpisodeRow, Matrix, Vector
@@ -198,7 +198,7 @@ class NamespaceIndex:
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
         chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches)
-        places = _together(chosen, self._places(also)) if len(also) else chosen
+        places = union(chosen, self._places(also)) if len(also) else chosen
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach, self._room)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
@@ -233,7 +233,7 @@ class NamespaceIndex:
         near = windows.compare(embedding)
         places = largest(near.best, min(pool, windows.documents))
         if len(also):
-            places = _together(places, self._places(also))
+            places = union(places, self._places(also))
         places = places[windows.known[places]]
         return VectorCandidates(
             keys=self._keys.rows[places],
@@ -261,12 +261,12 @@ class NamespaceIndex:
             after=self._keys_at(self._next.rows[places]),
         )
 
-    # Inside.
-
     def speakers(self, terms: Iterable[str]) -> frozenset[str]:
         """Those of the terms by which somebody is called who said something here."""
         size = self._speaker_size.rows
         return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
+
+    # Inside.
 
     def _link_to_sessions(self, first: int, sessions: Ints) -> None:
         """Make each document from `first` on the neighbour of the one before it in its session."""
@@ -402,13 +402,6 @@ class NamespaceIndex:
         table[named] = 1.0
         spoken: Floats = table[self._speaker.rows[places]]
         return spoken
-
-
-def _together(some: Ints, others: Ints) -> Ints:
-    """The places of both, ascending, each once; both are. (m) A twentieth of what `numpy.union1d` takes, which hashes."""
-    places = np.sort(np.concatenate([some, others]), kind="stable")
-    once: Ints = places[np.concatenate([[True], places[1:] != places[:-1]])] if len(places) else places
-    return once
 
 
 def _level(entries: Entries, length: Floats, total_length: float, count: int) -> TermCounts:

@@ -11,6 +11,7 @@ from umi.limits import GIST_CHARACTERS_MAX
 from umi.pipelines.gist import cues, model, spans
 from umi.pipelines.gist.marks import (
     SORTS,
+    Token,
     marked,
     meant,
     same,
@@ -68,7 +69,8 @@ def read(text: str, speaker: tuple[str, str], at: datetime, known: Known, vector
     seen = Seen(text, tuple(found), speaker, vector, known, kinds)
     least = max(_LIKELY, _RIVAL * max(kinds.values()))
     options = [(kind, whose) for kind in kinds if kinds[kind] >= least for whose in _subjects(seen, kind)]
-    taken = [_take(seen, kind, whose) for kind, whose in options if _sure(seen, kind, whose) >= _SURE]
+    weighed = [(kind, whose, _sure(seen, kind, whose)) for kind, whose in options]
+    taken = [_take(seen, kind, whose, sure) for kind, whose, sure in weighed if sure >= _SURE]
     for one in sorted(taken, key=lambda one: -one.sure * (1 - one.acts["none"])):
         gists = settle(seen, one)
         if gists:
@@ -76,14 +78,14 @@ def read(text: str, speaker: tuple[str, str], at: datetime, known: Known, vector
     return []
 
 
-def _take(seen: Seen, kind: str, whose: Whose) -> Taken:
+def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
     values = [one.value for one in whose.open]
     found, at = with_known(seen.text, seen.spans, values)
     tokens = tuple(marked(tokens_of(seen.text, found), at))
     start = -1 if whose.span is None else whose.span.start
     met = (*situation(kind, values, found, at, start), *cues.signs(seen.text))
     acts = model.acts(meant(tokens, start), met, kind, seen.vector)
-    return Taken(kind, whose, min(1.0, _sure(seen, kind, whose)), tokens, at, acts)
+    return Taken(kind, whose, min(1.0, sure), tokens, at, acts)
 
 
 def _sure(seen: Seen, kind: str, whose: Whose) -> float:
@@ -125,8 +127,7 @@ def may_tell(text: str, at: datetime, subject: str, slots: Sequence[str], vector
     is enough: what is left out is hidden, and how somebody tells a price is nobody's to foresee.
     """
     found = spans.find(text, at)
-    named = subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
-    if not named and not (mine and _FIRST_PERSON.search(text)):
+    if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
         return False
     kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
     values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
@@ -135,14 +136,20 @@ def may_tell(text: str, at: datetime, subject: str, slots: Sequence[str], vector
     tokens = tokens_of(text, found)
     if model.kinds(tokens, vector)[kind] < _TELLS:
         return False
-    start = _named_at(found, subject)
+    return _acts(text, found, tokens, kind, subject, vector)["none"] < _TELLS
+
+
+def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
+    return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
+
+
+def _acts(
+    text: str, found: Sequence[Span], tokens: Sequence[Token], kind: str, subject: str, vector: Vector | None
+) -> dict[str, float]:
+    """What a message does to a kind of fact of a subject of whom nothing is known."""
+    start = next((span.start for span in found if subject_key(span.text) == subject), -1)
     met = (*situation(kind, (), found, frozenset(), start), *cues.signs(text))
-    return model.acts(meant(tokens, start), met, kind, vector)["none"] < _TELLS
-
-
-def _named_at(found: Sequence[Span], subject: str) -> int:
-    """Where a subject is named; -1 where it is not."""
-    return next((span.start for span in found if subject_key(span.text) == subject), -1)
+    return model.acts(meant(tokens, start), met, kind, vector)
 
 
 def says(text: str, at: datetime, fact: tuple[str, str, str], vector: Vector | None, *, mine: bool) -> float:
@@ -163,14 +170,11 @@ def says(text: str, at: datetime, fact: tuple[str, str, str], vector: Vector | N
     found = spans.find(text, at)
     if value.casefold() not in text.casefold() and not any(same(span.text, value) for span in found):
         return 0.0
-    named = subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
-    if not named and not mine:
+    if not _speaks_of(text, found, subject) and not mine:
         return 0.0
     tokens = tokens_of(text, found)
     likely = min(1.0, _KNOWN_GAIN * model.kinds(tokens, vector)[kind])
-    start = _named_at(found, subject)
-    met = (*situation(kind, (), found, frozenset(), start), *cues.signs(text))
-    acts = model.acts(meant(tokens, start), met, kind, vector)
+    acts = _acts(text, found, tokens, kind, subject, vector)
     return likely * sum(acts[act] for act in ("state", "detail", "add", *CHANGES))
 
 

@@ -167,11 +167,9 @@ class DualRetriever:
 
     async def _speakers(self, names: Sequence[str]) -> frozenset[str]:
         """Those of the names that somebody who speaks here is called by; none when that cannot be read."""
+        await self._catch_up()
         with suppress(UmiError):
-            while True:
-                known = await self._storage.read(lambda one: one.speakers(names) if one.catch_up() else None)
-                if known is not None:
-                    return known
+            return await self._storage.read(lambda snapshot: snapshot.speakers(names))
         return frozenset()
 
     async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[Variation]:
