@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,19 +16,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from string import Formatter
 
-from umi.bench import phrases
-from umi.bench.phrases import TOPICS, Topic
+from umi.bench.phrases import TOPICS, Bank, Topic
 from umi.bench.state_words import MONTH_NAMES, Draw
 from umi.limits import GIST_CHARACTERS_MAX
 from umi.pipelines.gist import spans
-from umi.pipelines.gist.cues import signs
-from umi.pipelines.gist.marks import Token, marked, meant, situation, tokens_of, with_known
+from umi.pipelines.gist.marks import Taking, Token, take, tokens_of, with_known
 from umi.pipelines.gist.seen import SLOTS
 from umi.pipelines.gist.spans import Sort
 from umi.pipelines.language.statements import read_statements
 from umi.sim.rng import DeterministicRng
 
 HERE = Path(__file__).parent
+VOICES = HERE / "voices"
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 SHORT = {"s": "subject", "o": "old", "n": "new", "v": "value", "r": "source", "x": "other", "m": "month"}
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
@@ -63,12 +63,14 @@ OTHERS_KNOWN_SHARE = 0.4  # of whom such a fact is known
 OFF_TOPIC = {"aside", "concluded", "joined"}
 SLOPPY = 0.08
 SMALL_TALK = 0.17  # of the messages have some before, and of the messages have some after
+WIDE = 0.5  # of the examples are filled with names of `evolution_names.txt`
 KNOWN_SHARE = 0.8  # of the messages about a fact that was stated before, where it was read
 
 
 @dataclass(frozen=True)
 class Example:
-    """One message. `phrase` names what it was made of, so that no phrase is on both sides of a split."""
+    """One message. `phrase` names what it was made of; `taking` is it taken to speak of the fact that it is about; `others` the same, taken
+    to be about whom it says no such thing of; `roles` are those of `taking`'s tokens."""
 
     phrase: str
     text: str
@@ -76,14 +78,9 @@ class Example:
     act: str
     asks: bool
     tokens: tuple[Token, ...]
-    marked: tuple[Token, ...]
+    taking: Taking
     roles: tuple[str, ...]
-    met: tuple[str, ...] = ()
-    about: str = ""  # the kind of fact that it is taken to speak of
-    start: int = -1  # where the one is named whose fact it is taken to be
-    others: tuple[
-        tuple[tuple[Token, ...], tuple[str, ...]], ...
-    ] = ()  # the same, taken to be about whom it says no such thing of
+    others: tuple[Taking, ...] = ()
 
 
 def lists(*paths: Path) -> dict[tuple[str, ...], list[str]]:
@@ -100,6 +97,27 @@ def lists(*paths: Path) -> dict[tuple[str, ...], list[str]]:
 
 PHRASES = lists(HERE / "evolution_phrases.txt", HERE / "evolution_sayings.txt")
 FRAMES = lists(HERE / "evolution_frames.txt")
+
+
+NAMES = {
+    sort: [name.strip() for line in lines_ for name in line.split(",")]
+    for (sort,), lines_ in lists(HERE / "evolution_names.txt").items()
+}
+NAMED_BY = {
+    "job": "firm",
+    "home": "town",
+    "tool": "tool",
+    "assignee": "person",
+    "lead": "person",
+}  # the values of a kind
+CALLED_BY = {
+    "price": "price",
+    "plan": "plan",
+    "ticket": "ticket",
+    "setting": "setting",
+    "lead": "lead",
+    "tools": "list",
+}
 
 
 def expand(template: str, rng: random.Random) -> str:
@@ -157,15 +175,9 @@ def _framed(template: str, topic: str, field: str, rng: random.Random) -> str:
     return phrase.replace("{o}", "{v}") if field == "forgotten" else phrase
 
 
-def small_words(banks: Sequence[str]) -> list[str]:
+def small_words(banks: Sequence[Bank]) -> list[str]:
     """Words that stand small in the phrases of the banks and of this folder: at the beginning of a sentence they are no names."""
-    some = [
-        phrase
-        for bank in banks
-        for table in phrases.load(bank).phrases.values()
-        for many in table.values()
-        for phrase in many
-    ]
+    some = [phrase for bank in banks for table in bank.phrases.values() for many in table.values() for phrase in many]
     some += [line for lists_ in (PHRASES, FRAMES) for lines in lists_.values() for line in lines]
     found: dict[str, None] = {}
     for text in some:
@@ -174,15 +186,33 @@ def small_words(banks: Sequence[str]) -> list[str]:
     return sorted(word for word in found if len(word) > 1)
 
 
-def of_bank(name: str, fills: int) -> list[Example]:
+def voices() -> list[Bank]:
+    """The phrases of this folder that have the shape of a bank, by those who speak."""
+    tables = {path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in sorted(VOICES.glob("*.toml"))}
+    return [
+        Bank(
+            name,
+            {
+                topic: {field: [_line(one) for one in some] for field, some in table.items()}
+                for topic, table in tables_.items()
+            },
+        )
+        for name, tables_ in tables.items()
+    ]
+
+
+def _line(phrase: str | list[str]) -> str:
+    return phrase if isinstance(phrase, str) else "\n".join(phrase)
+
+
+def of_bank(bank: Bank, fills: int) -> list[Example]:
     """The examples of a phrase bank."""
-    bank = phrases.load(name)
     found: list[Example] = []
     for topic in TOPICS:
         for field, some in bank.phrases[topic.name].items():
             for phrase in some:
                 for place in range(fills):
-                    rng = random.Random(f"{name} {phrase} {place}")
+                    rng = random.Random(f"{bank.name} {phrase} {place}")
                     line = rng.choice(phrase.split("\n"))
                     if _is_clear(field, line):
                         found.append(_example(topic, field, phrase, around(line, rng) if place else line, rng))
@@ -225,20 +255,10 @@ def of_chats(path: Path, count: int) -> list[Example]:
         stated = {one.slot for one in read_statements(text, speaker="user", at=AT)}
         if len(text) <= GIST_CHARACTERS_MAX and not stated & FACTS:
             tokens = tuple(tokens_of(text, spans.find(text, AT)))
-            about = rng.choice(sorted(KINDS.values()))
-            met = (*situation(about, (), spans.find(text, AT), frozenset(), -1), *signs(text))
+            taking = take(text, spans.find(text, AT), rng.choice(sorted(KINDS.values())), -1, ())
             found.append(
                 Example(
-                    text,
-                    text,
-                    "none",
-                    "none",
-                    asks=False,
-                    tokens=tokens,
-                    marked=tokens,
-                    roles=("0",) * len(tokens),
-                    met=met,
-                    about=about,
+                    text, text, "none", "none", asks=False, tokens=tokens, taking=taking, roles=("0",) * len(tokens)
                 )
             )
     return found[:count]
@@ -258,23 +278,19 @@ def _chat(template: str, count: int, rng: random.Random) -> Iterator[Example]:
     for _ in range(count):
         draw = Draw(DeterministicRng(rng.getrandbits(40)))
         names = {
-            "person": draw.person(),
-            "town": draw.values(_topic("my_home"), "", 1)[0],
-            "firm": draw.values(_topic("my_job"), "", 1)[0],
+            "person": draw.person() if rng.random() < WIDE else rng.choice(NAMES["person"]),
+            "town": draw.values(_topic("my_home"), "", 1)[0] if rng.random() < WIDE else rng.choice(NAMES["town"]),
+            "firm": draw.values(_topic("my_job"), "", 1)[0] if rng.random() < WIDE else rng.choice(NAMES["firm"]),
             "money": draw.values(_topic("price"), "", 1)[0],
             "date": draw.values(_topic("plan"), "", 1)[0],
             "number": str(rng.randint(2, 400)),
         }
         text = expand(template, rng).format_map(names)
-        tokens = tuple(tokens_of(text, spans.find(text, AT)))
-        asked = spans.find(text, AT, asking=True)
-        about = rng.choice(sorted(KINDS.values()))
-        also = (*situation(about, (), asked, frozenset(), -1), *signs(text))
-        if text.endswith("?"):
-            tokens = tuple(tokens_of(text, asked))
-        yield Example(
-            template, text, "none", "none", text.endswith("?"), tokens, tokens, ("0",) * len(tokens), also, about
-        )
+        asks = text.endswith("?")
+        found = spans.find(text, AT, asking=asks)
+        tokens = tuple(tokens_of(text, found))
+        taking = take(text, found, rng.choice(sorted(KINDS.values())), -1, ())
+        yield Example(template, text, "none", "none", asks, tokens, taking, ("0",) * len(tokens))
 
 
 def _topic(name: str) -> Topic:
@@ -285,30 +301,37 @@ def _example(topic: Topic, field: str, phrase: str, line: str, rng: random.Rando
     draw = Draw(DeterministicRng(rng.getrandbits(40)))
     subject = draw.subject(topic)
     old, new, never = draw.values(topic, subject, 3)
+    source, other = draw.person(), draw.person() if topic.about == "me" else draw.subject(topic)
+    if rng.random() < WIDE:
+        people = iter(rng.sample(NAMES["person"], 8))
+        source = next(people)
+        if topic.about != "thing":
+            subject, other = subject and next(people), next(people)
+        elif topic.name in CALLED_BY:
+            subject, other = rng.sample(NAMES[CALLED_BY[topic.name]], 2)
+        if (sort := NAMED_BY.get(KINDS[topic.name])) is not None:
+            old, new, never = (next(people) if sort == "person" else one for one in rng.sample(NAMES[sort], 3))
     names = {
         "subject": subject,
         "old": old,
         "new": new,
         "value": rng.choice((old, old, new, never)) if field == "resembling" else old,
-        "source": draw.person(),
-        "other": draw.person() if topic.about == "me" else draw.subject(topic),
+        "never": never,
+        "source": source,
+        "other": other,
         "month": rng.choice(MONTH_NAMES),
     }
     text, places = _filled(line, names)
     asks = field.startswith("asked")
     found = spans.find(text, AT, asking=asks)
     held = [] if asks else _known(topic, field, names, rng)
-    known, at = with_known(text, found, held)
-    tokens = tuple(tokens_of(text, known))
-    act = ACTS.get(field, "none")
     kind = "none" if field in OFF_TOPIC else KINDS[topic.name]
-    roles = tuple(_role(token, places, ROLES.get(field, {})) for token in tokens)
-    about = KINDS[topic.name]
-    start = _subject_at(topic, known, places, rng)
-    met = (*situation(about, held, known, at, start), *signs(text))
+    known, _ = with_known(text, found, held)
+    taking = take(text, found, KINDS[topic.name], _subject_at(topic, known, places, rng), held)
+    roles = tuple(_role(token, places, ROLES.get(field, {})) for token in taking.tokens)
     others = () if asks else tuple(_of_others(topic, text, found, places, names, rng))
-    seen = tuple(marked(tokens, at))
-    return Example(phrase, text, kind, act, asks, tuple(tokens_of(text, found)), seen, roles, met, about, start, others)
+    tokens = tuple(tokens_of(text, found))
+    return Example(phrase, text, kind, ACTS.get(field, "none"), asks, tokens, taking, roles, others)
 
 
 def _subject_at(
@@ -331,8 +354,8 @@ def _of_others(
     places: Sequence[tuple[str, int, int]],
     names: Mapping[str, str],
     rng: random.Random,
-) -> Iterator[tuple[tuple[Token, ...], tuple[str, ...]]]:
-    """The same message taken to be about whoever it says no such fact of: marked tokens and situation."""
+) -> Iterator[Taking]:
+    """The same message taken to be about whoever it says no such fact of."""
     kind = KINDS[topic.name]
     taken = [(start, end) for name, start, end in places if name in {"subject", "other"}]
     wrong = [
@@ -345,28 +368,20 @@ def _of_others(
     if topic.about == "person" and kind != "language" and rng.random() < SPEAKER_SHARE:
         chosen.append(-1)
     for start in chosen:
-        yield _taken_as(kind, start, text, found, names, rng)
-
-
-def _taken_as(
-    kind: str, start: int, text: str, found: Sequence[spans.Span], names: Mapping[str, str], rng: random.Random
-) -> tuple[tuple[Token, ...], tuple[str, ...]]:
-    held = [names[rng.choice(("old", "new", "value"))]] if rng.random() < OTHERS_KNOWN_SHARE else []
-    known, at = with_known(text, found, held)
-    tokens = meant(marked(tokens_of(text, known), at), start)
-    return tuple(tokens), (*situation(kind, held, known, at, start), *signs(text))
+        held = [names[rng.choice(("old", "new", "value"))]] if rng.random() < OTHERS_KNOWN_SHARE else []
+        yield take(text, found, kind, start, held)
 
 
 def _known(topic: Topic, field: str, names: Mapping[str, str], rng: random.Random) -> list[str]:
     """What is known of the fact when the message comes: as `settle` knows it, days as ISO dates."""
-    if field == "stated":
-        held = [names["value"]] if rng.random() < 0.3 else []
-    elif field == "claimed":
-        held = [names["new"]] if rng.random() < 0.3 else []
+    drawn = rng.random()
+    if field in {"stated", "claimed"}:  # the same again, another value without a word of change, or nothing
+        same = names["value"] if field == "stated" else names["new"]
+        held = [same] if drawn < 0.3 else [names["never"]] if drawn < 0.5 else []
     elif field == "added":
-        held = [names["new"] + " x"] if rng.random() < 0.3 else []
-    else:
-        held = [names["old"]] if rng.random() < KNOWN_SHARE else []
+        held = [names["new"] + " x"] if drawn < 0.3 else []
+    else:  # what it ends; something else, where a change was missed; or nothing
+        held = [names["old"]] if drawn < KNOWN_SHARE else [names["never"]] if drawn < 0.9 else []
     if topic.name != "plan":
         return held
     return [span.text for value in held for span in spans.find(value, AT)]

@@ -20,7 +20,7 @@ import numpy as np
 from fit_common import LEGS, Array, Bench, add_queries, cut, load_benches, recalls
 
 from umi.pipelines.retrieve.period import asked_period
-from umi.ranking import SIGNS, Calibrator, answer_signs, first_look, log_shares, look_again
+from umi.ranking import SIGNS, Calibrator, answer_signs, falls_off, first_look, log_shares, look_again
 from umi.refiners import REFINERS
 from umi.text import analyse
 
@@ -257,11 +257,20 @@ def _least(cases: Sequence[Case], calibrator: Calibrator) -> float:
 
 
 def _recall(case: Case, calibrator: Calibrator, abstain: float, least: float) -> float:
+    return recalls(case.bench, case.gold, _kept(case, calibrator, abstain, least, falling=False))[1]
+
+
+def _kept(case: Case, calibrator: Calibrator, abstain: float, least: float, *, falling: bool) -> list[int]:
+    """What is shown, best first; with `falling` only until relevance falls off."""
     if _best(case, calibrator) < abstain:
-        return 0.0
-    kept = _probabilities(case, calibrator) >= least
+        return []
+    likely = _probabilities(case, calibrator)
+    kept = likely >= least
     kept[:1] = True
-    return recalls(case.bench, case.gold, [key for key, keep in zip(case.ranked, kept, strict=True) if keep])[1]
+    if falling:
+        drops = [place for place in range(1, len(likely)) if falls_off(likely[place - 1], likely[place])]
+        kept[min(drops, default=len(likely)) :] = False
+    return [key for key, keep in zip(case.ranked, kept, strict=True) if keep]
 
 
 def _report(cases: Sequence[Case], calibrator: Calibrator, legs: str) -> None:
@@ -275,12 +284,19 @@ def _report(cases: Sequence[Case], calibrator: Calibrator, legs: str) -> None:
         }
         print(f"  {legs} refused {kind:13}", {name: round(100 * float(share), 1) for name, share in shares.items()})
     groups = _by_set(cases, "question")
-    for title, abstain, least in (
-        ("everything", 0.0, 0.0),
-        ("threshold ", calibrator.abstain_below, calibrator.keep_from),
+    for title, abstain, least, falling in (
+        ("everything", 0.0, 0.0, False),
+        ("threshold ", calibrator.abstain_below, calibrator.keep_from, False),
+        ("falling   ", calibrator.abstain_below, calibrator.keep_from, True),
     ):
-        found = {n: np.mean([_recall(case, calibrator, abstain, least) for case in groups[n]]) for n in names}
-        print(f"  {legs} R@10, {title}", {name: round(100 * float(share), 1) for name, share in found.items()})
+        kept = {n: [_kept(case, calibrator, abstain, least, falling=falling) for case in groups[n]] for n in names}
+        found = {
+            n: np.mean([recalls(case.bench, case.gold, keys)[1] for case, keys in zip(groups[n], kept[n], strict=True)])
+            for n in names
+        }
+        print(f"  {legs} R@10, {title}", {name: round(100 * float(share), 2) for name, share in found.items()})
+        shown = {n: np.mean([min(10, len(keys)) for keys in kept[n]]) for n in names}
+        print(f"  {legs} shown, {title}", {name: round(float(count), 2) for name, count in shown.items()})
     top = [(float(_probabilities(case, calibrator)[0]), case.relevant[0]) for case in cases if len(case.relevant)]
     for low in np.arange(0, 1, 0.2):
         inside = [hit for p, hit in top if low <= p < low + 0.2]

@@ -1,10 +1,10 @@
-"""Fit the reader of short messages: src/umi/pipelines/gist/reader.npz, and words.txt beside it.
+"""Fit what judges short messages by their words, and questions: src/umi/pipelines/gist/linear.npz, and words.txt beside it.
 
     pip install scikit-learn
-    python scripts/fit_evolution.py [--banks first,second] [--write src/umi/pipelines/gist/reader.npz]
+    python scripts/fit_evolution.py [--banks first,second] [--write src/umi/pipelines/gist/linear.npz]
 
-Multinomial logistic regressions over the features of `umi.pipelines.gist.marks` and the local embedder's vectors: the kind of fact, what
-a message does with it, what a question asks for, and the role of each token. All examples are made from phrases in this repository
+Multinomial logistic regressions over the features of `umi.pipelines.gist.marks`: the kind of fact, what a message does with it, the
+role of each token, and, with the local embedder's vectors too, what a question asks for. All examples are made from phrases in this repository
 (`evolution_examples.py`). Weights are rounded to 8 bits.
 """
 
@@ -13,19 +13,20 @@ from __future__ import annotations
 import argparse
 import asyncio
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from evolution_examples import Example, of_bank, of_chats, of_own, small_words
-from scipy.sparse import csr_matrix, hstack, vstack
+from evolution_examples import Example, of_bank, of_chats, of_own, small_words, voices
+from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
-from umi.pipelines.gist.marks import BUCKETS, meant, message_features, role_features, takes_role
-from umi.pipelines.gist.model import ACTS, KINDS, ROLES
+from umi.bench import phrases
+from umi.pipelines.gist.marks import BUCKETS, message_features, role_features, situation, takes_role
 from umi.providers.local import LocalEmbedder
+from umi.reading import ACTS, KINDS, ROLES
 
-FILLS = 4
+FILLS = 3
 OWN = 3
 CHATS = 2_000
 STRENGTH = {"kind": 1.0, "act": 1.0, "ask": 1.0, "role": 1.0}  # inverse of the ridge
@@ -83,55 +84,38 @@ def fit(
 def fit_all(examples: Sequence[Example], cache: str = "") -> dict[str, np.ndarray]:
     asked = [one for one in examples if one.asks or one.text.endswith("?")]
     told = [one for one in examples if not one.asks or one.kind == "none"]
-    made = vectors([one.text for one in examples], cache)
-    row = {id(one): made[place] for place, one in enumerate(examples)}
-    kept: dict[str, np.ndarray] = {}
-    heads: tuple[
-        tuple[str, Sequence[str], Sequence[Example], Callable[[Example], Sequence[int]], Callable[[Example], str]], ...
-    ] = (
-        ("kind", KINDS, told, lambda one: message_features(one.tokens), lambda one: one.kind),
-        (
-            "act",
-            ACTS,
-            told,
-            lambda one: message_features(meant(one.marked, one.start), one.met, one.about),
-            lambda one: one.act,
-        ),
-        ("ask", KINDS, asked, lambda one: message_features(one.tokens), lambda one: one.kind if one.asks else "none"),
+    kept = fit(
+        "kind by words", KINDS, hashed([message_features(one.tokens) for one in told]), None, [one.kind for one in told]
     )
-    for name, classes, some, features, label in heads:
-        rows = hashed([features(one) for one in some])
-        dense = np.stack([row[id(one)] for one in some])
-        wanted = [label(one) for one in some]
-        if name == "act":
-            other = [(one, tokens, met) for one in some for tokens, met in one.others]
-            rows = vstack(
-                [rows, hashed([message_features(tokens, met, one.about) for one, tokens, met in other])]
-            ).tocsr()
-            dense = np.concatenate([dense, np.stack([row[id(one)] for one, _, _ in other])])
-            wanted += ["none"] * len(other)
-        kept |= fit(name, classes, rows, dense, wanted)
-        kept |= fit(f"{name} by words", classes, rows, None, wanted)
-    rows, wanted = [], []
+    takings = [(one.taking, one.act) for one in told] + [(other, "none") for one in told for other in one.others]
+    rows = hashed([message_features(taking.meant, situation(taking), taking.kind) for taking, _ in takings])
+    kept |= fit("act by words", ACTS, rows, None, [act for _, act in takings])
+    rows, wanted = (
+        hashed([message_features(one.tokens) for one in asked]),
+        [one.kind if one.asks else "none" for one in asked],
+    )
+    kept |= fit("ask", KINDS, rows, vectors([one.text for one in asked], cache), wanted)
+    kept |= fit("ask by words", KINDS, rows, None, wanted)
+    features, wanted = [], []
     for one in told:
-        for place, token in enumerate(one.marked):
+        for place, token in enumerate(one.taking.tokens):
             if one.act != "none" and takes_role(token, one.kind):
-                rows.append(role_features(one.marked, place, one.kind, one.act))
+                features.append(role_features(one.taking.tokens, place, one.kind, one.act))
                 wanted.append(one.roles[place])
-    return kept | fit("role", ROLES, hashed(rows), None, wanted)
+    return kept | fit("role", ROLES, hashed(features), None, wanted)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--banks", default="first,second,third")
-    parser.add_argument("--write", type=Path, default=Path("src/umi/pipelines/gist/reader.npz"))
+    parser.add_argument("--banks", default="first,second,third,fourth,fifth")
+    parser.add_argument("--write", type=Path, default=Path("src/umi/pipelines/gist/linear.npz"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", default="", help="a file that keeps vectors from one fit to the next")
     options = parser.parse_args()
-    banks = [name for name in options.banks.split(",") if name]
+    banks = [*(phrases.load(name) for name in options.banks.split(",") if name), *voices()]
     (options.write.parent / "words.txt").write_text("\n".join(small_words(banks)) + "\n", encoding="utf-8")
     chats = of_chats(options.data / "longmemeval/longmemeval_oracle.json", CHATS)
-    examples = [one for name in banks for one in of_bank(name, FILLS)] + of_own(OWN) + chats
+    examples = [one for bank in banks for one in of_bank(bank, FILLS)] + of_own(OWN) + chats
     kept = fit_all(examples, options.cache)
     with options.write.open("wb") as file:
         np.savez_compressed(file, **kept)

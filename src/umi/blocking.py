@@ -267,7 +267,7 @@ class Memory:
             known_at: What Umi knew at that moment.
             time_range: What held or was said within [from, to).
             include_superseded: Show superseded and stale memories too, marked as such.
-            min_score: Least score, 0..1; None uses the calibrated threshold and may abstain, 0 takes all.
+            min_score: Least score, 0..1; None uses the calibrated threshold, stops where relevance falls off and may abstain, 0 takes all.
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
             explain: Fill each hit's `legs`, and its `lesson` where learning is on.
             task_id: Your name for the task this serves, by which a later signal finds it.

@@ -15,6 +15,7 @@ from umi.pipelines.erase import erasing
 from umi.pipelines.erase.erasing import Taken
 from umi.ports import Snapshot
 from umi.proof import Proof, make_proof, pieces
+from umi.reading import TextReader
 from umi.text import forget_words
 from umi.types import ErasureCheck, ErasurePreview, ErasureReceipt
 
@@ -76,7 +77,7 @@ class Erasing(ABC):
 async def forget(engine: Engine, id_: str) -> bool:
     """Take out one message or statement; True if it was there."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
-    taken = await engine.storage.write(lambda tx: erasing.forget(tx, entropy, now, id_, embedder=_digest(engine)))
+    taken = await engine.storage.write(lambda tx: erasing.forget(tx, entropy, now, id_, reader=_reader(engine)))
     if taken is None:
         return False
     await _finish(engine, taken)
@@ -87,7 +88,7 @@ async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -
     """Take out all about a subject of the namespace `name`."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
     taken = await engine.storage.write(
-        lambda tx: erasing.erase(tx, entropy, now, subject, derived_too=derived_too, embedder=_digest(engine))
+        lambda tx: erasing.erase(tx, entropy, now, subject, derived_too=derived_too, reader=_reader(engine))
     )
     proof, clean = await _finish(engine, taken)
     return ErasureReceipt(
@@ -120,8 +121,8 @@ async def clean_up(engine: Engine, proof: Proof | None = None) -> bool:
         return False
 
 
-def _digest(engine: Engine) -> str:
-    return "" if engine.parts.embedder is None else engine.parts.embedder.identity.digest
+def _reader(engine: Engine) -> TextReader | None:
+    return None if engine.parts.embedder is None else engine.parts.embedder.reader
 
 
 def _derived_too(derived: str) -> bool:

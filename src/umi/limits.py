@@ -42,6 +42,13 @@ EVOLUTION_SUPERSEDE_CONFIDENCE_MIN: Final = 0.6
 CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's slot read in a write
 HINDSIGHT_MESSAGES_COUNT_MAX: Final = 30  # read again when a change names what was never read as a statement
 
+# The same told again with another value.
+RETOLD_CHARACTERS_MAX: Final = 4_000  # of a message, read for values
+RETOLD_SENTENCE_CHARACTERS_MAX: Final = 400
+RETOLD_TELLINGS_COUNT_MAX: Final = 16  # of one message
+RETOLD_TERMS_COUNT_MAX: Final = 24  # of one message, looked up
+RETOLD_MESSAGES_COUNT_MAX: Final = 8  # that share most with it, read again
+
 # Reading without a model.
 ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last note
 SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody speaks like that, and it bounds the work

@@ -68,6 +68,9 @@ SIGNS: Final = (
 COVERED_FROM: Final = 0.8
 STANDS_OUT_OF_COUNT: Final = 10
 LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
+# Of a likely hit to the next: where relevance falls to this share of it, nothing further is shown (ADR 0011).
+CLIFF_FROM: Final = 0.5
+CLIFF_SHARE: Final = 0.2
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
 FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken")
 
@@ -318,6 +321,16 @@ def hit_probabilities(calibrator: Calibrator, odds: float, fused: Array) -> Arra
     """
     bias, level, share = calibrator.hit
     return logistic(bias + level * odds + share * log_shares(fused))
+
+
+def falls_off(above: float, below: float) -> bool:
+    """Whether relevance drops between two hits in a row: the one above answers, what comes below merely resembles.
+
+    Args:
+        above: The probability of a hit.
+        below: That of the next.
+    """
+    return above >= CLIFF_FROM and below <= CLIFF_SHARE * above
 
 
 def logistic(logit: Array | float) -> Array:

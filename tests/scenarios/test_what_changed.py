@@ -201,3 +201,14 @@ async def test_a_request_to_forget_closes_what_was_never_read_as_a_fact(memory: 
     (step,) = [one for one in (await memory.list()).items if one.entity.episode_id in told.episode_ids]
     assert step.state is umi.HitState.SUPERSEDED
     assert [row.reason for row in step.evolutions] == ["asked to forget it"]
+
+
+async def test_what_a_message_denies_is_outdated_with_what_it_says(memory: umi.Memory) -> None:
+    await memory.remember("We pay €400 for the choir fee.", at=day("2026-01-10"))
+    second = await memory.remember("As of today the choir fee is no longer €400 but €44.", at=day("2026-02-10"))
+    await memory.remember("The rate for the choir fee has been adjusted from €44 to €550.", at=day("2026-03-10"))
+    steps = (await memory.list()).items
+    states = [step.state for step in steps if step.entity.episode_id in second.episode_ids]
+    assert states == [HitState.SUPERSEDED]
+    now = await memory.recall("What is the choir fee?")
+    assert now.hits[0].content.endswith("to €550.")

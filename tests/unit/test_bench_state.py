@@ -56,8 +56,8 @@ def test_what_is_wrong_with_a_bank_is_said() -> None:
 
 
 def test_an_unknown_bank_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="fifth"):
-        phrases.load("fifth")
+    with pytest.raises(InvalidInput, match="eighth"):
+        phrases.load("eighth")
 
 
 # Histories.
@@ -216,7 +216,7 @@ def results(*hits: int) -> tuple[Result, ...]:
 
 
 def test_rates_have_intervals_and_aims() -> None:
-    report = state.BankReport("fourth", results(1, 1, 1, 0))
+    report = state.BankReport(BANKS[-1], results(1, 1, 1, 0))
     rate = report.rate(Measure.CURRENT)
     assert rate is not None
     assert (rate[0].value, rate[1]) == (0.75, 4)
@@ -224,7 +224,7 @@ def test_rates_have_intervals_and_aims() -> None:
     assert report.rate(Measure.AS_OF) is None
     assert state.missed([report])
     assert not state.missed([state.BankReport("first", results(0))])
-    whole = state.BankReport("fourth", results(1, 1))
+    whole = state.BankReport(BANKS[-1], results(1, 1))
     perfect = whole.rate(Measure.CURRENT)
     assert perfect is not None
     assert perfect[0].low < perfect[0].high == 1

@@ -65,6 +65,20 @@ TOLD = (
 )
 
 
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("The dentist moved my appointment to Friday.", "When is the dentist appointment?"),
+        ("I changed the oil of the car on Sunday.", "When is the oil change of the car?"),
+    ],
+)
+async def test_what_names_all_that_is_asked_of_is_shown_in_whatever_order(said: str, asked: str) -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember([said, "I like long walks.", "The weather is awful today."])
+        found = await memory.recall(asked)
+    assert found.hits[0].content == said
+
+
 async def test_a_sum_or_a_day_that_somebody_told_is_never_hidden_however_it_was_told() -> None:
     given = [
         (said.format(number=3 + 7 * place, team=team), asked.format(number=3 + 7 * place, team=team))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import cache
 
 import pytest
 
@@ -13,8 +11,7 @@ from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.pipelines.gist import model
 from umi.pipelines.gist.asking import read as read_question
 from umi.pipelines.gist.gist import read
-from umi.ports import Vector
-from umi.providers.local import LocalEmbedder
+from umi.providers.local import IDENTITY, LocalEmbedder
 from umi.types import Entity, EntityType
 
 MARCH = datetime(2026, 3, 1, tzinfo=UTC)
@@ -28,7 +25,7 @@ def gists(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, 
         made = [Entity(EntityType.NOTE, one[0], "", subject=one[0], slot=one[1], value=one[2]) for one in known]
         return [one for one in made if (one.subject, one.slot) == (subject, slot)]
 
-    found = read(text, ME, MARCH, opened, vector_of(text))
+    found = read(text, ME, MARCH, opened, READER)
     return [
         (one.subject, one.slot, f"{'not ' if one.negated else ''}{one.value}", one.ended)
         for one in found
@@ -36,13 +33,7 @@ def gists(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, 
     ]
 
 
-@cache
-def vector_of(text: str) -> Vector:
-    """As a store with the local embedder has it."""
-    return asyncio.run(EMBEDDER.embed(text))
-
-
-EMBEDDER = LocalEmbedder()
+READER = LocalEmbedder().reader
 
 
 @pytest.mark.parametrize(
@@ -111,8 +102,8 @@ def test_what_resembles_a_change_ends_nothing(text: str, known: tuple[str, str, 
     assert [one for one in gists(text, known) if one[3]] == []
 
 
-def test_the_reader_is_used_with_the_vectors_that_it_was_trained_with() -> None:
-    assert EMBEDDER.identity.digest == model.EMBEDDER
+def test_questions_are_judged_with_the_vectors_that_their_head_was_trained_with() -> None:
+    assert IDENTITY.digest == model.EMBEDDER
 
 
 def test_hearsay_names_its_source_and_ends_nothing() -> None:

@@ -21,6 +21,7 @@ from umi.ranking import (
     Ranking,
     bm25,
     coverage,
+    falls_off,
     gate_weights,
     idf,
     merge_rankings,
@@ -228,3 +229,16 @@ def test_an_uncalibrated_list_does_not_say_that_there_is_an_answer() -> None:
     moved = replace(rank("cat sat", _text(index, "cat sat"), None, None), calibrator=None)
     assert moved.answerable > asked.answerable
     assert merge_rankings([asked, moved], [1.0, 0.5], 2).answerable == asked.answerable
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "falls"),
+    [
+        (0.9, 0.1, True),
+        (0.9, 0.3, False),  # less likely, and yet likely enough
+        (0.3, 0.01, False),  # where nothing is likely, there is nothing to fall from
+        (0.0, 0.02, False),  # the first hit has none above
+    ],
+)
+def test_relevance_falls_off_behind_a_likely_hit_only(above: float, below: float, falls: bool) -> None:
+    assert falls_off(above, below) is falls

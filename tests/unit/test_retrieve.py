@@ -16,6 +16,7 @@ from umi.pipelines.retrieve import DualRetriever, Query
 from umi.pipelines.retrieve.variants import rule_variants, wants_deep
 from umi.pipelines.states import View
 from umi.ports import EmbedderIdentity
+from umi.ranking import falls_off
 from umi.types import Completion, CompletionRequest, Degradation, Hit, Usage, VectorHit
 from umi.vectors import normalised
 
@@ -280,6 +281,53 @@ async def test_a_store_without_vectors_opened_with_an_embedder_still_answers(tmp
     async with umi.Memory.open(path, embedder="local") as memory:
         found = await memory.recall("When is the meeting with Dana?")
         assert found.hits[0].content == "The meeting with Dana is on Tuesday."
+
+
+HOME = (
+    "The boiler in the cellar is a Vaillant and gets its service every October.",
+    "The router stands in the hall and restarts on Sundays.",
+    "Our dentist is Dr Okafor on Mill Lane.",
+    "The dentist moved my appointment to Friday.",
+    "I prefer aisle seats on long flights.",
+    "The cat eats only the dry food from the blue tin.",
+    "Grandmother's birthday is in the first week of May.",
+    "The bicycle needs a new chain before the summer.",
+)
+
+
+@pytest.fixture
+async def home(tmp_path: Path) -> AsyncIterator[umi.Memory]:
+    async with umi.Memory.open(str(tmp_path / "home.db")) as memory:
+        for text in HOME:
+            await memory.remember(text, extract_entities=False)
+        yield memory
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("Which chain does the bicycle need?", {HOME[7]}),
+        ("dentist", {HOME[2], HOME[3]}),  # both answer: one is not a cliff below the other
+    ],
+)
+async def test_nothing_is_shown_behind_a_cliff(home: umi.Memory, query: str, shown: set[str]) -> None:
+    assert set(_said((await home.recall(query)).hits)) == shown
+    assert set(_said((await home.recall(query, min_score=0)).hits)) == set(HOME)
+
+
+async def test_two_subjects_in_one_question_are_both_shown(home: umi.Memory) -> None:
+    assert set(_said((await home.recall("dentist and bicycle")).hits)[:3]) == {HOME[2], HOME[3], HOME[7]}
+
+
+async def test_what_is_hidden_is_no_edge_of_a_cliff(home: umi.Memory) -> None:
+    first = (await home.remember("Espresso comes from the Gaggia machine.", extract_entities=False)).entities[0]
+    second = (await home.remember("Mornings begin at the Jura now.", extract_entities=False)).entities[0]
+    query = "Gaggia"
+    both = (await home.recall(query, min_score=0)).hits
+    assert both[0].entity == first
+    assert falls_off(both[0].score, both[1].score)
+    await home.relate(first.id, second.id, "update", "sold")
+    assert second.content in _said((await home.recall(query)).hits)
 
 
 async def test_an_empty_store_abstains() -> None:

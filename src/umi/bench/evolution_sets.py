@@ -13,13 +13,12 @@ from umi.bench.evolution_data import Benchmark, Case, Change
 from umi.bench.intervals import Interval, share
 from umi.limits import LIST_LIMIT_MAX
 from umi.memory import Memory
-from umi.pipelines import consult, evolve
+from umi.pipelines.candidates import candidates
 from umi.ports import Snapshot, Store
 from umi.types import Entity, EvolutionRelation, EvolutionType, Message
 
 Tell = Callable[[int], None]
 
-CANDIDATES: Final = 10
 _HITS_ALL: Final = 100
 
 
@@ -88,13 +87,6 @@ def _offered(snapshot: Snapshot, ids: tuple[str, str]) -> tuple[bool, float]:
     offered = [candidates(snapshot, entity) for entity in snapshot.entities_of([new]).get(new, ())]
     found = any(one.episode_id == old for some in offered for one in some)
     return found, sum(len(some) for some in offered) / max(1, len(offered))
-
-
-def candidates(snapshot: Snapshot, new: Entity) -> Sequence[Entity]:
-    """What the tracker would compare a new entity with, at most ten."""
-    finder = getattr(evolve, "candidates", None)
-    found = consult.offer(snapshot, [new]).existing[new.id] if finder is None else finder(snapshot, new)
-    return list(found)[:CANDIDATES]
 
 
 # Does the answer that holds come before the one that held?

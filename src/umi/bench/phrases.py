@@ -163,7 +163,7 @@ class Bank:
 
 
 def path_of(name: str) -> Path:
-    """Where the bank of that name ("first" to "fourth") is kept."""
+    """Where the bank of that name ("first" to "seventh") is kept."""
     return FOLDER / f"phrases_{name}.toml"
 
 

@@ -22,7 +22,7 @@ from weakref import WeakKeyDictionary
 
 from umi.errors import Closed, InvalidInput, StoreError
 from umi.pipelines import intake, remember, rules, settle, states
-from umi.pipelines.gist import saying
+from umi.pipelines.gist import model, saying, trained
 from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
@@ -439,5 +439,17 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "What is known when a message is read is known of everybody under one name.",
         "umi.pipelines.gist.saying._held",
         partial(edited, saying, "_held", "Gist(whose.name, whose.subject,", 'Gist(whose.name, "somebody",'),
+    ),
+    Mutation(
+        "reader-takes-all-for-the-speakers",
+        "Whoever is named, a message is taken to speak of a fact of whoever says it.",
+        "umi.pipelines.gist.trained._take",
+        partial(edited, trained, "_take", "-1 if whose.span is None else whose.span.start", "-1"),
+    ),
+    Mutation(
+        "reader-mistakes-the-value",
+        "The role of a word is read off the words before it.",
+        "umi.pipelines.gist.model._overlap",
+        partial(edited, model, "_overlap", "start < token.end and token.start < end", "end < token.start"),
     ),
 )

@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from umi.bench.planted import Mutation, patched
 from umi.errors import UmiError
-from umi.pipelines import consult, evolve, lineage, settle, timeline
+from umi.pipelines import candidates, evolve, lineage, settle, timeline
 from umi.pipelines.echo import Echoes
 from umi.pipelines.lineage import Lineage
 from umi.pipelines.remember import Work
@@ -36,7 +36,7 @@ def _late_statement_wins() -> Iterator[None]:
         return when, entity.arrival, entity.span or (0, 0)
 
     with ExitStack() as stack:
-        for module in (lineage, evolve, consult, timeline):
+        for module in (lineage, evolve, candidates, timeline):
             stack.enter_context(patched(module, "statement_order", by_recording))
         yield
 

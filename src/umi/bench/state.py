@@ -26,7 +26,13 @@ from umi.sim.sweep import cores
 Progress = Callable[[str, int, int], None]
 
 HISTORIES: Final = 500
-BANKS: Final = ("first", "second", "third", "fourth")  # the last was written blind and nothing was fitted to it
+BANKS: Final = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+)  # the last was written blind and nothing was fitted to it
 _CHUNK: Final = 5  # histories in one store and one job
 
 

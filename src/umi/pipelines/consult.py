@@ -11,24 +11,19 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from umi.limits import (
-    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
     LLM_EVOLVE_ENTITIES_COUNT_MAX,
     LLM_PROMPT_BYTES_MAX,
     LLM_WINDOW_BYTES_MAX,
 )
+from umi.pipelines.candidates import candidates
 from umi.pipelines.extract import Extracted, said_in
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import sentences
-from umi.pipelines.lineage import statement_order
 from umi.pipelines.model import Conversation, ExtractedEntity, NamedRelation, read_extraction, read_relations
 from umi.pipelines.model.contracts import EVOLVE, EXTRACT
 from umi.pipelines.prompts import build_evolution_prompt, build_extraction_prompt, memory_line
-from umi.ports import Snapshot
-from umi.ranking import rank
-from umi.text import query_terms
+from umi.ports import Snapshot, Vector
 from umi.types import Entity, EntityType, Episode
-
-_NEIGHBOURS_COUNT = 5  # episodes found by words, beside the statements about the same subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +32,14 @@ class Fingerprint:
 
     sequence: int
     offered: tuple[tuple[str, tuple[str, ...]], ...]
+    vector: Vector | None = None
 
     def moved(self, snapshot: Snapshot, new: Sequence[Entity]) -> bool:
         """Whether another write has changed what would be offered for these entities."""
-        return snapshot.sequence != self.sequence and offer(snapshot, new).fingerprint().offered != self.offered
+        return (
+            snapshot.sequence != self.sequence
+            and offer(snapshot, new, self.vector).fingerprint().offered != self.offered
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +49,12 @@ class Offer:
     new: tuple[Entity, ...]
     existing: Mapping[str, tuple[Entity, ...]]
     sequence: int
+    vector: Vector | None = None
 
     def fingerprint(self) -> Fingerprint:
         """What a later snapshot is held against."""
         offered = tuple((entity.id, tuple(old.id for old in self.existing[entity.id])) for entity in self.new)
-        return Fingerprint(self.sequence, offered)
+        return Fingerprint(self.sequence, offered, self.vector)
 
 
 async def extract(model: Conversation, episode: Episode, asked_before: int = 0) -> tuple[ExtractedEntity, ...]:
@@ -115,10 +115,10 @@ def overlay(extracted: Extracted, named: Sequence[ExtractedEntity], episode: Epi
     return replace(extracted, result=replace(extracted.result, entities=tuple(entities)))
 
 
-def offer(snapshot: Snapshot, new: Sequence[Entity]) -> Offer:
-    """The existing entities that each new one may concern: older, about its subject or near in words, at most ten."""
-    existing = {entity.id: _candidates(snapshot, entity) for entity in new}
-    return Offer(tuple(entity for entity in new if existing[entity.id]), existing, snapshot.sequence)
+def offer(snapshot: Snapshot, new: Sequence[Entity], vector: Vector | None = None) -> Offer:
+    """The existing entities that each new one may concern, at most ten; `vector` is that of their message."""
+    existing = {entity.id: tuple(candidates(snapshot, entity, vector)) for entity in new}
+    return Offer(tuple(entity for entity in new if existing[entity.id]), existing, snapshot.sequence, vector)
 
 
 async def relate(model: Conversation, offered: Offer, asked_before: int = 0) -> tuple[NamedRelation, ...]:
@@ -157,22 +157,6 @@ def _fitting(existing: Sequence[Entity]) -> list[Entity]:
             break
         kept.append(entity)
     return kept
-
-
-def _candidates(snapshot: Snapshot, new: Entity) -> tuple[Entity, ...]:
-    count = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
-    found = {old.id: old for old in snapshot.statements(new.subject, None, limit=count)} if new.subject else {}
-    said = f"{new.name} {new.content}"
-    text = snapshot.text_candidates(query_terms(said))
-    keys = [int(key) for key in rank(said, text, None, None).keys[:_NEIGHBOURS_COUNT]]
-    episodes = snapshot.episodes_at(keys)
-    for group in snapshot.entities_of([episodes[key].id for key in keys if key in episodes]).values():
-        found.update((entity.id, entity) for entity in group)
-    place = statement_order(new)
-    older = [
-        old for old in found.values() if old.id != new.id and statement_order(old) < place and old.valid_to is None
-    ]
-    return tuple(sorted(older, key=lambda old: (old.subject != new.subject, old.id))[:count])
 
 
 def _overlap(one: tuple[int, int] | None, other: tuple[int, int]) -> bool:

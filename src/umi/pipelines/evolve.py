@@ -7,17 +7,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-import numpy as np
-import numpy.typing as npt
-
-from umi.candidates import Keys
 from umi.errors import LLMError, UmiError
 from umi.limits import (
     CANDIDATES_PER_SLOT_COUNT_MAX,
     EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT,
-    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
 )
 from umi.pipelines import hindsight, rules
+from umi.pipelines.candidates import alike, candidates
 from umi.pipelines.combine import Agreed, together
 from umi.pipelines.gist.message import FORGET
 from umi.pipelines.guard import call_port
@@ -25,9 +21,9 @@ from umi.pipelines.lineage import Lineage, Proposal, statement_order
 from umi.pipelines.model import read_verdict
 from umi.pipelines.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi.pipelines.prompts import build_detection_prompt
-from umi.ports import LLMProvider, Snapshot, StorageBackend, Transaction
-from umi.ranking import bm25
-from umi.text import analyse, query_terms
+from umi.ports import LLMProvider, StorageBackend, Transaction
+from umi.reading import TextReader
+from umi.text import analyse
 from umi.types import (
     CompletionRequest,
     DetectionOptions,
@@ -147,11 +143,11 @@ def evolve(
     lineage: Lineage,
     new: Entity,
     agreed: Agreed = MappingProxyType({}),
-    vector_of: hindsight.VectorOf = hindsight.no_vector,
+    reader: TextReader | None = None,
 ) -> list[EvolutionRelation]:
     """Relate one stored entity to what was said before and after it, and act on it; `agreed` is what a model sees as well.
 
-    `vector_of` looks up the vectors of older messages, which may have to be read again.
+    `reader` reads again the older messages that may have said what is over.
 
     A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
     closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
@@ -168,7 +164,7 @@ def evolve(
     if not new.slot and FORGET in new.metadata.get("cues", ()):
         proposals += _forgotten(tx, new)
     if ended := hindsight.unread(new, older):
-        proposals += hindsight.closed(tx, new, ended, _alike(tx, new), vector_of)
+        proposals += hindsight.closed(tx, new, ended, alike(tx, new), reader)
     for successor in newer:
         proposals += [
             Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
@@ -201,12 +197,17 @@ def rejoin(tx: Transaction, lineage: Lineage, entity: Entity) -> None:
 
 
 def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
-    """What a request to forget means where no statement was read: the earliest message that holds most of its words."""
+    """What a request to forget means where no statement was read: the speaker's earliest message that holds most of its words."""
     wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS
     shared: list[tuple[int, Entity]] = []
-    for old in candidates(tx, new):
+    offered = candidates(tx, new)
+    said = tx.episodes([new.episode_id, *(old.episode_id for old in offered)])
+    mine = said[new.episode_id]
+    for old in offered:
+        if (said[old.episode_id].speaker, said[old.episode_id].role) != (mine.speaker, mine.role):
+            continue
         count = len(wanted & frozenset(analyse(f"{old.name} {old.content}")))
-        if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE) and _open_at(old, new):
+        if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE):
             shared.append((count, old))
     if not shared:
         return []
@@ -225,62 +226,6 @@ _REQUEST_WORDS = frozenset(
 _SHARED_LEAST = 2
 _SHARED_SHARE = 0.5
 _ASKED = 0.7
-
-
-def candidates(snapshot: Snapshot, new: Entity) -> list[Entity]:
-    """What a new entity may concern: older entities, at most ten, the likeliest first.
-
-    Those of its subject and slot come first, then, of each older message that shares words with it (rare ones count for more, those of the
-    same speaker for more still) or is near in meaning, the entity that shares most.
-    """
-    place = statement_order(new)
-    slots = rules.candidate_slots(new).pairs
-    found = {old.id: old for subject, slot in slots for old in snapshot.statements(subject, slot, limit=_COUNT)}
-    groups = snapshot.entities_of(_alike(snapshot, new))
-    words = frozenset(analyse(new.content))
-    for group in groups.values():
-        older = [old for old in group if statement_order(old) < place and old.episode_id != new.episode_id]
-        if older:
-            best = max(older, key=lambda old: (len(words & frozenset(analyse(old.content))), old.id))
-            found.setdefault(best.id, best)
-    older_ones = [old for old in found.values() if statement_order(old) < place and old.id != new.id]
-    return older_ones[:_COUNT]
-
-
-def _alike(snapshot: Snapshot, new: Entity) -> list[str]:
-    """The ids of the messages nearest in words, of whoever speaks in `new` before those of others."""
-    text = snapshot.text_candidates(query_terms(new.content))
-    scores = bm25(text.turn, 1.0)
-    likeness = _by_meaning(snapshot, new, text.keys)
-    if likeness is not None:
-        scores = scores / max(float(scores.max(initial=0.0)), 1e-6) + likeness
-    best = np.argsort(-scores, kind="stable")[:_POOL]
-    episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
-    mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
-    weighed: list[tuple[float, int, str]] = []
-    for row in best:
-        episode = episodes.get(int(text.keys[row]))
-        if episode is None or episode.id == new.episode_id:
-            continue
-        same = mine is not None and (mine.speaker, mine.role) == (episode.speaker, episode.role)
-        weighed.append((float(scores[row]) * (_SAME_SPEAKER if same else 1.0), episode.arrival, episode.id))
-    return [id_ for _, _, id_ in sorted(weighed, key=lambda one: (-one[0], one[1]))]
-
-
-def _by_meaning(snapshot: Snapshot, new: Entity, keys: Keys) -> npt.NDArray[np.float32] | None:
-    """The cosine of each of some messages to that of `new`; None where it has no vector yet."""
-    windows = snapshot.vectors([new.episode_id]).get(new.episode_id)
-    if windows is None or not len(windows):
-        return None
-    near = snapshot.vector_candidates(np.asarray(windows[0], dtype=np.float32), also=keys, pool=_POOL)
-    places = np.searchsorted(near.keys, keys).clip(max=max(0, len(near.keys) - 1))
-    known = near.keys[places] == keys if len(near.keys) else np.zeros(len(keys), dtype=bool)
-    return np.where(known, near.cosine[places] if len(near.keys) else 0.0, 0.0).astype(np.float32)
-
-
-_COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
-_POOL = 60
-_SAME_SPEAKER = 3.0  # people correct and update themselves
 
 
 def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:

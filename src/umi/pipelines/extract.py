@@ -23,7 +23,8 @@ from umi.pipelines.language.tokens import sentences
 from umi.pipelines.language.values import value_key
 from umi.pipelines.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi.pipelines.prompts import build_extraction_prompt
-from umi.ports import LLMProvider, Vector
+from umi.ports import LLMProvider
+from umi.reading import TextReader
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
 
 log = logging.getLogger("umi")
@@ -31,7 +32,7 @@ log = logging.getLogger("umi")
 _NOTE_CONFIDENCE: Final = 0.5
 _FIRM: Final = 0.6  # below it, a gist gives way to whatever the clause reader found
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
-_VAGUE: Final = "location"  # of a person it is where they live
+_VAGUE: Final = words("location status habit origin")  # slots for words that may mean a finer one: "is billed at $40"
 _GREETING_WORDS: Final = 4
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OF_PEOPLE: Final = words("works_at lives_in speaks hobby")
@@ -50,7 +51,7 @@ def extract_rules(
     episode: Episode,
     resolve: Callable[[str], str | None],
     known: Known = nothing_known,
-    vector: Vector | None = None,
+    reader: TextReader | None = None,
 ) -> Extracted:
     """Read an episode by rules.
 
@@ -58,7 +59,7 @@ def extract_rules(
         episode: What was said; `at` dates it and resolves its dates.
         resolve: The subject key that an alias stands for, or None.
         known: The statements of a subject in a slot that are open at that time.
-        vector: Of the episode, when the embedder that the reader was trained with made it.
+        reader: Of short messages; without one, they are judged by their words alone.
 
     Returns:
         At least one entity and at most 200, in order of span; what fills no slot becomes notes, one per run of sentences.
@@ -67,7 +68,7 @@ def extract_rules(
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2
     stream = iter_statements(text, speaker=episode.speaker, role=episode.role, at=episode.at)
     statements = list(islice(stream, room))
-    gists = _gists(episode, known, vector)
+    gists = _gists(episode, known, reader)
     gists = [gist for gist in gists if _adds(gist, statements)]
     if gists:
         since = {(one.slot, value_key(one.value)): one.valid_from for one in statements if one.valid_from is not None}
@@ -97,33 +98,44 @@ def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str
     return Entity(kind, name, words, episode_id=episode.id, span=span, **{**spoken, **fields})
 
 
-def _gists(episode: Episode, known: Known, vector: Vector | None) -> list[Gist]:
+def _gists(episode: Episode, known: Known, reader: TextReader | None) -> list[Gist]:
     if episode.speaker is None and episode.role in DRAFTERS:
         return []  # what an assistant concludes or drafts changes nothing that people said
     name = episode.speaker or episode.role
-    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known, vector)
+    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known, reader)
 
 
 def _adds(gist: Gist, statements: Sequence[Statement]) -> bool:
     """Whether a gist says more than the clause reader, whose reading has the finer spans and dates: what is over, who says so."""
     if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements):
         return False
+    subjects = {one.subject for one in statements if one.single and one.confidence >= _FIRM}
+    if len(subjects) > 1 and not gist.ended and not gist.negated:
+        return False  # it says several things in plain sentences
     same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
     if UNREAD in gist.cues and any(
         one.confidence >= _FIRM and (gist.acting < _FIRM or not _is_of(one, gist)) for one in statements
     ):
         return False  # it speaks of several facts, and what is over may be of another
     if same:
+        if gist.acting < _FIRM <= same[0].confidence and same[0].negated == gist.negated:
+            return False  # both read the same, and only the clause reader is sure of what it does
         ended = {value_key(value) for one in same for value in one.ended}
         known = {value_key(value) for value in gist.ended} <= ended
         return bool(gist.source) or (gist.negated and not same[0].negated) or not (known or gist.negated)
-    vague = [one for one in statements if one.slot == _VAGUE and one.subject == gist.subject]
     firm = [
-        one for one in statements if one.single and one.confidence >= _FIRM and one not in vague and _near(one, gist)
+        one
+        for one in statements
+        if one.single and one.confidence >= _FIRM and not _is_vague(one, gist) and _near(one, gist)
     ]
     if gist.source or gist.ended or gist.negated or not firm:
         return True
     return gist.slot == "attr:value" and " of " in gist.subject
+
+
+def _is_vague(statement: Statement, gist: Gist) -> bool:
+    """Whether the gist is the finer reading of the two."""
+    return statement.slot in _VAGUE and statement.subject == gist.subject
 
 
 def _is_of(statement: Statement, gist: Gist) -> bool:
@@ -140,8 +152,12 @@ def _near(statement: Statement, gist: Gist) -> bool:
 
 
 def _meets(statement: Statement, gists: Sequence[Gist]) -> bool:
+    """Whether the gists say what a statement says, or say that what it denies is over: "no longer $40 but $45"."""
     values = {value_key(gist.value) for gist in gists}
-    return any(_is_of(statement, gist) for gist in gists) or value_key(statement.value) in values
+    if statement.negated:
+        values |= {value_key(value) for gist in gists for value in gist.ended}
+    mine = any(_is_of(statement, gist) or _is_vague(statement, gist) for gist in gists)
+    return mine or value_key(statement.value) in values
 
 
 def _of_gist(episode: Episode, gist: Gist, resolve: Callable[[str], str | None], since: datetime | None) -> Entity:

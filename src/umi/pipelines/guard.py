@@ -13,6 +13,7 @@ import numpy as np
 from umi import limits
 from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, UmiError
 from umi.ports import Clock, Closing, EmbedderIdentity, EmbeddingProvider, Entropy, Matrix, Prepared, Vector
+from umi.reading import Reads, TextReader
 
 T = TypeVar("T")
 
@@ -76,6 +77,11 @@ class GuardedEmbedder:
     def identity(self) -> EmbedderIdentity:
         """The inner embedder's."""
         return self._inner.identity
+
+    @property
+    def reader(self) -> TextReader | None:
+        """Of short messages, when the inner embedder's model can read."""
+        return self._inner.reader if isinstance(self._inner, Reads) else None
 
     async def prepare(self, kept: EmbedderIdentity | None) -> None:
         """Let the inner embedder load, or ask its server for, what it needs.

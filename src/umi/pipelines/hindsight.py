@@ -7,7 +7,7 @@ therefore looks for the messages that name both, and closes those that say so af
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from umi.limits import HINDSIGHT_MESSAGES_COUNT_MAX
 from umi.pipelines.gist import trained
@@ -15,17 +15,11 @@ from umi.pipelines.gist.marks import same
 from umi.pipelines.language.slots import slot_words
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.lineage import Proposal, statement_order
-from umi.ports import Snapshot, Vector
+from umi.ports import Snapshot
+from umi.reading import TextReader
 from umi.types import Detector, Entity, Episode, EvolutionType
 
-VectorOf = Callable[[str], Vector | None]  # of an episode, when the embedder that the reader was trained with made it
-
 _SAYS = 0.35  # how likely a message must say what is over
-
-
-def no_vector(_episode_id: str) -> Vector | None:
-    """For callers without vectors."""
-    return None
 
 
 def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
@@ -38,7 +32,7 @@ def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
 
 
 def closed(
-    snapshot: Snapshot, new: Entity, ended: Sequence[str], near: Sequence[str], vector_of: VectorOf
+    snapshot: Snapshot, new: Entity, ended: Sequence[str], near: Sequence[str], reader: TextReader | None
 ) -> list[Proposal]:
     """The messages that were read as no statement and say what `new` ends.
 
@@ -47,7 +41,7 @@ def closed(
         new: A statement.
         ended: Its `unread` values.
         near: Ids of the messages nearest to it, nearest first.
-        vector_of: Looks up vectors.
+        reader: Of short messages, where there is one.
     """
     confidence = min(new.confidence, float(new.metadata.get("acting", 1.0)))
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
@@ -60,7 +54,7 @@ def closed(
             continue
         for value in ended:
             fact = (new.subject, new.slot, value)
-            if _says(episodes[id_], fact, vector_of(id_), mine) < _SAYS:
+            if _says(episodes[id_], fact, reader, mine) < _SAYS:
                 continue
             reason = f"{slot_words(new.slot)}: {value} -> {new.value if not new.negated else 'no longer'}; said '{value}' is over"
             found += [
@@ -74,7 +68,7 @@ def _is_older_note(old: Entity, new: Entity) -> bool:
     return not old.slot and old.valid_to is None and statement_order(old) < statement_order(new)
 
 
-def _says(episode: Episode, fact: tuple[str, str, str], vector: Vector | None, later: Episode) -> float:
+def _says(episode: Episode, fact: tuple[str, str, str], reader: TextReader | None, later: Episode) -> float:
     speaks = subject_key(later.speaker or later.role) or later.role
     mine = (episode.speaker, episode.role) == (later.speaker, later.role) and fact[0] == speaks
-    return trained.says(episode.content, episode.at, fact, vector, mine=mine)
+    return trained.says(episode.content, episode.at, fact, reader, mine=mine)

@@ -21,12 +21,13 @@ from umi.pipelines.consult import Fingerprint, overlay
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
 from umi.pipelines.gist.known import open_before
-from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage, Proposal
 from umi.pipelines.model import ExtractedEntity, NamedRelation
+from umi.pipelines.retold.noticing import Retellings
 from umi.pipelines.states import Standings, View
-from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction, Vector
+from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction
+from umi.reading import TextReader
 from umi.text import analyse, count_words
 from umi.traits import read_traits
 from umi.types import (
@@ -150,14 +151,14 @@ class Settlement:
         tx: The transaction.
         entropy: For the ids of relations.
         now: The recorded time of relations.
-        embedder: The digest of what made the vectors.
+        reader: Of short messages, where there is one.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, embedder: str = "") -> None:
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None = None) -> None:
         self._tx = tx
-        self._embedder = embedder
-        self._vectors: Mapping[str, Matrix] = {}
+        self._reader = reader
         self._lineage = Lineage(tx, entropy, now)
+        self._retellings = Retellings(tx)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
         self._waiting: list[str] = []
@@ -181,7 +182,6 @@ class Settlement:
         Raises:
             Moved: When what a model was asked about has changed since.
         """
-        self._vectors = vectors or {}
         items, vectors = self._still_there(items, vectors)
         settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
@@ -217,8 +217,7 @@ class Settlement:
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         extracted = reading.as_of(self._tx.sequence) if reading else None
         named = reading.entities if reading else ()
-        vector = readable(self._vectors.get(episode.id), self._embedder)
-        extracted = extracted or read_episode(self._tx, episode, item, named, vector)
+        extracted = extracted or read_episode(self._tx, episode, item, named, self._reader)
         entities = extracted.result.entities
         if reading is not None and reading.fingerprint.moved(self._tx, entities):
             raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")
@@ -229,13 +228,14 @@ class Settlement:
         self._entities += entities
         if item.track_evolution:
             self._relate(entities, reading)
+            self._notice(episode, entities)
         self._derive(entities, item.derived_from)
 
     def _relate(self, entities: Sequence[Entity], reading: Reading | None) -> None:
         named = reading.relations if reading else ()
         agreed = agreed_updates(named)
         for entity in entities:
-            self._evolutions += evolve(self._tx, self._lineage, entity, agreed, self._vector_of)
+            self._evolutions += evolve(self._tx, self._lineage, entity, agreed, self._reader)
         by_rules = {(row.source_id, row.target_id) for row in self._evolutions}
         ends = self._tx.entities([id_ for row in named for id_ in (row.related_id, row.new_id)]) if named else {}
         for row in named:
@@ -244,11 +244,12 @@ class Settlement:
             if not said and proposal.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 self._evolutions.append(self._lineage.record(proposal))
 
-    def _vector_of(self, episode_id: str) -> Vector | None:
-        windows = self._vectors.get(episode_id)
-        if windows is None:
-            windows = self._tx.vectors([episode_id]).get(episode_id)
-        return readable(windows, self._embedder)
+    def _notice(self, episode: Episode, entities: Sequence[Entity]) -> None:
+        """Flag what is told again with another value, unless the two are related already."""
+        for proposal in self._retellings.proposals(episode, entities):
+            rows = self._lineage.ledger.relations(proposal.source_id)
+            if not any(row.target_id == proposal.target_id for row in rows):
+                self._evolutions.append(self._lineage.record(proposal))
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         for source_id in sources:
@@ -276,19 +277,14 @@ def read_episode(
     episode: Episode,
     item: OutboxItem,
     named: Sequence[ExtractedEntity] = (),
-    vector: Vector | None = None,
+    reader: TextReader | None = None,
 ) -> Extracted:
     """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
-    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), vector)
+    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), reader)
     return overlay(extracted, named, episode) if named else extracted
-
-
-def readable(windows: Matrix | None, embedder: str) -> Vector | None:
-    """The vector of an episode's beginning, when the embedder of that digest is the one that the reader was trained with."""
-    return windows[0] if windows is not None and len(windows) and embedder == EMBEDDER else None
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:

@@ -75,7 +75,7 @@ class Settler:
     ) -> None:
         self._storage = storage
         self._embedder = embedder
-        self._digest = embedder.identity.digest if embedder is not None else ""
+        self._reader = None if embedder is None else embedder.reader
         self._model = model
         self._clock = clock
         self._entropy = entropy
@@ -132,7 +132,9 @@ class Settler:
             return await self._write([work], vectors, why)
         named = await consult.extract(model, episode, item.attempts) if item.extract_entities else ()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
-            extracted, offered = await self._storage.read(partial(_look, episode=episode, item=item, named=named))
+            extracted, offered = await self._storage.read(
+                partial(_look, episode=episode, item=item, named=named, vectors=vectors)
+            )
             relations = (
                 await consult.relate(model, offered, item.attempts) if item.track_evolution and offered.new else ()
             )
@@ -153,15 +155,21 @@ class Settler:
     ) -> Settled:
         now = self._clock.now()
         return await self._storage.write(
-            lambda tx: Settlement(tx, self._entropy, now, self._digest).run(items, vectors, why, readings)
+            lambda tx: Settlement(tx, self._entropy, now, self._reader).run(items, vectors, why, readings)
         )
 
 
 def _look(
-    snapshot: Snapshot, episode: Episode, item: OutboxItem, named: Sequence[ExtractedEntity]
+    snapshot: Snapshot,
+    episode: Episode,
+    item: OutboxItem,
+    named: Sequence[ExtractedEntity],
+    vectors: Mapping[str, Matrix] | None,
 ) -> tuple[Extracted, consult.Offer]:
     extracted = read_episode(snapshot, episode, item, named)
-    return extracted, consult.offer(snapshot, extracted.result.entities)
+    windows = (vectors or {}).get(episode.id)
+    vector = None if windows is None else windows[0]
+    return extracted, consult.offer(snapshot, extracted.result.entities, vector)
 
 
 def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:

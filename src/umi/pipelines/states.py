@@ -8,9 +8,10 @@ from datetime import datetime
 
 from umi.invariants import check
 from umi.pipelines.ledger import Ledger
+from umi.pipelines.lineage import statement_order
 from umi.ports import Snapshot
 from umi.text import analyse
-from umi.types import Entity, Episode, EvolutionRelation, HitState
+from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, HitState
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Standings:
             ledger is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
         )
         self._ledger = ledger or Ledger(snapshot, self._view.known_at)
+        self._episode_of: dict[str, str] = {}  # by entity, of what was shown
 
     def of(self, entities: Sequence[Entity]) -> list[Standing]:
         """The standing of each entity, in the order given; a constant number of queries unless something was derived."""
@@ -84,8 +86,28 @@ class Standings:
         known = [entity for group in entities.values() for entity in group]
         self._ledger.know(known)
         self._ledger.load(entity.id for entity in known)
+        self._episode_of |= {entity.id: entity.episode_id for entity in known}
         terms = frozenset(query_terms)
         return [self._show(episode, entities.get(episode.id, ()), terms) for episode in episodes]
+
+    def told_again(self, episode_ids: Collection[str]) -> list[tuple[str, str]]:
+        """Those of the episodes given to `show` of which a later one is thought to update an earlier one: (earlier, later), in order of the later.
+
+        Args:
+            episode_ids: Which to look among.
+        """
+        rows = {
+            row.id: row
+            for id_, episode_id in self._episode_of.items()
+            if episode_id in episode_ids
+            for row in self._ledger.relations(id_)
+            if row.evolution_type is EvolutionType.UPDATE and not row.acted
+        }
+        ends = self._ledger.entities(row.target_id for row in rows.values())
+        found = [row for row in rows.values() if row.target_id in ends]
+        found.sort(key=lambda row: (statement_order(ends[row.target_id]), row.id))
+        pairs = [(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in found]
+        return [pair for pair in pairs if pair[0] != pair[1] and pair[0] in episode_ids and pair[1] in episode_ids]
 
     def _show(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str]) -> Shown | None:
         known_at = self._view.known_at

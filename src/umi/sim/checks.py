@@ -12,6 +12,7 @@ from umi.sim.embedder import text_vector
 from umi.sim.oracle import SINGLE_VALUED, Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import SLOTS, SPACES, Plan, Step
+from umi.sim.sayings import COUNTED
 from umi.types import (
     Detector,
     Episode,
@@ -66,6 +67,8 @@ class Checks:
             self._nothing_outdated(step.space, found)
             if step.slot in SINGLE_VALUED:
                 self._answers(step, found)
+            if step.slot == COUNTED:
+                self._newer_first(step, found)
         return _said(found)
 
     async def ask_deeply(self, step: Step) -> str:
@@ -169,6 +172,16 @@ class Checks:
         if not found.hits or _number(step.space, found.hits[0]) not in expected:
             first = found.hits[0].content if found.hits else "nothing"
             raise Violation(f"{step.text!r} was answered by {first!r}; true is what {expected} said")
+
+    def _newer_first(self, step: Step, found: RecallReceipt) -> None:
+        """Of what was told again with another value, all that is shown stands in the order of time, the newest first, and none is hidden."""
+        if self._waits(step.space, step.who):
+            return
+        group = [said.number for said in self._world.oracle.group(step.space, step.who, COUNTED)]
+        shown = [number for number in (_number(step.space, hit) for hit in found.hits) if number in group]
+        if len(shown) == len(group) and shown != group[::-1]:
+            raise Violation(f"{step.text!r} was answered by {shown}; told in the order {group}")
+        self._world.outcome.features["told again"] += len(shown) > 1
 
     def _waits(self, space: str, who: str) -> bool:
         """Whether anything said of a person is stored and not yet read: acknowledged, with its effect deferred."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 import numpy as np
@@ -20,6 +20,8 @@ import numpy.typing as npt
 
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.providers.local import LocalEmbedder
+from umi.reading import OpenText, TextReader
 from umi.sim.clock import SimClock
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
@@ -50,17 +52,35 @@ class SimEmbedder:
         clock: The virtual time of the running loop.
         rng: Where latencies are drawn from.
         faults: What may go wrong; operations `embed` and `embed_many`.
+        reads: Whether the local embedder's reader reads short messages beside it; otherwise they are judged by their words.
     """
 
-    def __init__(self, clock: SimClock, rng: DeterministicRng, *, faults: FaultInjector | None = None) -> None:
+    def __init__(
+        self,
+        clock: SimClock,
+        rng: DeterministicRng,
+        *,
+        faults: FaultInjector | None = None,
+        reads: bool = False,
+    ) -> None:
         self._clock = clock
         self._rng = rng
         self._faults = faults
+        self._reads = reads
 
     @property
     def identity(self) -> EmbedderIdentity:
         """The same for every instance and seed."""
         return IDENTITY
+
+    @property
+    def reader(self) -> TextReader | None:
+        """As `umi.reading.Reads` has it."""
+        return self if self._reads else None
+
+    def read(self, text: str) -> OpenText:
+        """A text, by the local embedder's reader."""
+        return _reader().read(text)
 
     async def embed(self, text: str) -> Vector:
         """One query as a vector, its words beyond the first window not counted.
@@ -101,6 +121,12 @@ class SimEmbedder:
             kind, message = _FAILURES[fault]
             raise kind(message)
         return fault
+
+
+@cache
+def _reader() -> TextReader:
+    """Loaded once in a process."""
+    return LocalEmbedder().reader
 
 
 @lru_cache(maxsize=_TEXTS_CACHED_COUNT)

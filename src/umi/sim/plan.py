@@ -16,6 +16,7 @@ from typing import Final
 
 from umi.sim.faults import FaultConfig, FaultType
 from umi.sim.rng import DeterministicRng
+from umi.sim.sayings import COUNTED, COUNTS, HARMLESS, IN_PASSING
 
 SPACES: Final = ("north", "south")
 PEOPLE: Final = (
@@ -107,11 +108,12 @@ class Plan:
     learn: bool = False
     wire: str = ""  # the real adapter that the model is behind; empty for none
     served: bool = False  # the embedder is behind the real adapter for embeddings
+    reads: bool = False  # short messages are read by the local embedder's reader
 
     def describe(self) -> str:
         """One line: what kind of world this is."""
         parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
-        embedder = "served embedder" if self.served else "embedder"
+        embedder = "served embedder" if self.served else "embedder that reads" if self.reads else "embedder"
         parts += [embedder if self.embedder else "words only", self._reader(), *(["learning"] if self.learn else [])]
         return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
 
@@ -164,6 +166,24 @@ def _changes(teller: _Teller, space: str, who: str) -> list[Step]:
         again = teller.step(Kind.SAY)
         told.append(replace(told[-1], number=again.number, day=told[-1].day + 2_000))
     return [*told[:2], teller.ask(space, who, slot), *told[2:], teller.ask(space, who, slot)]
+
+
+def _in_passing(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A change told in passing, and what resembles one and changes nothing."""
+    slot = teller.rng.choice(sorted(IN_PASSING))
+    first, second, third = sorted(teller.day() for _ in range(3))
+    values = list(SLOTS[slot][1])
+    teller.rng.shuffle(values)
+    text = teller.rng.choice(IN_PASSING[slot]).format(who=who, what=values[1])
+    changed = replace(teller.say(space, who, slot, values[1], day=second), text=text)
+    resembling = HARMLESS[slot].format(who=who, what=values[2])
+    return [
+        teller.say(space, who, slot, values[0], day=first),
+        changed,
+        teller.ask(space, who, slot),
+        teller.step(Kind.SAY, space=space, who=who, text=resembling, day=third),
+        teller.ask(space, who, slot),
+    ]
 
 
 def _change_undone(teller: _Teller, space: str, who: str) -> list[Step]:
@@ -351,6 +371,9 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         told.append(rng.weighted(STORIES)(teller, space, who))
         if rng.chance(0.3):  # a namesake on the other side, of whom nothing may leak
             told.append(_changes(teller, SPACES[1 - SPACES.index(space)], who))
+    reads = rng.fork("reads").chance(0.15)
+    if reads:
+        told += [_in_passing(teller, rng.fork(f"passing {number}").choice(SPACES), people.pop()) for number in range(2)]
     steps = _interleave(rng, told)
     lessons = _lessons(rng.fork("lessons"), teller)
     for step in lessons:
@@ -358,10 +381,12 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
     for kind in _interruptions(rng, twins=twins):
         step = teller.step(kind, count=rng.next_int(1, 60) if kind is Kind.CUT else 0)
         steps.insert(rng.next_int(1, len(steps)), step)
+    counted = _counts(rng.fork("counts"), teller, people)
+    steps = _interleave(rng.fork("counted"), [steps, counted]) if counted else steps
     model = rng.chance(0.3)
     faults = _faults(rng, twins=twins, model=model)
-    embedder = rng.chance(0.6)
-    served = embedder and "openai" in ADAPTERS and rng.fork("served").chance(0.3)
+    embedder = rng.chance(0.6) or reads
+    served = embedder and not reads and "openai" in ADAPTERS and rng.fork("served").chance(0.3)
     return Plan(
         seed=seed,
         steps=tuple(steps),
@@ -373,6 +398,7 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         order="seeded" if rng.chance(0.5) else "fifo",
         wire=rng.fork("wire").choice(("", *ADAPTERS)) if model else "",
         served=served,
+        reads=reads,
     )
 
 
@@ -392,6 +418,28 @@ def _lessons(rng: DeterministicRng, teller: _Teller) -> list[Step]:
         return []
     kinds = (*[Kind.JUDGE] * rng.next_int(2, 5), *[Kind.REPORT] * rng.next_int(1, 3), *[Kind.BACK] * rng.next_int(0, 2))
     return [teller.step(kind, count=rng.next_int(0, 9), keep="used" if rng.chance(0.5) else "") for kind in kinds]
+
+
+def _counts(rng: DeterministicRng, teller: _Teller, people: Sequence[str]) -> list[Step]:
+    """What is told in a third of the worlds and no slot knows: how many of something two people have seen, told again in any order of time."""
+    if not rng.chance(0.33):
+        return []
+    texts, values, question = COUNTS
+    space, days = rng.choice(SPACES), rng.shuffled(range(1, 2_000))
+    steps: list[Step] = []
+    for who in people[:2]:
+        counts = list(values)
+        rng.shuffle(counts)
+        for number, value in enumerate(counts[: rng.next_int(2, 3)]):
+            text = texts[number].format(who=who, what=value)
+            steps.append(
+                teller.step(Kind.SAY, space=space, who=who, slot=COUNTED, value=value, text=text, day=next(days))
+            )
+    rng.shuffle(steps)
+    asked = [
+        teller.step(Kind.ASK, space=space, who=who, slot=COUNTED, text=question.format(who=who)) for who in people[:2]
+    ]
+    return [*steps, *asked]
 
 
 def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:

@@ -113,7 +113,8 @@ class _Shrinker:
         self._fails(replace(self._plan, model=False, wire=""))
         self._fails(replace(self._plan, twins=False))
         self._fails(replace(self._plan, served=False))
-        self._fails(replace(self._plan, embedder=False, served=False))
+        self._fails(replace(self._plan, reads=False))
+        self._fails(replace(self._plan, embedder=False, served=False, reads=False))
 
     def _with_steps(self, steps: Iterable[Step]) -> Plan:
         return replace(self._plan, steps=with_sources(steps))

@@ -83,7 +83,8 @@ class World:
         self.clock = SimClock()
         self.faults = FaultInjector(rng.fork("faults"), plan.faults)
         self._entropy = SimEntropy(rng.fork("ids"))
-        embedder = SimEmbedder(self.clock, rng.fork("embedder"), faults=self.faults) if plan.embedder else None
+        drawn = rng.fork("embedder")
+        embedder = SimEmbedder(self.clock, drawn, faults=self.faults, reads=plan.reads) if plan.embedder else None
         self._llm = (
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )

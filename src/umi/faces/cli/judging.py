@@ -29,6 +29,9 @@ class Banks(StrEnum):
     SECOND = "second"
     THIRD = "third"
     FOURTH = "fourth"
+    FIFTH = "fifth"
+    SIXTH = "sixth"
+    SEVENTH = "seventh"
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,7 +41,7 @@ def add_to(app: typer.Typer) -> None:
 
 
 def state(
-    bank: Annotated[Banks, typer.Option(help="Which phrase bank; nothing was fitted to the fourth.")] = Banks.FOURTH,
+    bank: Annotated[Banks, typer.Option(help="Which phrase bank; nothing was fitted to the seventh.")] = Banks.SEVENTH,
     histories: Annotated[int, typer.Option(help="How many histories.", min=1)] = 500,
     seed: Annotated[int, typer.Option(help="Other histories.")] = 0,
     failures: Annotated[

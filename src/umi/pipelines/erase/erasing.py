@@ -15,6 +15,7 @@ from umi.pipelines.extract import extract_rules
 from umi.pipelines.ledger import Ledger
 from umi.ports import Entropy, Snapshot, Transaction
 from umi.proof import pieces
+from umi.reading import TextReader
 from umi.text import analyse
 from umi.types import Entity, Episode, ErasurePreview
 
@@ -34,7 +35,7 @@ class Taken:
     texts: tuple[str, ...]
 
 
-def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, embedder: str) -> Taken | None:
+def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, reader: TextReader | None) -> Taken | None:
     """Take out one message, or one statement with its words; None when neither is here."""
     entity = tx.entities([id_]).get(id_)
     episode_id = entity.episode_id if entity else id_
@@ -42,20 +43,22 @@ def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, embedd
     if episode is None:
         return None
     cut = Cut() if entity is None else without_statement(episode, tx.entities_of([episode_id])[episode_id], id_)
-    removal = Removal(tx, entropy, now, embedder)
+    removal = Removal(tx, entropy, now, reader)
     touched = [row for one in tx.entities_of([episode_id]).get(episode_id, ()) for row in _around(tx, one.id)]
     removal.carry_out({episode_id: cut})
     removal.blank_reasons(tx.relations(touched).values())
     return _taken(removal, ())
 
 
-def erase(tx: Transaction, entropy: Entropy, now: datetime, subject: str, *, derived_too: bool, embedder: str) -> Taken:
+def erase(
+    tx: Transaction, entropy: Entropy, now: datetime, subject: str, *, derived_too: bool, reader: TextReader | None
+) -> Taken:
     """Take out all that is about a subject, says its name or was said by it."""
     naming = Naming(tx, subject)
     cuts = _cuts(tx, naming)
     if derived_too:
         cuts |= dict.fromkeys(_concluded(tx, cuts), Cut())
-    removal = Removal(tx, entropy, now, embedder)
+    removal = Removal(tx, entropy, now, reader)
     removal.carry_out(cuts)
     removal.remove_aliases(
         [alias for alias, of in list(tx.scan_aliases()) if of == naming.key or naming.says(alias, of)]

@@ -25,8 +25,9 @@ from umi.pipelines.evolve import rejoin
 from umi.pipelines.extract import extract_rules
 from umi.pipelines.gist.known import open_before
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
-from umi.pipelines.remember import embedding_text, readable, tombstone
+from umi.pipelines.remember import embedding_text, tombstone
 from umi.ports import Entropy, ReplayRow, Transaction
+from umi.reading import TextReader
 from umi.text import query_terms
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
 
@@ -47,14 +48,14 @@ class Removal:
         tx: The transaction.
         entropy: For the ids of relations.
         now: When it happens.
-        embedder: The digest of what makes the vectors, which the reader may need.
+        reader: Of short messages, where there is one.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, embedder: str) -> None:
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None) -> None:
         self._tx = tx
         self._entropy = entropy
         self._now = now
-        self._embedder = embedder
+        self._reader = reader
         self.tally: Counter[str] = Counter()
         self.deleted: list[str] = []  # episodes
         self.redacted: list[str] = []
@@ -226,9 +227,8 @@ class Removal:
         borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
         for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
             episode, mine = episodes[episode_id], self._tx.entities_of([episode_id])[episode_id]
-            vector = readable(self._tx.vectors([episode_id]).get(episode_id), self._embedder)
             known = partial(open_before, self._tx, episode)
-            fresh = extract_rules(episode, self._tx.subject_of, known, vector).result.entities
+            fresh = extract_rules(episode, self._tx.subject_of, known, self._reader).result.entities
             again = {entity.id: entity for entity in mine}
             for entity in borrowed:
                 if entity.episode_id == episode_id:

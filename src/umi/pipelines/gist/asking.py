@@ -15,6 +15,7 @@ from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.gist.trained import choice_slot
 from umi.pipelines.language.lexicon import KIN, MONTHS
 from umi.pipelines.language.subjects import subject_key
+from umi.pipelines.language.tokens import sentences
 from umi.ports import Vector
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,6 +23,7 @@ _CHARACTERS_MAX: Final = 200
 _LIKELY: Final = 0.6  # from here on a fact is looked up
 _EXACT: Final = 0.85  # from here on nothing else is asked for
 _EXACT_BY_WORDS: Final = 0.95  # without the question's vector
+_OF_WHOM: Final = frozenset({"job", "home", "language", "hobby"})
 _NAMING: Final = frozenset({Sort.NAME, Sort.THING, Sort.ITEM, Sort.CHOICE})
 _MINE: Final = re.compile(r"\b(?:me|my|i|mine|we|our|us|i'm|i've|im)\b", re.IGNORECASE)
 _MONTH: Final = re.compile(
@@ -67,13 +69,28 @@ def read(question: str, vector: Vector | None = None) -> Asked | None:
     kind = max(likely, key=lambda one: likely[one])
     if kind == "none" or likely[kind] < _LIKELY:
         return None
-    subject, slots = _subject(rest, kind, spans.find(rest, _EPOCH, asking=True) if month else found)
+    named = spans.find(rest, _EPOCH, asking=True) if month else found
+    subject, slots = _subject(rest, kind, named)
     if not slots:
         return None
-    others = sum(span.sort in _NAMING for span in found) > bool(subject or kind == "choice")
-    return Asked(
-        subject, slots, month, exact=likely[kind] >= (_EXACT_BY_WORDS if vector is None else _EXACT) and not others
+    sure = likely[kind] >= (_EXACT_BY_WORDS if vector is None else _EXACT)
+    return Asked(subject, slots, month, exact=sure and not _asks_more(rest, kind, subject, named))
+
+
+def _asks_more(question: str, kind: str, subject: str, found: Sequence[Span]) -> bool:
+    """Whether something else is named that may be asked of too: of a person another, of a thing another in the same sentence."""
+    if kind in _OF_WHOM:
+        return sum(span.sort is Sort.NAME for span in found) > bool(subject)
+    if kind == "choice":
+        return sum(span.sort in _NAMING for span in found) > 1
+    own = next(
+        (one for one in sentences(question) for span in found if span.key == subject and _within(span, one)), None
     )
+    return own is None or sum(span.sort in _NAMING and _within(span, own) for span in found) > 1
+
+
+def _within(span: Span, sentence: tuple[int, int]) -> bool:
+    return sentence[0] <= span.start < sentence[1]
 
 
 def _subject(question: str, kind: str, found: Sequence[Span]) -> tuple[str, tuple[str, ...]]:
@@ -82,7 +99,7 @@ def _subject(question: str, kind: str, found: Sequence[Span]) -> tuple[str, tupl
     if kind == "choice":
         chosen = [slot for span in found if span.sort is Sort.CHOICE and (slot := choice_slot(span.key))]
         return ("", (chosen[0],)) if chosen and not names else ("", ())
-    if kind in {"job", "home", "language", "hobby"}:
+    if kind in _OF_WHOM:
         if len(names) > 1 or _RELATIVES.search(question) or not (names or _MINE.search(question)):
             return "", ()
         return (subject_key(names[0].text) if names else ""), SLOTS[kind]

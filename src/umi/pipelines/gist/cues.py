@@ -21,6 +21,7 @@ FORGET: Final = re.compile(
     _I,
 )
 _NOT_FORGET: Final = re.compile(
+    r"\b(?:i|we|he|she|they) (?:\w+ )?(?:should|must|could|might|better|really|just)\s+(?:forget|lose|drop|remove|ditch|bin|ignore|clear|scrap)\b|"
     r"\b(?:i|we|he|she|they|i'd|didn't|never|won't|can't|almost|don't(?! keep| remember| store| save| hold| retain| record| note| memor| log))\s+(?:forget|forgot|lose|drop|remove)\b"
     r"|\bdon't forget\b|\bdon't let me forget\b|\bforget about (?:it )?(?:.* being|.* as)\b",
     _I,

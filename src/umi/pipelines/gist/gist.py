@@ -16,14 +16,14 @@ from umi.pipelines.gist import trained
 from umi.pipelines.gist.cues import asks_to_forget
 from umi.pipelines.gist.message import FORGET, Gist, Known, nothing_known
 from umi.pipelines.language.tokens import sentences
-from umi.ports import Vector
+from umi.reading import TextReader
 
 _ASKED: Final = 0.58
 _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
 
 
 def read(
-    text: str, speaker: tuple[str, str], at: datetime, known: Known = nothing_known, vector: Vector | None = None
+    text: str, speaker: tuple[str, str], at: datetime, known: Known = nothing_known, reader: TextReader | None = None
 ) -> list[Gist]:
     """The facts of a short message.
 
@@ -32,13 +32,13 @@ def read(
         speaker: Name and key of "I".
         at: When it was said, aware.
         known: What is open of a subject in a slot.
-        vector: Of the message, when the embedder that the reader was trained with made it.
+        reader: Of short messages; without one, they are judged by their words alone.
     """
     if len(text) > GIST_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > GIST_SENTENCES_COUNT_MAX:
         return []
-    if _QUOTATION.search(text):
-        return []  # who speaks in it is not known
-    found = trained.read(text, speaker, at, known, vector)
+    if reader is None and _QUOTATION.search(text):
+        return []  # words alone do not tell who speaks in it
+    found = trained.read(text, speaker, at, known, reader)
     if not found and asks_to_forget(text):  # what was never read is looked for by its words (`umi.pipelines.evolve`)
         return [Gist(*speaker, "", "", confidence=_ASKED, cues=(FORGET,))]
     return found

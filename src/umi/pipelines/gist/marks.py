@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Final
 from zlib import crc32
 
+from umi.pipelines.gist.cues import signs
 from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.language.values import narrower, value_key
 
@@ -41,6 +42,9 @@ SORTS: Final = {  # of the values of each kind of fact; what is missing may be a
 }
 KNOWN: Final = _MARKS[Sort.KNOWN]
 MEANT: Final = "@s"  # whose fact it is taken to be
+_NAMES: Final = {mark: sort.value for sort, mark in _MARKS.items()} | {
+    MEANT: "meant"
+}  # as `umi.reading.MARKS` has them
 FREE_KINDS: Final = frozenset({"choice", "hobby"})  # whose values may be any words
 _SUBJECTS: Final = frozenset({Sort.THING, Sort.ITEM, Sort.CHOICE})
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
@@ -99,9 +103,10 @@ def marked(tokens: Sequence[Token], known: frozenset[int]) -> list[Token]:
 
 
 def meant(tokens: Sequence[Token], start: int) -> list[Token]:
-    """The tokens with the one that begins there, whose fact it is taken to be, under a mark of its own; -1 for the speaker's."""
+    """The tokens with whoever or whatever is named there, whose fact it is taken to be, under a mark of its own; -1 for the speaker's."""
+    key = next((token.span.key for token in tokens if token.span is not None and token.start == start), None)
     return [
-        replace(token, text=MEANT) if token.span is not None and token.start == start else token for token in tokens
+        replace(token, text=MEANT) if token.span is not None and token.span.key == key else token for token in tokens
     ]
 
 
@@ -116,22 +121,47 @@ def _bucket(feature: str) -> int:
     return crc32(feature.encode()) % BUCKETS
 
 
-def situation(
-    kind: str, known: Sequence[str], found: Sequence[Span], at: frozenset[int], start: int
-) -> tuple[str, ...]:
-    """What a message meets: whether such a fact is known, whether it mentions the known value, how many others it may name, whose it is.
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A message taken to speak of a kind of fact of whoever is named at `start` (-1: of whoever says it).
 
-    Args:
-        kind: Of fact.
-        known: The values that are known and open.
-        found: The spans of the message.
-        at: Where known values are mentioned.
-        start: Where the one is named whose fact it is taken to be; -1 for the speaker.
+    `known` are the values that are known of it and open; `spans` has them among what the message names, `mentions` is where they begin,
+    and `tokens` has them under a mark of their own.
     """
-    state = "none" if not known else "mentioned" if at else "unmentioned"
-    others = min(2, sum(span.sort in SORTS.get(kind, ()) and span.start not in at for span in found))
-    whose = "own" if start < 0 else "other"
-    return (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}", f"k {whose} {kind}")
+
+    text: str
+    kind: str
+    start: int
+    known: tuple[str, ...]
+    spans: tuple[Span, ...]
+    mentions: frozenset[int]
+    tokens: tuple[Token, ...]
+
+    @property
+    def meant(self) -> list[Token]:
+        """The tokens with whose fact it is taken to be under a mark of its own."""
+        return meant(self.tokens, self.start)
+
+
+def take(text: str, spans: Sequence[Span], kind: str, start: int, known: Sequence[str]) -> Taking:
+    """A message, of which some spans are found, taken to speak of a kind of fact of which some values are known."""
+    found, at = with_known(text, spans, known)
+    return Taking(text, kind, start, tuple(known), tuple(found), at, tuple(marked(tokens_of(text, found), at)))
+
+
+def marks_of(tokens: Sequence[Token]) -> tuple[tuple[int, int, str], ...]:
+    """What is marked in a text, as `umi.reading.Take` has it."""
+    return tuple((token.start, token.end, _NAMES[token.text]) for token in tokens if token.span is not None)
+
+
+def situation(taking: Taking) -> tuple[str, ...]:
+    """What a message meets: whether such a fact is known and it names the known value, how many others, whose it is; its words of change."""
+    kind, at = taking.kind, taking.mentions
+    state = "none" if not taking.known else "mentioned" if at else "unmentioned"
+    others = min(2, sum(span.sort in SORTS.get(kind, ()) and span.start not in at for span in taking.spans))
+    whose = "own" if taking.start < 0 else "other"
+    met = (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}", f"k {whose} {kind}")
+    return (*met, *signs(taking.text))
 
 
 def message_features(tokens: Sequence[Token], also: Sequence[str] = (), kind: str = "") -> list[int]:

@@ -1,32 +1,134 @@
-"""The trained reader of short messages: linear models over hashed features and, where the local embedder made it, the message's vector.
+"""What a short message does, judged by what was learned: by a reader that knows words in their order, or by the words alone.
 
-`scripts/fit_evolution.py` makes the weights from phrases that are in this repository. Whole numbers are summed, so the same text
-gets the same scores on any machine; the vector's part is used only with vectors of the embedder that it was fitted to.
+Where the embedder can read (`umi.reading.Reads`), its reader judges. Without one, multinomial linear models over hashed words do, as
+they do for questions, with the question's vector where the local embedder made it. `scripts/fit_evolution.py` makes their weights from phrases that are
+in this repository. Whole numbers are summed, so the same text gets the same scores on any machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from umi.pipelines.gist.marks import BUCKETS, Token, message_features, role_features
+from umi.errors import EmbeddingError
+from umi.pipelines.gist.marks import Taking, Token, marks_of, message_features, role_features, situation
 from umi.ports import Vector
+from umi.reading import ACTS, KINDS, ROLES, STATES, Judged, OpenText, Take, TextReader
 
-WEIGHTS: Final = "reader.npz"
-EMBEDDER: Final = "6b3538c061f7981e9ad1778dc60ceb5a"  # of the vectors it was trained with
-KINDS: Final = (
-    "job", "home", "price", "plan", "assignee", "setting", "lead", "choice", "hobby", "language", "tool", "none",
-)  # fmt: skip
-ACTS: Final = ("state", "detail", "add", "update", "correct", "retract", "forget", "claim", "none")
-ROLES: Final = ("0", "S", "V", "O", "R")  # nothing, whose fact it is, what holds, what held, who is quoted
+WEIGHTS: Final = "linear.npz"
+EMBEDDER: Final = "6b3538c061f7981e9ad1778dc60ceb5a"  # of the vectors that the head for questions was trained with
 
 Floats = npt.NDArray[np.float64]
+
+log = logging.getLogger(__name__)
+
+
+class Judge(Protocol):
+    """Judges one message."""
+
+    @property
+    def by_words(self) -> bool:
+        """Whether it knows the words alone."""
+        ...
+
+    def kinds(self, tokens: Sequence[Token]) -> dict[str, float]:
+        """How likely the message speaks of each kind of fact."""
+        ...
+
+    def acts(self, taking: Taking) -> dict[str, float]:
+        """How likely it does each thing with the fact that it is taken to speak of."""
+        ...
+
+    def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
+        """What part each of some tokens plays in it, if that is what it does."""
+        ...
+
+
+def judge_of(text: str, tokens: Sequence[Token], reader: TextReader | None) -> Judge:
+    """What judges a message of these tokens: the reader, where there is one and it can be loaded."""
+    if reader is None:
+        return ByWords()
+    try:
+        judge = ByReader(reader.read(text))
+        judge.kinds(tokens)
+    except EmbeddingError as error:
+        log.warning("a message is judged by its words alone: %s", error)
+        return ByWords()
+    return judge
+
+
+@dataclass(frozen=True, slots=True)
+class ByReader:
+    """By a reader that knows the words in their order; each way to take the message is read once."""
+
+    text: OpenText
+    by_words: bool = False
+    _read: dict[Take, Judged] = field(default_factory=dict)
+
+    def kinds(self, tokens: Sequence[Token]) -> dict[str, float]:
+        """See `Judge`."""
+        return dict(self._judged(Take(marks_of(tokens))).kinds)
+
+    def acts(self, taking: Taking) -> dict[str, float]:
+        """See `Judge`."""
+        return dict(self._judged(taken(taking)).acts)
+
+    def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
+        """See `Judge`; what it does was judged with the roles, so `act` adds nothing."""
+        del act
+        pieces = self._judged(taken(taking)).roles
+        return [
+            _mean([role for start, end, role in pieces if _overlap(taking.tokens[at], start, end)]) for at in places
+        ]
+
+    def _judged(self, take: Take) -> Judged:
+        if take not in self._read:
+            self._read[take] = self.text.judge(take)
+        return self._read[take]
+
+
+def taken(taking: Taking) -> Take:
+    """As `umi.reading` has it."""
+    state = STATES[0] if not taking.known else STATES[1] if taking.mentions else STATES[2]
+    return Take(marks_of(taking.meant), taking.kind, state, taking.start < 0)
+
+
+def _overlap(token: Token, start: int, end: int) -> bool:
+    return start < token.end and token.start < end
+
+
+def _mean(roles: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    return {role: sum(one[role] for one in roles) / len(roles) if roles else 0.0 for role in ROLES}
+
+
+class ByWords:
+    """By linear models over the message's words."""
+
+    by_words = True
+
+    def kinds(self, tokens: Sequence[Token]) -> dict[str, float]:
+        """See `Judge`."""
+        return _judged("kind by words", KINDS, message_features(tokens))
+
+    def acts(self, taking: Taking) -> dict[str, float]:
+        """See `Judge`."""
+        return _judged("act by words", ACTS, message_features(taking.meant, situation(taking), taking.kind))
+
+    def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
+        """See `Judge`."""
+        return [_judged("role", ROLES, role_features(taking.tokens, place, taking.kind, act)) for place in places]
+
+
+def asks(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:
+    """How likely a question asks for each kind of fact, and for nothing beside it."""
+    return _judged("ask by words" if vector is None else "ask", KINDS, message_features(tokens), vector)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,38 +165,7 @@ def _heads() -> dict[str, _Head]:
         }
 
 
-def kinds(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:
-    """How likely a message speaks of each kind of fact."""
-    return _judged("kind", KINDS, message_features(tokens), vector)
-
-
-def acts(tokens: Sequence[Token], met: Sequence[str], kind: str, vector: Vector | None) -> dict[str, float]:
-    """How likely it does each thing with a fact of that kind.
-
-    Args:
-        tokens: With known values, and whose fact it is taken to be, marked.
-        met: The situation.
-        kind: Of fact.
-        vector: Of the message.
-    """
-    return _judged("act", ACTS, message_features(tokens, met, kind), vector)
-
-
-def asks(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:
-    """How likely a question asks for each kind of fact, and for nothing beside it."""
-    return _judged("ask", KINDS, message_features(tokens), vector)
-
-
-def roles(tokens: Sequence[Token], places: Sequence[int], kind: str, act: str) -> list[dict[str, float]]:
-    """What part each of some tokens plays in a message of that kind."""
-    head = _heads()["role"]
-    found = [head.judge(role_features(tokens, place, kind, act), None) for place in places]
-    return [dict(zip(ROLES, map(float, one), strict=True)) for one in found]
-
-
-def _judged(name: str, classes: Sequence[str], features: Sequence[int], vector: Vector | None) -> dict[str, float]:
-    head = _heads()[name if vector is not None else f"{name} by words"]
-    return dict(zip(classes, map(float, head.judge(features, vector)), strict=True))
-
-
-__all__ = ["ACTS", "BUCKETS", "KINDS", "ROLES", "WEIGHTS", "acts", "asks", "kinds", "roles"]
+def _judged(
+    name: str, classes: Sequence[str], features: Sequence[int], vector: Vector | None = None
+) -> dict[str, float]:
+    return dict(zip(classes, map(float, _heads()[name].judge(features, vector)), strict=True))

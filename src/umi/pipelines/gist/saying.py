@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from umi.pipelines.gist import model
-from umi.pipelines.gist.marks import KNOWN, SORTS, Token, same, takes_role
+from umi.pipelines.gist.marks import KNOWN, SORTS, Taking, Token, same, takes_role
 from umi.pipelines.gist.message import FORGET, NAMED, UNREAD, Gist
+from umi.pipelines.gist.model import Judge
 from umi.pipelines.gist.seen import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
-from umi.pipelines.gist.spans import Sort, Span
+from umi.pipelines.gist.spans import Sort, Span, name_within
 from umi.pipelines.language.slots import is_single
 from umi.pipelines.language.subjects import subject_key
 from umi.types import Entity
@@ -19,7 +19,6 @@ from umi.types import Entity
 _TASTE: Final = "likes"  # people speak of what they like in many ways, and hardly ever to say that it is over
 _PLACES: Final = frozenset({"job", "home"})
 _LEAST: Final = 0.45  # a reading less likely than that is none
-_CLAIMS: Final = 0.5
 _NOTHING: Final = 0.5  # how likely a message may at most say nothing of the fact
 _NOTHING_NAMED: Final = 0.6  # when it names the value that is known
 _BOTH: Final = 0.15  # a change is told as an end from that likelihood on
@@ -29,6 +28,7 @@ _ROLE: Final = 0.4
 _CALLED: Final = re.compile(
     r"(?:^|[.!?] *|\b(?:hey|hi|hello|thanks|thank you|yes|no|sure|congrats|oh|ok|okay|dear|right|great|cool|bye|sorry|well done),? *)$"
 )
+_GOES_ON: Final = re.compile(r"\b(?:can't|can’t|cannot|couldn't|won't|never|not) stop\b", re.IGNORECASE)
 ACTED: Final = 0.6  # confidence from which a reading may act
 
 
@@ -38,14 +38,15 @@ class Bounds:
 
     states: float = 0.55
     named: float = 0.5  # to change or end what it names
-    changes: float = 0.75  # without naming what held
-    ends: float = 0.87  # the same, with nothing in its place
+    changes: float = 0.9  # without naming what held
+    ends: float = 0.93  # the same, with nothing in its place
     forgets: float = 0.7
     replaces: float = 0.93  # by another value, be it more likely a change or not
+    claims: float = 0.5  # reports what somebody says
 
 
 BOUNDS: Final = Bounds()
-BY_WORDS: Final = Bounds(0.75, 0.9, 0.9, 0.95, 0.8, 0.98)  # without the message's vector, likelihoods are worth less
+BY_WORDS: Final = Bounds(0.75, 0.9, 0.9, 0.95, 0.8, 0.98, 0.8)  # without a reader, likelihoods are worth less
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Parts:
 
     tokens: tuple[Token, ...]
     roles: dict[int, dict[str, float]]
+    by_words: bool
 
     def best(self, role: str, sorts: Sequence[Sort]) -> Token | None:
         """The likeliest span of some sorts in a role, when likely enough."""
@@ -61,9 +63,9 @@ class Parts:
             (roles[role], -place)
             for place, roles in self.roles.items()
             if (span := self.tokens[place].span) is not None
-            and span.sort in sorts
+            and (span.sort in sorts or (role != "R" and Sort.NAME in sorts and name_within(span)))
             and (role != "V" or self.tokens[place].text != KNOWN)
-            and not is_called(span)
+            and not (self.by_words and is_called(span))
         ]
         if not fitting or max(fitting)[0] < _ROLE:
             return None
@@ -102,23 +104,25 @@ def is_called(span: Span) -> bool:
 
 def settle(seen: Seen, taken: Taken) -> list[Gist]:
     """The facts of a message that is taken to speak of somebody's; none when it does not after all."""
-    kind, whose, acts, tokens = taken.kind, taken.whose, taken.acts, taken.tokens
+    taking, kind, whose, acts = taken.taking, taken.taking.kind, taken.whose, taken.acts
     act = max((one for one in acts if one != "none"), key=lambda one: acts[one])
-    if acts["none"] > (_NOTHING_NAMED if taken.mentions else _NOTHING):
+    if acts["none"] > (_NOTHING_NAMED if taking.mentions else _NOTHING):
         return []
-    parts = _parts(tokens, kind, act)
+    parts = _parts(seen.judge, taking, act)
+    if act == "claim" and parts.best("R", (Sort.NAME,)) is None:  # nobody is quoted
+        acts = {**acts, "state": acts["state"] + acts["claim"], "claim": 0.0}
     if not _is_subject(seen, kind, whose, parts):
         return []
-    bounds = BY_WORDS if seen.vector is None else BOUNDS
-    judged = Reading(parts, acts, taken.sure, taken.mentions, bounds)
+    bounds = BY_WORDS if seen.judge.by_words else BOUNDS
+    judged = Reading(parts, acts, taken.sure, taking.mentions, bounds)
     if (
         is_single(whose.slot)
         and acts["retract"] > _BOTH
-        and _replaced(seen, kind, acts, swapped := _parts(tokens, kind, "update"))
+        and _replaced(seen, kind, acts, swapped := _parts(seen.judge, taking, "update"))
     ):
         # "Noor doesn't have it any more, Quinn does": what ended was replaced
         both = {**acts, "update": acts["update"] + acts["retract"], "retract": 0.0}
-        judged = Reading(swapped, both, taken.sure, taken.mentions, bounds)
+        judged = Reading(swapped, both, taken.sure, taking.mentions, bounds)
     return _gists(seen, kind, whose, judged)
 
 
@@ -130,9 +134,9 @@ def _replaced(seen: Seen, kind: str, acts: dict[str, float], parts: Parts) -> bo
     return token is not None and parts.of(token.start, "V") >= _REPLACED
 
 
-def _parts(tokens: tuple[Token, ...], kind: str, act: str) -> Parts:
-    places = [place for place, token in enumerate(tokens) if takes_role(token, kind)]
-    return Parts(tokens, dict(zip(places, model.roles(tokens, places, kind, act), strict=True)))
+def _parts(judge: Judge, taking: Taking, act: str) -> Parts:
+    places = [place for place, token in enumerate(taking.tokens) if takes_role(token, taking.kind)]
+    return Parts(taking.tokens, dict(zip(places, judge.roles(taking, places, act), strict=True)), judge.by_words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +165,10 @@ def _is_subject(seen: Seen, kind: str, whose: Whose, parts: Parts) -> bool:
     mine = parts.of(whose.span.start, "S")
     if whose.open:
         return mine >= _ROLE_KNOWN
-    others = [parts.of(span.start, "S") for span in seen.spans if span.sort is whose.span.sort]
-    return mine >= max(_ROLE, *others)
+    others = [
+        parts.of(one.start, "S") for one in seen.spans if one.sort is whose.span.sort and one.key != whose.span.key
+    ]
+    return mine >= max([_ROLE, *others])
 
 
 def _gists(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
@@ -198,7 +204,7 @@ def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
     token = judged.parts.best(role, sorts)
     if token is None or token.span is None or (kind in _PLACES and _is_person(seen, token.span.text)):
         return ""
-    return token.span.text
+    return name_within(token.span) if token.span.sort is Sort.THING else token.span.text
 
 
 def _is_person(seen: Seen, name: str) -> bool:
@@ -246,12 +252,18 @@ def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
         gone = list(whose.open[:1])
     values = [one.value for one in gone]
     told = _told(seen, kind, judged)
-    if not named and whose.open and told and is_single(whose.slot):
+    if (
+        not named
+        and whose.open
+        and told
+        and is_single(whose.slot)
+        and not any(same(told, one.value) for one in whose.open)
+    ):
         return []  # what it says is over is not what is known
     if named or (whose.open and is_single(whose.slot)) or any(same(told, one.value) for one in whose.open):
         told = ""
     ends = judged.likely("retract", "forget", *CHANGES)
-    if ends < _LEAST:
+    if ends < _LEAST or _GOES_ON.search(seen.text):
         return []
     bound = judged.bounds.named if (named or told) and whose.slot != _TASTE else judged.bounds.ends
     confidence = _scaled(ends, bound)
@@ -283,7 +295,7 @@ def _claimed(whose: Whose, judged: Reading, value: str) -> list[Gist]:
     if source is None or source.span is None or not value:
         return []
     told = subject_key(source.span.text)
-    if told == whose.subject or judged.acts["claim"] < _CLAIMS:
+    if told == whose.subject or judged.likely("claim") < judged.bounds.claims:
         return []  # whoever speaks of themself is no hearsay
     return [Gist(whose.name, whose.subject, whose.slot, value, confidence=0.5, cues=("claimed",), source=told)]
 

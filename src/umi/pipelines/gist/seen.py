@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from umi.pipelines.gist.marks import Token
+from umi.pipelines.gist.marks import Taking
 from umi.pipelines.gist.message import Known
+from umi.pipelines.gist.model import Judge
 from umi.pipelines.gist.spans import Span
-from umi.ports import Vector
 from umi.types import Entity
 
 SLOTS: Final = {
@@ -34,7 +34,7 @@ class Seen:
     text: str
     spans: tuple[Span, ...]
     speaker: tuple[str, str]
-    vector: Vector | None
+    judge: Judge
     known: Known
     kinds: dict[str, float]
 
@@ -52,11 +52,9 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A message taken to speak of somebody's fact: its tokens with known values marked, and what it then does, by likelihood."""
+    """A message taken to speak of somebody's fact: what it then does, by likelihood."""
 
-    kind: str
+    taking: Taking
     whose: Whose
     sure: float
-    tokens: tuple[Token, ...]
-    mentions: frozenset[int]
     acts: dict[str, float]

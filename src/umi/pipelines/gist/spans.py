@@ -87,6 +87,15 @@ def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
     return sorted((_beside(text, span) for span in found), key=lambda span: span.start)
 
 
+def name_within(span: Span) -> str:
+    """The name that a thing is named by, which may be a value of its own: "the Nordlicht stand"; "" without one."""
+    if span.sort is not Sort.THING:
+        return ""
+    words = span.text.split()[1:]
+    named = [word for word in words if word[:1].isupper() and word[1:].islower()]
+    return " ".join(named) if named and words[: len(named)] == named and len(named) < len(words) else ""
+
+
 def _day(said: str, at: datetime) -> str:
     dates = find_dates(said, at)
     if not dates:
@@ -153,12 +162,35 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
         if tokens.at(end) == "of" and tokens.at(end + 1) in {"the", "our"}:
             inner = _run(tokens, end + 2, verbs)
             end = inner if inner > end + 2 else end
+        end = _before_name(tokens, index + 1, end)
         name = text[tokens.start[index + 1] : tokens.end[end - 1]]
         capital = all(tokens.capital(place) for place in range(index + 1, end))
-        sort = Sort.NAME if capital and end - index > 2 else Sort.THING
+        sort = Sort.NAME if capital and (end - index > 2 or _is_ours(tokens, index)) else Sort.THING
         key = value_key(name) if sort is Sort.NAME else subject_key(name)
-        yield Span(sort, text[tokens.start[index] : tokens.end[end - 1]], key, tokens.start[index], tokens.end[end - 1])
+        first = tokens.start[index + _is_ours(tokens, index)]
+        yield Span(sort, text[first : tokens.end[end - 1]], key, first, tokens.end[end - 1])
         index = end
+
+
+def _before_name(tokens: Tokens, start: int, end: int) -> int:
+    """The end of a noun phrase without the name that follows it: "since the weekend Bruno lives here"."""
+    if (
+        end - start > 1
+        and _is_name(tokens, end - 1)
+        and not any(tokens.capital(place) for place in range(start, end - 1))
+    ):
+        return end - 1
+    return end
+
+
+def _is_ours(tokens: Tokens, index: int) -> bool:
+    """Whether somebody is meant: "our Oskar"."""
+    return tokens.at(index) == "our" and _is_name(tokens, index + 1)
+
+
+def _is_name(tokens: Tokens, index: int) -> bool:
+    word = tokens.word[index]
+    return tokens.capital(index) and word[1:].islower() and len(word) > 2 and tokens.at(index) not in vocabulary.COMMON
 
 
 def _run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
@@ -173,7 +205,11 @@ def _run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
         if owning:
             end += 1
             continue
-        if apart or (end > index and (low in vocabulary.INFLECTED or low in verbs)):
+        doing = low in _DOING or (
+            low.endswith("ing") and tokens.at(end + 1) in {"the", "our", "my"}
+        )  # "the person heading the choir"
+        level = low in _ONLY_LEVELS and tokens.at(end - 1) in vocabulary.FACT_NOUNS  # "the value debug"
+        if apart or (end > index and (doing or level or low in vocabulary.INFLECTED or low in verbs)):
             break
         end += 1
     return end
@@ -223,14 +259,20 @@ def _amounts(text: str, tokens: Tokens, start: int, end: int) -> Iterator[Span]:
         after = tokens.at(place + 1)
         if low in {"on", "off"} and after[:1].isalnum():
             continue  # "is on Friday"
-        if low in vocabulary.LEVELS and before in _VALUE_LEADS and after not in _POINTS:
+        if low in vocabulary.LEVELS and (before in _VALUE_LEADS or low in _ONLY_LEVELS) and after not in _POINTS:
             yield Span(Sort.AMOUNT, tokens.word[place], low, tokens.start[place], tokens.end[place])
 
 
 _PLAIN: Final = frozenset(  # with a word that names a kind of fact they name no thing: "the last word", "the new price"
     "last first final new old current right wrong top whole only same other next latest actual real former previous usual exact own very main".split()  # noqa: SIM905
 )
+_DOING: Final = frozenset(
+    {"coming", "going", "happening", "costing", "taking", "belonging"}
+)  # "the offsite coming up on 12 June"
 _LETTERED: Final = re.compile(r"[a-z]-[a-z]+")  # "T-shirts" is no name
+_ONLY_LEVELS: Final = frozenset(
+    {"debug", "warning", "trace", "verbose", "unlimited", "enabled", "disabled"}
+)  # wherever they stand
 _POINTS: Final = frozenset({"this", "that", "it", "the", "these", "those", "my", "our", "your", "a", "an"})
 _VALUE_LEADS: Final = frozenset(
     {

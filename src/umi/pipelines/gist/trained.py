@@ -8,25 +8,18 @@ from datetime import datetime
 from typing import Final
 
 from umi.limits import GIST_CHARACTERS_MAX
-from umi.pipelines.gist import cues, model, spans
-from umi.pipelines.gist.marks import (
-    SORTS,
-    Token,
-    marked,
-    meant,
-    same,
-    situation,
-    tokens_of,
-    with_known,
-)
+from umi.pipelines.gist import spans
+from umi.pipelines.gist.marks import SORTS, Taking, same, take, tokens_of
 from umi.pipelines.gist.message import Gist, Known
+from umi.pipelines.gist.model import judge_of
 from umi.pipelines.gist.saying import is_called, settle
 from umi.pipelines.gist.seen import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
 from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.language.lexicon import KIN
 from umi.pipelines.language.slots import attribute_slot
 from umi.pipelines.language.subjects import subject_key
-from umi.ports import Vector
+from umi.reading import TextReader
+from umi.text import analyse
 from umi.types import Entity
 
 _PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
@@ -37,6 +30,7 @@ _RIVAL: Final = 0.25  # nor one that is so much less likely than the likeliest
 _NO_KIND: Final = 0.6
 _SURE: Final = 0.45  # a kind less likely than that, with all that is known, is not meant
 _TELLS: Final = 0.4  # how likely a message must be of a kind to tell of it, and may at most be to tell nothing
+_SURELY: Final = 0.02  # how unlikely it must be that a message says nothing of the speaker, to need no "I"
 _UNSAID: Final = 0.7  # of a message that says neither "I" nor names anybody: "Day job: Nordlicht."
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:i|i'm|i’m|im|i've|i’ve|i'd|me|my|mine|we|we're|we've|our|us|myself)\b", re.IGNORECASE
@@ -57,16 +51,19 @@ _AT_WORK: Final = re.compile(
     r"\b(?:my|our) (?:[a-z]+ )?(?:boss|colleagues?|manager|company|office|team|client)\b", re.IGNORECASE
 )
 _OF_RELATIVES: Final = re.compile(rf"^'s (?:[a-z]+ )?(?:{_KIN})\b")
+_KIN_OF: Final = re.compile(rf"\b(?:{_KIN}|colleague|client|guest)s? of $")
 _I_DO: Final = re.compile(r"\b(?:i|i'm|i’m|i've|i’ve|i'd|we|we're|we've)\b", re.IGNORECASE)
 
 
-def read(text: str, speaker: tuple[str, str], at: datetime, known: Known, vector: Vector | None) -> list[Gist]:
+def read(text: str, speaker: tuple[str, str], at: datetime, known: Known, reader: TextReader | None) -> list[Gist]:
     """The facts of a short message; see `umi.pipelines.gist.gist.read`."""
     found = spans.find(text, at)
-    kinds = model.kinds(tokens_of(text, found), vector)
+    tokens = tokens_of(text, found)
+    judge = judge_of(text, tokens, reader)
+    kinds = judge.kinds(tokens)
     if kinds["none"] > _NO_KIND:
         return []
-    seen = Seen(text, tuple(found), speaker, vector, known, kinds)
+    seen = Seen(text, tuple(found), speaker, judge, known, kinds)
     least = max(_LIKELY, _RIVAL * max(kinds.values()))
     options = [(kind, whose) for kind in kinds if kinds[kind] >= least for whose in _subjects(seen, kind)]
     weighed = [(kind, whose, _sure(seen, kind, whose)) for kind, whose in options]
@@ -79,13 +76,12 @@ def read(text: str, speaker: tuple[str, str], at: datetime, known: Known, vector
 
 
 def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
-    values = [one.value for one in whose.open]
-    found, at = with_known(seen.text, seen.spans, values)
-    tokens = tuple(marked(tokens_of(seen.text, found), at))
     start = -1 if whose.span is None else whose.span.start
-    met = (*situation(kind, values, found, at, start), *cues.signs(seen.text))
-    acts = model.acts(meant(tokens, start), met, kind, seen.vector)
-    return Taken(kind, whose, min(1.0, sure), tokens, at, acts)
+    taking = take(seen.text, seen.spans, kind, start, [one.value for one in whose.open])
+    acts = seen.judge.acts(taking)
+    if whose.span is None and acts["none"] < _SURELY and not seen.judge.by_words:
+        sure = max(sure, seen.kinds[kind])  # "Registered at the town hall of Galway this morning" needs no "I"
+    return Taken(taking, whose, min(1.0, sure), acts)
 
 
 def _sure(seen: Seen, kind: str, whose: Whose) -> float:
@@ -94,21 +90,26 @@ def _sure(seen: Seen, kind: str, whose: Whose) -> float:
         return 0.0
     named = any(_names(seen, one) for one in whose.open)
     told = named or (whose.open and whose.span is not None)
-    if (
-        whose.span is None
-        and kind in _OF_SPEAKER | OF_PEOPLE
-        and _RELATIVE.search(seen.text)
-        and not _I_DO.search(seen.text)
-    ):
-        return 0.0  # "My friend lives in Oslo"
-    if whose.span is None and kind == "home" and _AT_WORK.search(seen.text) and not _I_DO.search(seen.text):
-        return 0.0  # "My boss is flying to Oslo"
-    if whose.span is None and not _FIRST_PERSON.search(seen.text):
-        others = sum(span.sort is Sort.NAME for span in seen.spans)
-        if others > 1 + named or _THIRD_PERSON.search(seen.text) or not _is_telegram(seen.text):
-            return 0.0  # somebody else is spoken of, and nobody says "I"
-        return seen.kinds[kind] * (1.0 if named else _UNSAID)
+    if whose.span is None and (doubt := _unlikely_own(seen, kind, named=named)) is not None:
+        return doubt
     return seen.kinds[kind] * (_KNOWN_GAIN if told else 1.0)
+
+
+def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
+    """How likely the kind is of a message that may not speak of who says it; None where it may well."""
+    says_i = _I_DO.search(seen.text) is not None
+    if kind in _OF_SPEAKER | OF_PEOPLE and _RELATIVE.search(seen.text) and not says_i:
+        return 0.0  # "My friend lives in Oslo"
+    if kind == "home" and _AT_WORK.search(seen.text) and not says_i:
+        return 0.0  # "My boss is flying to Oslo"
+    if _FIRST_PERSON.search(seen.text):
+        return None
+    if _THIRD_PERSON.search(seen.text):
+        return 0.0  # somebody else is spoken of, and nobody says "I"
+    others = sum(span.sort is Sort.NAME for span in seen.spans)
+    if seen.judge.by_words and (others > 1 + named or not _is_telegram(seen.text)):
+        return 0.0
+    return seen.kinds[kind] * (1.0 if named else _UNSAID)
 
 
 def _is_telegram(text: str) -> bool:
@@ -120,7 +121,9 @@ def _names(seen: Seen, one: Entity) -> bool:
     return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
 
 
-def may_tell(text: str, at: datetime, subject: str, slots: Sequence[str], vector: Vector | None, *, mine: bool) -> bool:
+def may_tell(
+    text: str, at: datetime, subject: str, slots: Sequence[str], reader: TextReader | None, *, mine: bool
+) -> bool:
     """Whether a message may tell of a subject's fact in one of some slots; `mine`: the subject is who says it.
 
     It must speak of the subject and read as if it told of such a fact. Where values are of a sort of their own (a sum, a day), one
@@ -128,38 +131,50 @@ def may_tell(text: str, at: datetime, subject: str, slots: Sequence[str], vector
     """
     found = spans.find(text, at)
     if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
-        return False
+        return scatters(text, subject)
     kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
     values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
     if any(span.sort in values for span in found):
         return True
-    tokens = tokens_of(text, found)
-    if model.kinds(tokens, vector)[kind] < _TELLS:
+    taking = _taken_of(text, found, kind, subject, slots)
+    if taking is None:
         return False
-    return _acts(text, found, tokens, kind, subject, vector)["none"] < _TELLS
+    tokens = tokens_of(text, found)
+    judge = judge_of(text, tokens, reader)
+    return judge.kinds(tokens)[kind] >= _TELLS and judge.acts(taking)["none"] < _TELLS
 
 
 def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
     return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
 
 
-def _acts(
-    text: str, found: Sequence[Span], tokens: Sequence[Token], kind: str, subject: str, vector: Vector | None
-) -> dict[str, float]:
-    """What a message does to a kind of fact of a subject of whom nothing is known."""
-    start = next((span.start for span in found if subject_key(span.text) == subject), -1)
-    met = (*situation(kind, (), found, frozenset(), start), *cues.signs(text))
-    return model.acts(meant(tokens, start), met, kind, vector)
+def scatters(text: str, subject: str) -> bool:
+    """Whether a text has every word of a subject of several, if not side by side: "the dentist moved my appointment"."""
+    words = frozenset(analyse(subject))
+    return len(words) > 1 and words <= frozenset(analyse(text))
 
 
-def says(text: str, at: datetime, fact: tuple[str, str, str], vector: Vector | None, *, mine: bool) -> float:
+def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:
+    """A message taken to speak of a fact of a subject of whom nothing is known; None when it names another favourite, or only their kin."""
+    chosen = [span for span in found if span.sort is Sort.CHOICE] if kind == "choice" else []
+    own = [span for span in chosen if choice_slot(span.key) in slots]
+    if chosen:
+        return take(text, found, kind, own[0].start, ()) if own else None
+    named = [span for span in found if subject_key(span.text) == subject]
+    meant = [span for span in named if not _is_kin(span)]
+    if named and not meant:
+        return None
+    return take(text, found, kind, meant[0].start if meant else -1, ())
+
+
+def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader | None, *, mine: bool) -> float:
     """How likely an older message says what a later one says is over.
 
     Args:
         text: The older message.
         at: When it was said.
         fact: Subject, slot and value; the message must name the value and, unless it is about whoever speaks, the subject.
-        vector: Of the message.
+        reader: Of short messages, where there is one.
         mine: The subject is who says it.
     """
     subject, slot, value = fact
@@ -173,8 +188,12 @@ def says(text: str, at: datetime, fact: tuple[str, str, str], vector: Vector | N
     if not _speaks_of(text, found, subject) and not mine:
         return 0.0
     tokens = tokens_of(text, found)
-    likely = min(1.0, _KNOWN_GAIN * model.kinds(tokens, vector)[kind])
-    acts = _acts(text, found, tokens, kind, subject, vector)
+    taking = _taken_of(text, found, kind, subject, (slot,))
+    if taking is None:
+        return 0.0
+    judge = judge_of(text, tokens, reader)
+    likely = min(1.0, _KNOWN_GAIN * judge.kinds(tokens)[kind])
+    acts = judge.acts(taking)
     return likely * sum(acts[act] for act in ("state", "detail", "add", *CHANGES))
 
 
@@ -187,7 +206,7 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
         named = [
             span
             for span in seen.spans
-            if span.sort is Sort.NAME and not _OF_RELATIVES.match(span.after) and not is_called(span)
+            if span.sort is Sort.NAME and not _is_kin(span) and not (seen.judge.by_words and is_called(span))
         ]
         found += [_whose(seen, kind, span, span.text, subject_key(span.text)) for span in named]
     elif kind == "choice":
@@ -197,9 +216,17 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
                 found.append(_whose(seen, kind, span, *seen.speaker, slot=slot))
     elif kind != "hobby":
         found += [_thing(seen, kind, span) for span in seen.spans if span.sort in {Sort.THING, Sort.ITEM}]
+    found = list({one.subject: one for one in reversed(found)}.values())[::-1] if kind != "choice" else found
     if kind in _OF_SPEAKER - {"choice"}:
         found.append(_whose(seen, kind, None, *seen.speaker))
     return found
+
+
+def _is_kin(span: Span) -> bool:
+    """Whether somebody of theirs is spoken of: "Priya's parents", "a friend of Priya's"."""
+    return _OF_RELATIVES.match(span.after) is not None or (
+        span.after.startswith("'s") and _KIN_OF.search(span.before) is not None
+    )
 
 
 def choice_slot(key: str) -> str:
@@ -209,14 +236,14 @@ def choice_slot(key: str) -> str:
 
 
 def _thing(seen: Seen, kind: str, span: Span) -> Whose:
-    """A thing by the longest beginning of its name of which something is known: "the internet connection mixed" up with another."""
+    """A thing by the longest beginning of its name, or what stands behind "of", of which something is known: "the lead of the choir"."""
     words = _plain(span).split()
     whole = _whose(seen, kind, span, " ".join(words), span.key)
-    for end in range(len(words) - 1, 0, -1):
+    owner = [re.sub(r"^.* of (?:the|our) ", "", _plain(span))] if kind != "setting" else []
+    for part in (*(" ".join(words[:end]) for end in range(len(words) - 1, 0, -1)), *owner):
         if whole.open:
             break
-        shorter = " ".join(words[:end])
-        whole = max(whole, _whose(seen, kind, span, shorter, subject_key(shorter)), key=lambda one: bool(one.open))
+        whole = max(whole, _whose(seen, kind, span, part, subject_key(part)), key=lambda one: bool(one.open))
     return whole
 
 

@@ -41,7 +41,7 @@ def _forms(lemma: str) -> tuple[str, ...]:
 INFLECTED: Final = frozenset(form for lemma in _LEMMAS for form in _forms(lemma)) | words(
     "went gone got gotten took taken ran led sat came stayed began became rose fell fallen gave given held kept felt met won lost said told "
     "asked thought knew seen saw found put brought paid left joined spoke spoken sold bought meant confused cut read stood broke broken "
-    "woke sank drove made set been has had does did was were is are isn't aren't wasn't weren't doesn't didn't hasn't won't can't"
+    "woke sank drove made lies lay amounts applies set been has had does did was were is are isn't aren't wasn't weren't doesn't didn't hasn't won't can't"
 )
 NOUN_BREAKS: Final = (
     PRONOUNS
@@ -52,12 +52,12 @@ NOUN_BREAKS: Final = (
     | POSSESSIVES
     | (ADVERBS - words("great good even sure pretty long once again"))
     | words(
-        "not never again then there here today tomorrow yesterday right because since ago each every later earlier altogether forward entirely completely alone permanently temporarily somewhere anyway though please twice where who which what when how whose whom why wrong right isn wasn hasn doesn don aren didn haven"
+        "not stop payable never again then there here today tomorrow yesterday right because since ago each every later earlier altogether forward entirely completely alone permanently temporarily somewhere anyway though please twice where who which what when how whose whom why wrong right isn wasn hasn doesn don aren didn haven"
     )
 )
 # Nouns that name a kind of fact or a record of it, never the thing that the fact is about.
 FACT_NOUNS: Final = words(
-    "price prices cost costs fee fees rate rates charge charges date day days time slot head lead leader boss manager chair captain director "
+    "leadership captaincy price prices cost costs fee fees rate rates charge charges date day days time slot head lead leader boss manager chair captain director "
     "assignee owner value values config configuration setting settings number name names note notes bit fact information info detail "
     "details list toolbox stack tools tool languages language rest end start top moment way deal reins record records entry memory thing "
     "job employer company firm workplace city town home address place person responsibility bill calendar schedule board sheet "

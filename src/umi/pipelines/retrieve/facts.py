@@ -13,8 +13,6 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-import numpy as np
-
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, GIST_CHARACTERS_MAX
 from umi.pipelines.gist import asking, trained
 from umi.pipelines.gist.asking import month_of
@@ -23,8 +21,10 @@ from umi.pipelines.language.slots import ATTRIBUTES, is_single
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.states import Standing, Standings, View
 from umi.ports import Snapshot, Vector
+from umi.reading import TextReader
 from umi.types import Entity, Episode
 
+_OF_PEOPLE: Final = frozenset({"works_at", "lives_in", "speaks", "hobby"})
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
 _FIRST_PERSON_SUBJECT: Final = "user"
 _SUBJECT: Final = r"(?P<subject>\S.{0,80}?)"
@@ -87,7 +87,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
 
     Args:
         query: The question.
-        vector: Of it, when the embedder that the reader was trained with made it.
+        vector: Of it, when the local embedder made it.
     """
     gist = asking.read(query, vector)
     month, rest = month_of(query)
@@ -98,7 +98,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
             if _CLAUSE.search(match["subject"]):
                 continue
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
-            if wanted and (gist is None or not set(wanted) & set(gist.slots)):
+            if wanted and (gist is None or not (gist.exact or set(wanted) & set(gist.slots))):
                 return FactQuestion(_subject(match["subject"]), wanted, month)
     if gist is None:
         return None
@@ -112,7 +112,7 @@ class Answer:
     question: FactQuestion
     standings: tuple[Standing, ...]
     known: bool
-    vector: Callable[[Episode], Vector | None] = lambda _episode: None
+    reader: TextReader | None = None
     said: Callable[[Episode], Sequence[Entity]] = lambda _episode: ()
 
     def admits(self, episode: Episode) -> bool:
@@ -127,9 +127,17 @@ class Answer:
             one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
         ]
         elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
-        if stated and elsewhere and self.question.subject not in episode.content.casefold():
+        subject = self.question.subject
+        named = subject in episode.content.casefold() or trained.scatters(episode.content, subject)
+        if stated and elsewhere and not named:
             return False  # it states the same kind of fact of others: had it stated this one, there would be a standing
-        return evidence(self.question, episode, self.vector(episode))
+        if (
+            named
+            and not _OF_PEOPLE & set(self.question.slots)
+            and any(one.slot in self.question.slots for one in stated)
+        ):
+            return True  # of "the oil of the car", where the car's is asked for
+        return evidence(self.question, episode, self.reader)
 
     def _is_choice(self, one: Entity) -> bool:
         """Whether a statement names a favourite, as the question asks for another."""
@@ -137,13 +145,16 @@ class Answer:
         return chosen and one.slot.startswith("favourite_")
 
 
-def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = None) -> Answer | None:
+def answer(
+    snapshot: Snapshot, query: str, view: View, vector: Vector | None = None, reader: TextReader | None = None
+) -> Answer | None:
     """What is known of the fact that a query asks for; None when it asks for none.
 
     Args:
         snapshot: Where to look.
         query: The question.
-        vector: Of the question, when the embedder that the reader was trained with made it.
+        vector: Of the question, when the local embedder made it.
+        reader: Of short messages, where there is one.
         view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
     """
     question = read_question(query, vector)
@@ -153,24 +164,13 @@ def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = N
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
     standings = tuple(one for one in Standings(snapshot, view).of(found) if one.shown)
-    read = _first_windows(snapshot) if vector is not None else (lambda _episode: None)
     return Answer(
         question,
         _affirmed_first(standings),
         bool(found),
-        read,
+        reader,
         lambda episode: snapshot.entities_of([episode.id]).get(episode.id, ()),
     )
-
-
-def _first_windows(snapshot: Snapshot) -> Callable[[Episode], Vector | None]:
-    """What looks up the vector of an episode's beginning."""
-
-    def read(episode: Episode) -> Vector | None:
-        windows = snapshot.vectors([episode.id]).get(episode.id)
-        return None if windows is None or not len(windows) else np.asarray(windows[0], dtype=np.float32)
-
-    return read
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
@@ -183,13 +183,13 @@ def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
     ]
 
 
-def evidence(question: FactQuestion, episode: Episode, vector: Vector | None = None) -> bool:
+def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:
     """Whether an episode may bear on a fact of which no statement was read."""
     content = episode.content
     if len(content) > GIST_CHARACTERS_MAX:
         return True  # too long to be judged by what it names
     mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
-    return trained.may_tell(content, episode.at, question.subject, question.slots, vector, mine=mine)
+    return trained.may_tell(content, episode.at, question.subject, question.slots, reader, mine=mine)
 
 
 def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:

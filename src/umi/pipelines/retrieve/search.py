@@ -35,7 +35,7 @@ from umi.ports import (
     Vector,
     VectorBackend,
 )
-from umi.ranking import Ranking, merge_rankings, rank, reciprocal_rank_fusion
+from umi.ranking import Ranking, falls_off, merge_rankings, rank, reciprocal_rank_fusion
 from umi.text import query_terms
 from umi.types import Degradation, Episode, Hit, VectorHit
 from umi.vectors import normalised
@@ -149,7 +149,7 @@ class DualRetriever:
             variants = await self._prepare(variations, await self._speakers(names), degraded)
         else:
             variants, _ = await asyncio.gather(self._prepare(variations, frozenset(), degraded), self._catch_up())
-        asked = _Search(query, variants, self._calibrated_vectors(), deep=deep, readable=self._is_read())
+        asked = _Search(query, variants, self._embedder, deep=deep)
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
         return Found(
             hits=tuple(_within_tokens(hits, query.max_tokens)),
@@ -214,26 +214,21 @@ class DualRetriever:
         vector: object = self._vector
         return vector is self._storage
 
-    def _is_read(self) -> bool:
-        """Whether the vectors are those that the reader of questions was trained with."""
-        return self._embedder is not None and self._embedder.identity.digest == EMBEDDER
-
-    def _calibrated_vectors(self) -> str | None:
-        return None if self._embedder is None else self._embedder.identity.name
-
 
 class _Search:
     """One search inside one snapshot."""
 
     def __init__(
-        self, query: Query, variants: Sequence[_Variant], embedder: str | None, *, deep: bool, readable: bool
+        self, query: Query, variants: Sequence[_Variant], embedder: GuardedEmbedder | None, *, deep: bool
     ) -> None:
         self._query = query
         self._variants = variants
         self._deep = deep
-        self._embedder = embedder
         self._period = asked_period(query.text)
-        self._readable = variants[0].embedding if readable else None
+        self._embedder = None if embedder is None else embedder.identity.name
+        self._reader = None if embedder is None else embedder.reader
+        is_read = embedder is not None and embedder.identity.digest == EMBEDDER
+        self._readable = variants[0].embedding if is_read else None
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -247,20 +242,24 @@ class _Search:
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
         terms = query_terms(self._variants[0].text)
-        known = answer(snapshot, self._query.text, self._query.view, self._readable)
+        known = answer(snapshot, self._query.text, self._query.view, self._readable, self._reader)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
+        standings = Standings(snapshot, self._query.view)
+        count = len(hits)
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
-        for place, shown in self._visible(snapshot, ranking, terms):
-            if len(hits) >= self._query.limit or not self._is_enough(ranking, place, first=facts or not hits):
+        above = 0.0
+        for place, shown in self._visible(snapshot, standings, ranking, terms):
+            if len(hits) >= self._query.limit or not self._is_enough(ranking, place, above, first=facts or not hits):
                 break
-            if shown.episode.id in given:
-                continue
-            if not self._admits(known, shown.episode):
-                if place >= limits.ANSWER_PLACES_COUNT_MAX:
-                    break  # what bears on the question is not that far down, and reading on takes seconds in a large store
-                continue
-            hits.append(_hit(shown, ranking, place, explain=self._query.explain))
+            if shown.episode.id not in given:
+                if not self._admits(known, shown.episode):
+                    if place >= limits.ANSWER_PLACES_COUNT_MAX:
+                        break  # what bears on the question is not that far down, and reading on takes seconds in a large store
+                    continue
+                hits.append(_hit(shown, ranking, place, explain=self._query.explain))
+            above = float(ranking.scores[place])
+        hits[count:] = _newer_first(hits[count:], standings)
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
@@ -334,9 +333,10 @@ class _Search:
             found_again = self._rank(snapshot, moved, degraded)
             yield replace(found_again, calibrator=None)  # its scores speak of the hits, not of the question
 
-    def _visible(self, snapshot: Snapshot, ranking: Ranking, terms: Sequence[str]) -> Iterator[tuple[int, Shown]]:
+    def _visible(
+        self, snapshot: Snapshot, standings: Standings, ranking: Ranking, terms: Sequence[str]
+    ) -> Iterator[tuple[int, Shown]]:
         """Places in the ranking whose episode the view shows, best first, read in growing portions."""
-        standings = Standings(snapshot, self._query.view)
         start, portion = 0, self._query.limit + 2
         while start < len(ranking.keys):
             keys = [int(key) for key in ranking.keys[start : start + portion]]
@@ -346,7 +346,8 @@ class _Search:
             yield from ((place, each) for place, each in zip(places, shown, strict=True) if each is not None)
             start, portion = start + portion, portion * 2
 
-    def _is_enough(self, ranking: Ranking, place: int, *, first: bool) -> bool:
+    def _is_enough(self, ranking: Ranking, place: int, above: float, *, first: bool) -> bool:
+        """Whether a hit may be shown below one with the score `above`, 0 where there is none."""
         score = float(ranking.scores[place])
         if self._query.min_score is not None:
             return score >= self._query.min_score
@@ -354,7 +355,21 @@ class _Search:
             return True
         if first and ranking.answerable < ranking.calibrator.abstain_below:
             return False
+        if falls_off(above, score):
+            return False
         return score >= ranking.calibrator.keep_from or (first and place == 0)
+
+
+def _newer_first(hits: Sequence[Hit], standings: Standings) -> list[Hit]:
+    """The hits, with what tells a thing again right above what told it before, and no less relevant; none is left out."""
+    places = {hit.episode.id: hit for hit in hits}
+    order = list(places)
+    for earlier, later in standings.told_again(places.keys()):
+        if order.index(later) > order.index(earlier):
+            order.remove(later)
+            order.insert(order.index(earlier), later)
+            places[later] = replace(places[later], score=places[earlier].score)
+    return [places[id_] for id_ in order]
 
 
 def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:

@@ -1,0 +1,268 @@
+"""What no slot knows, told again with another value: flagged, never hidden, and the newer first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import umi
+from umi.errors import EmbeddingError
+from umi.pipelines.candidates import candidates
+from umi.pipelines.retold.amounts import Kind
+from umi.pipelines.retold.judge import LIKELY, likelihood
+from umi.pipelines.retold.tellings import tellings
+from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.providers.local import LocalEmbedder
+from umi.stores import sqlite_cache
+from umi.types import Entity, EvolutionRelation, EvolutionType, HitState
+
+EMBEDDER = LocalEmbedder()
+FIRST = datetime(2026, 1, 10, tzinfo=UTC)
+WEEK = timedelta(days=7)
+THREE = "I've tried three Korean restaurants in the city so far, do you know a good one?"
+FOUR = "Thanks! By the way, I've tried four Korean restaurants in the city by now."
+FIVE = "We had a great weekend. I've now tried five Korean restaurants in the city!"
+QUESTION = "How many Korean restaurants have I tried?"
+# Not of the file that the judge is fitted to.
+UPDATES = (
+    (THREE, FOUR),
+    ("I've been sticking to my stretching routine for 3 weeks.", "I've been sticking to my stretching routine for 5 weeks now."),
+    ("My personal best in the 5K is 27:12.", "I have a new personal best in the 5K: 25:50!"),
+    ("I was pre-approved for $350,000 by the credit union.", "I got pre-approved for $400,000 by the credit union."),
+    ("I do Pilates twice a week.", "I do Pilates four times a week these days."),
+    ("My quilt is at 14 finished blocks.", "I've got 22 finished blocks of my quilt now."),
+    ("I'm on page 120 of the Lincoln biography.", "I'm on page 210 of the Lincoln biography."),
+)  # fmt: skip
+OTHERS = (
+    (THREE, "I've tried four Italian restaurants in the city so far."),
+    (THREE, "My sister has tried four Korean restaurants in the city."),
+    (THREE, "I want to try four Korean restaurants in the city before June."),
+    (THREE, "Have you tried four Korean restaurants in the city?"),
+    (THREE, "I've tried three Korean restaurants in the city, as I said."),
+    ("I caught 4 trout in the Elm river on Monday.", "I caught 7 trout in the Elm river on Friday."),
+    ("The rent of the studio is $900 a month.", "The rent of the garage is $120 a month."),
+    ("Find the area of a triangle with a side of 5 cm.", "Find the area of a triangle with a side of 8 cm."),
+    ("My flight to Oslo is at 7:30 am on Monday.", "My flight to Rome is at 9:15 am on Friday."),
+)  # fmt: skip
+
+
+async def told(memory: umi.Memory, *texts: str) -> None:
+    """A text a week, in this order."""
+    for place, text in enumerate(texts):
+        await memory.remember(text, at=FIRST + place * WEEK)
+
+
+async def flags(memory: umi.Memory) -> list[tuple[str, str, EvolutionRelation]]:
+    """The updates that stand, as (older, newer, row)."""
+    steps = (await memory.list()).items
+    said = {step.entity.id: step.entity.content for step in steps}
+    rows = {row.id: row for step in steps for row in step.evolutions if row.undone_at is None}
+    updates = (row for row in rows.values() if row.evolution_type is EvolutionType.UPDATE)
+    return [(said[row.source_id], said[row.target_id], row) for row in updates]
+
+
+async def answers(memory: umi.Memory, question: str = QUESTION) -> list[str]:
+    return [hit.content for hit in (await memory.recall(question)).hits]
+
+
+@pytest.mark.parametrize(("old", "new"), UPDATES)
+async def test_the_newer_one_is_flagged_and_stands_first(tmp_path: Path, old: str, new: str) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
+        await told(memory, old, "It rained all day and the cat slept.", new)
+        ((source, target, row),) = await flags(memory)
+        assert (source, target, row.acted) == (old, new, False)
+        assert row.reason.startswith("told again: ")
+        hits = (await memory.recall(old, min_score=0)).hits  # in the older one's very words
+        shown = [hit.content for hit in hits if hit.content in {old, new}]
+        assert shown == [new, old]
+        assert {hit.state for hit in hits} == {HitState.CURRENT}
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+
+
+@pytest.mark.parametrize(("old", "new"), OTHERS)
+async def test_another_thing_or_occasion_is_left_alone(old: str, new: str) -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await told(memory, old, new)
+        assert not [row for *_, row in await flags(memory) if row.reason.startswith("told again")]
+
+
+async def test_what_comes_late_takes_its_place(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
+        for text, at in ((THREE, FIRST), (FIVE, FIRST + 2 * WEEK), (FOUR, FIRST + WEEK)):
+            await memory.remember(text, at=at)
+        pairs = {(old, new) for old, new, _ in await flags(memory)}
+        assert pairs >= {(THREE, FOUR), (FOUR, FIVE)}
+        assert not pairs & {(FOUR, THREE), (FIVE, FOUR), (FIVE, THREE)}
+        assert (await answers(memory))[:3] == [FIVE, FOUR, THREE]
+
+
+@pytest.mark.parametrize("embedder", [EMBEDDER, None])
+async def test_told_at_once_is_as_told_one_by_one(tmp_path: Path, embedder: LocalEmbedder | None) -> None:
+    texts = [THREE, "My cat is called Fig.", FOUR, FIVE]
+    messages = [umi.Message(text, at=FIRST + place * WEEK) for place, text in enumerate(texts)]
+    found = []
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=embedder) as memory:
+        await told(memory.switch("one by one"), *texts)
+        await memory.switch("at once").remember(messages)
+        await memory.switch("in bulk").remember_many(messages)
+        for name in ("one by one", "at once", "in bulk"):
+            found.append(sorted((old, new) for old, new, _ in await flags(memory.switch(name))))
+    assert found[0] == [(THREE, FOUR), (FOUR, FIVE)]
+    assert found == [found[0]] * 3
+
+
+async def test_as_of_the_older_one_it_is_the_answer(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
+        await told(memory, THREE, FOUR)
+        hits = (await memory.recall(QUESTION, as_of=FIRST + timedelta(days=1))).hits
+        assert [hit.content for hit in hits] == [THREE]
+
+
+async def test_an_undone_flag_moves_nothing(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
+        await told(memory, THREE, FOUR)
+        assert await answers(memory, THREE) == [FOUR, THREE]
+        ((_, _, row),) = await flags(memory)
+        await memory.undo(row.id)
+        assert await answers(memory, THREE) == [THREE, FOUR]
+
+
+async def test_forgetting_the_older_one_takes_the_flag_along(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
+        done = await memory.remember(THREE, at=FIRST)
+        await memory.remember(FOUR, at=FIRST + WEEK)
+        assert await memory.forget(done.episode_ids[0])
+        assert await flags(memory) == []
+        assert await answers(memory) == [FOUR]
+
+
+async def test_a_caller_who_wants_nothing_tracked_gets_no_flags() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember(THREE, at=FIRST)
+        await memory.remember(FOUR, at=FIRST + WEEK, track_evolution=False)
+        assert await flags(memory) == []
+
+
+async def test_what_an_assistant_says_updates_nothing() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember(THREE, at=FIRST)
+        await memory.remember(umi.Message(FOUR, role="assistant", at=FIRST + WEEK))
+        assert await flags(memory) == []
+
+
+# Failures survived.
+
+
+class Failing:
+    """The local embedder, which answers nothing while `down`."""
+
+    down = False
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return EMBEDDER.identity
+
+    async def embed(self, text: str) -> Vector:
+        return await EMBEDDER.embed(text)
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        if self.down:
+            raise EmbeddingError("out of order")
+        return await EMBEDDER.embed_many(texts)
+
+
+async def test_words_are_enough_where_the_embedder_fails(tmp_path: Path) -> None:
+    embedder = Failing()
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=embedder) as memory:
+        await memory.remember(THREE, at=FIRST)
+        embedder.down = True
+        done = await memory.remember(FOUR, at=FIRST + WEEK)
+        assert done.degraded
+        assert [(row.evolution_type, row.acted) for row in done.evolutions] == [(EvolutionType.UPDATE, False)]
+        embedder.down = False
+        await memory.maintain()
+        assert (await answers(memory))[:2] == [FOUR, THREE]
+        assert len(await flags(memory)) == 1
+
+
+async def test_nobody_waits_for_a_large_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A store that was just opened is brought on by a step a message; until its index is there nothing is noticed, and nothing fails."""
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await told(memory, THREE, *(f"Note {place} on the garden." for place in range(6)))
+    monkeypatch.setattr(sqlite_cache, "CATCH_UP_COUNT", 4)
+    async with umi.Memory.open(path, embedder=None) as memory:
+        assert not (await memory.remember(FOUR, at=FIRST + 9 * WEEK)).evolutions
+        assert (await memory.remember(FIVE, at=FIRST + 10 * WEEK)).evolutions  # of four, or of three
+
+
+# The list that rules and models judge.
+
+
+async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path: Path) -> None:
+    talk = [f"Korean food in the city is great, I read about a restaurant at number {place}." for place in range(40)]
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=EMBEDDER) as memory:
+        await told(memory, "I've tried three Korean restaurants.", *talk)
+        done = await memory.remember(FOUR, at=FIRST + 60 * WEEK)
+        storage = memory._engine.storage  # the list is no part of the facade
+
+        def offered(entity: Entity) -> list[str]:
+            return [old.content for old in found[entity.id]]
+
+        found = {
+            one.id: await storage.read(lambda snapshot, one=one: candidates(snapshot, one)) for one in done.entities
+        }
+    assert all(offered(one)[0] == "I've tried three Korean restaurants." for one in done.entities)
+    assert all(len(offered(one)) == 10 for one in done.entities)
+
+
+# What is read.
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "number", "unit"),
+    [
+        ("I've tried three Korean restaurants.", Kind.COUNT, 3, "restaur"),
+        ("I just finished my fifth national park.", Kind.COUNT, 5, "park"),
+        ("We borrow up to $400,000 now.", Kind.MONEY, 400_000, "money"),
+        ("The course is 65 percent done.", Kind.SHARE, 65, "share"),
+        ("I do yoga three times a week.", Kind.RATE, 156, "rate"),
+        ("I water the ferns every other day.", Kind.RATE, 182.5, "rate"),
+        ("I get up at 5:45 pm for work.", Kind.CLOCK, 17 * 60 + 45, "clock"),
+        ("My best time is 26 minutes and 30 seconds.", Kind.CLOCK, 26 * 60 + 30, "clock"),
+        ("I'm on page 220 of the novel.", Kind.COUNT, 220, "page"),
+        ("I take 10mg of the blue pill.", Kind.COUNT, 10, "mg"),
+        ("I've been sober for a month.", Kind.COUNT, 1, "month"),
+        ("I've spent 5-6 hours on the sculpture.", Kind.COUNT, 6, "hour"),
+    ],
+)
+def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
+    (found,) = tellings(text)
+    assert (found.amount.kind, found.amount.number, found.amount.unit) == (kind, number, unit)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I moved here two years ago.",
+        "Two more joined the class.",
+        "The detour adds 15 minutes to my ride.",
+        "We grew by 20% last year.",
+        "for i in range(10): total += 5 * x[i]",
+        "Calculate the area of a circle with a radius of 4 cm.",
+        "",
+    ],
+)
+def test_no_values(text: str) -> None:
+    assert [one for one in tellings(text) if one.amount.number] == []
+
+
+def test_the_judge_is_sure_of_nothing_it_cannot_compare() -> None:
+    old, new = tellings("I've tried three Korean restaurants."), tellings("I own three grey cats.")
+    assert max(likelihood(one, other) for one in old for other in new) == 0.0
+    assert np.isclose(LIKELY, 0.5)
