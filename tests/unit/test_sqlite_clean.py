@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from umi.clock import SystemClock, SystemEntropy
-from umi.ports import EpisodeRow, Transaction
+from umi.ports import EpisodeRow, Snapshot, Transaction
 from umi.proof import Proof, make_proof
 from umi.stores import sqlite_clean, sqlite_open
 from umi.stores.sqlite import SqliteStore
@@ -192,3 +192,18 @@ def test_a_row_is_known_as_it_lies_in_the_file_numbers_between_texts_included(tm
     raw = path.read_bytes()
     assert all(row in raw for row in kept)
     assert any(b"recaller" in row for row in kept)
+
+
+async def test_an_error_that_somebody_keeps_is_in_nobodys_way(filled: Filled) -> None:
+    """Its traceback holds the frames it came through, and one of them a statement half read (world 501)."""
+    proof = await filled.delete("ep_7")
+
+    def fails(snapshot: Snapshot) -> None:
+        half_read = iter(snapshot.scan_episodes())
+        next(half_read)
+        raise ValueError("on the way")
+
+    with pytest.raises(ValueError, match="on the way") as kept:
+        await filled.space.read(fails)
+    assert await filled.store.clean(proof)
+    assert kept.value.__traceback__ is not None

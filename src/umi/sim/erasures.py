@@ -18,6 +18,7 @@ from umi.sim.faults import FaultType
 from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
 from umi.sim.plan import GUESTS, SLOTS, Plan, Step
+from umi.sim.remains import search
 from umi.text import analyse
 from umi.types import ErasureReceipt, Message, RememberReceipt
 
@@ -148,11 +149,7 @@ class Erasures:
         said = " ".join([*texts, *(term for text in texts for term in analyse(text)), *SLOTS]).lower()
         wanted = {word for gone in self._gone.values() for word in _unsaid(gone.text, said)}
         wanted |= {who.lower() for _, who in self._names if len(who) >= _LETTERS_MIN and not _names(who, said)}
-        for name, data in self._files(folder):
-            low = data.lower()
-            for word in sorted(wanted):
-                if word.encode() in low:
-                    raise Violation(f"{name} holds {word!r}, which was taken away")
+        search(self._files(folder), wanted)
         self._world.outcome.features["bytes searched"] += 1
 
     async def _explains_nothing(self, memory: Any, entity_id: str, text: str) -> None:

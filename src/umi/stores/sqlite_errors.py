@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 @contextmanager
 def mapped(path: str, connection: apsw.Connection | None = None) -> Iterator[None]:
-    """Raise what SQLite raises inside as Umi's own, naming `path`.
+    """Raise what SQLite raises inside as Umi's own, naming `path`; whatever is raised, it holds nothing of the database.
 
     Raises:
         StoreError: Or the child of it that fits.
@@ -24,7 +25,18 @@ def mapped(path: str, connection: apsw.Connection | None = None) -> Iterator[Non
     try:
         yield
     except apsw.Error as error:
+        _let_go(error)
         raise translate(error, path, connection) from error
+    except BaseException as error:
+        _let_go(error)
+        raise
+
+
+def _let_go(error: BaseException | None) -> None:
+    # Who keeps an error keeps the frames it came through, and a statement half read there would keep its lock: no log could be emptied.
+    while error is not None:
+        traceback.clear_frames(error.__traceback__)
+        error = error.__context__
 
 
 def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) -> StoreError:
