@@ -21,6 +21,11 @@ _QUESTION_BEGINS: Final = re.compile(
     r"|should|may|might|any|tell|remind|show|give|list|name|find|look|say|need|want)(?:'s|\u2019s)?\b",
     re.IGNORECASE,
 )
+_REQUESTS: Final = re.compile(
+    r"\b(?:please|pls|plz)\W*$|\bwhat(?:'s|\u2019s| is| was) (?:it|that)\W*$|\b(?:need|want|wants|like|got) to know\b|\b(?:remind|tell|give) me\b"
+    r"|\blet me know\b|\basks (?:me )?for\b|^(?:\S+ ){0,5}i need (?:the|my|our|to know)\b",
+    re.IGNORECASE,
+)
 _CALENDAR: Final = frozenset(
     """
     january february march april may june july august september october november december
@@ -43,7 +48,11 @@ def asks_advice(query: str) -> bool:
 
 def is_question(query: str) -> bool:
     """Whether something is asked or requested, rather than said or given as keywords."""
-    return query.rstrip().endswith(QUESTION_ENDS) or _QUESTION_BEGINS.match(query.lstrip()) is not None
+    return (
+        query.rstrip().endswith(QUESTION_ENDS)
+        or _QUESTION_BEGINS.match(query.lstrip()) is not None
+        or _REQUESTS.search(query) is not None
+    )
 
 
 def names_strangers(query: str, known: Container[str]) -> bool:

@@ -76,3 +76,13 @@ async def test_a_model_by_tiers_is_asked_by_task() -> None:
     assert {name: len(model.prompts) for name, model in models.items()} == {"fast": 1, "balanced": 2, "strong": 1}
     with pytest.raises(UmiError, match="fast, balanced, strong"):
         umi.Memory.open(":memory:", llm={"quick": models["fast"]})
+
+
+async def test_beside_a_model_the_reader_reads_too() -> None:
+    """What it notices without a model it notices with one that has nothing to say."""
+    async with umi.Memory.open("dict:", llm=Perfect({})) as memory:
+        await memory.remember("I work at Nordlicht.")
+        done = await memory.remember("Headhunter won: I'm an Emberline person now.")
+    assert [(row.reason.partition(";")[0], row.acted) for row in done.evolutions] == [
+        ("works at: Nordlicht -> Emberline", True)
+    ]

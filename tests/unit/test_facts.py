@@ -35,6 +35,23 @@ def test_questions_for_one_fact(query: str, subject: str, slots: tuple[str, ...]
 
 
 @pytest.mark.parametrize(
+    ("query", "subject", "month"),
+    [
+        ("I need the assignee of INFRA-909 for the report.", "infra-909", 0),
+        ("For the docs, give me the value of the log level of the mail gateway.", "log level of the mail gateway", 0),
+        ("For the tax return I need the amount for the choir fee as of May.", "choir fee", 5),
+        ("I need Yara's employer as it stood in February.", "yara", 2),
+        ("Who employed Wen in April?", "wen", 4),
+        ("I'm reconstructing my CV: where was I employed in March?", "user", 3),
+    ],
+)
+def test_what_the_answer_is_wanted_for_is_not_asked_of(query: str, subject: str, month: int) -> None:
+    found = read_question(query)
+    assert found is not None
+    assert (found.subject, found.month) == (subject, month)
+
+
+@pytest.mark.parametrize(
     "query",
     [
         "Who works at Acme?",
@@ -77,6 +94,17 @@ async def test_what_names_all_that_is_asked_of_is_shown_in_whatever_order(said: 
         await memory.remember([said, "I like long walks.", "The weather is awful today."])
         found = await memory.recall(asked)
     assert found.hits[0].content == said
+
+
+async def test_an_hour_later_is_no_day_of_anything() -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember("The flea market is on 21 June.")
+        await memory.remember("The flea market starts an hour later, same day.")
+        await memory.remember("Sorry, wrong day: the flea market is on 6 July.")
+        found = await memory.recall("When is the flea market?")
+    shown = {hit.content: hit.state for hit in found.hits}
+    assert next(iter(shown)) == "Sorry, wrong day: the flea market is on 6 July."
+    assert shown["The flea market starts an hour later, same day."] is umi.HitState.CURRENT
 
 
 async def test_a_sum_or_a_day_that_somebody_told_is_never_hidden_however_it_was_told() -> None:

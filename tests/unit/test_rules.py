@@ -118,6 +118,8 @@ CHANGES = [
     ("Alice works at Acme.", "Alice got fired from Acme."),
     ("Alice works at Acme.", "Alice doesn't work at Acme anymore."),
     ("Alice works at Acme.", "Alice is not working at Acme any more."),
+    ("Alice works at Acme.", "Alice doesn't work at Acme any longer; what comes next is open."),
+    ("For the record, my present employer is Acme.", "My employer is Globex now."),
     ("Alice works at Acme.", "Alice is no longer employed at Acme; she joined StartupX."),
     ("Alice works at Acme.", "Alice started working at StartupX last week."),
     ("Alice works at Acme.", "Alice just started at StartupX."),

@@ -276,8 +276,8 @@ def read_episode(
     snapshot: Snapshot,
     episode: Episode,
     item: OutboxItem,
-    named: Sequence[ExtractedEntity] = (),
-    reader: TextReader | None = None,
+    named: Sequence[ExtractedEntity],
+    reader: TextReader | None,
 ) -> Extracted:
     """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
     if not item.extract_entities:

@@ -15,6 +15,7 @@ from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.model import Conversation, ExtractedEntity
 from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode, said_as
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction
+from umi.reading import TextReader
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
 log = logging.getLogger("umi")
@@ -133,7 +134,7 @@ class Settler:
         named = await consult.extract(model, episode, item.attempts) if item.extract_entities else ()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
             extracted, offered = await self._storage.read(
-                partial(_look, episode=episode, item=item, named=named, vectors=vectors)
+                partial(_look, episode=episode, item=item, named=named, vectors=vectors, reader=self._reader)
             )
             relations = (
                 await consult.relate(model, offered, item.attempts) if item.track_evolution and offered.new else ()
@@ -165,8 +166,9 @@ def _look(
     item: OutboxItem,
     named: Sequence[ExtractedEntity],
     vectors: Mapping[str, Matrix] | None,
+    reader: TextReader | None,
 ) -> tuple[Extracted, consult.Offer]:
-    extracted = read_episode(snapshot, episode, item, named)
+    extracted = read_episode(snapshot, episode, item, named, reader)
     windows = (vectors or {}).get(episode.id)
     vector = None if windows is None else windows[0]
     return extracted, consult.offer(snapshot, extracted.result.entities, vector)

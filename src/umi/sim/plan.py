@@ -223,6 +223,9 @@ def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
     return [*told, settle] if teller.rng.chance(0.6) else told
 
 
+_LINKS: Final = ("first", "second", "third")
+
+
 def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
     """A chain or a diamond on a source that changes, and sometimes changes back by an undo."""
     first, second = sorted((teller.day(), teller.day()))
@@ -231,8 +234,8 @@ def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
     made: list[Step] = []
     if teller.rng.chance(0.5):
         last = source
-        for number in range(teller.rng.next_int(1, 3)):
-            last = _conclude(teller, space, who, f"chain {number}", (last.number,))
+        for number in range(teller.rng.next_int(1, len(_LINKS))):
+            last = _conclude(teller, space, who, f"{_LINKS[number]} of a chain", (last.number,))
             made.append(last)
     else:
         sides = [_conclude(teller, space, who, f"side {side}", (source.number,)) for side in "ab"]
@@ -243,7 +246,9 @@ def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _conclude(teller: _Teller, space: str, who: str, what: str, refers: tuple[int, ...]) -> Step:
-    text = f"It follows that {who} takes {teller.rng.choice(TALK)}, {what}."
+    text = (
+        f"It follows that {who} would laugh at {teller.rng.choice(TALK)}, {what}."  # "takes the choir" would be a fact
+    )
     return teller.step(Kind.CONCLUDE, space=space, who=who, text=text, day=teller.day(), refers=refers)
 
 

@@ -47,6 +47,7 @@ T = TypeVar("T")
 
 DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
 _TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
+_TRIES_FAULTY: Final = 40  # of them; where one read in ten fails, what reads a whole file may never get through
 _MAINTAIN_MAX: Final = 40
 _SAID_ON_A_LIAR: Final = 8  # messages, while a write gets lost
 _WRITES_ON_A_LIAR: Final = 300  # about as many as these take, with the checkpoint of the last close
@@ -289,6 +290,8 @@ class World:
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
         """Do something until it is acknowledged, whatever the world does meanwhile."""
         for attempt in range(1, _TRIES_MAX + 1):
+            if attempt > _TRIES_FAULTY:
+                self.faults.stop()
             try:
                 result = await action()
             except StoreError as error:

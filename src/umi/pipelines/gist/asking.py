@@ -31,7 +31,17 @@ _MONTH: Final = re.compile(
     r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)(?:'s)\b ",
     re.IGNORECASE,
 )
-_PAST: Final = re.compile(r"\b(?:was|were|did|had|used|back|then|led|ran|been|worked|lived)\b", re.IGNORECASE)
+_PAST: Final = re.compile(
+    r"\b(?:was|were|did|had|used|back|then|led|ran|been|stood|as of|as at|(?!planned|scheduled|supposed|needed|based|called|named|married)[a-z]{2,}ed)\b",
+    re.IGNORECASE,
+)
+# What an answer is wanted for is not asked of: "For the tax return I need ...", "... for the report".
+_PURPOSE_FIRST: Final = re.compile(
+    r"^for (?:the|my|our|a|an) (?:\w+ ){0,2}?\w+(?:, | (?=(?:i|we|give|tell|remind|please|what|who|when|which|how|can|could)\b))",
+    re.IGNORECASE,
+)
+_PURPOSE_LAST: Final = re.compile(r" for (?:the|my|our|a|an) (?:\w+ ){0,2}?\w+\W*$", re.IGNORECASE)
+_OURS: Final = re.compile(r"\b(?:my|our|the|a|an)\W*$", re.IGNORECASE)
 _RELATIVES: Final = re.compile(
     rf"\b(?:my|his|her|their|'s) (?:{'|'.join(sorted(KIN - {'boss', 'client'}))})s?\b", re.IGNORECASE
 )
@@ -70,11 +80,23 @@ def read(question: str, vector: Vector | None = None) -> Asked | None:
     if kind == "none" or likely[kind] < _LIKELY:
         return None
     named = spans.find(rest, _EPOCH, asking=True) if month else found
+    named = _asked_of(rest, named)
     subject, slots = _subject(rest, kind, named)
     if not slots:
         return None
     sure = likely[kind] >= (_EXACT_BY_WORDS if vector is None else _EXACT)
     return Asked(subject, slots, month, exact=sure and not _asks_more(rest, kind, subject, named))
+
+
+def _asked_of(question: str, found: Sequence[Span]) -> list[Span]:
+    """What is named but for "my CV" and what the answer is wanted for, as long as that leaves something."""
+    left = [span for span in found if span.sort is not Sort.NAME or _OURS.search(span.before) is None]
+    for pattern in (_PURPOSE_FIRST, _PURPOSE_LAST):
+        match = pattern.search(question)
+        if match is not None:
+            rest = [span for span in left if not match.start() <= span.start < match.end()]
+            left = rest if any(span.sort in _NAMING for span in rest) else left
+    return left
 
 
 def _asks_more(question: str, kind: str, subject: str, found: Sequence[Span]) -> bool:

@@ -44,6 +44,8 @@ _CHANGED: Final = re.compile(
     r"|gone up|gone down|bumped|slipped) to "
 )
 _STATUS_WORDS_MAX: Final = 3
+# Of an attribute's name: "present employer" is the employer.
+_LEADS: Final = ("new ", "current ", "present ", "actual ", "official ", "legal ", "old ", "full ", "latest ")
 
 
 def attribute_of(subject: Subject) -> str:
@@ -51,7 +53,7 @@ def attribute_of(subject: Subject) -> str:
     if not subject.owner or not subject.noun:
         return ""
     noun = subject.noun
-    for lead in ("new ", "current ", "old ", "full ", "latest "):
+    for lead in _LEADS:
         noun = noun.removeprefix(lead) if noun != "full name" else noun
     return attribute_slot(noun)
 

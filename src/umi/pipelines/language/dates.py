@@ -31,7 +31,7 @@ _PATTERN: Final = re.compile(
     + r"\b(?:"
     + r"(?P<iso>(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?)"
     + rf"|(?P<near>today|tonight|yesterday|tomorrow|the day before yesterday|the day after tomorrow)(?:\s+(?:morning|afternoon|evening|night))?{_CLOCK}"
-    + rf"|(?P<ago>{_COUNT} {_UNIT} (ago|from now|later|earlier))"
+    + rf"|(?P<ago>{_COUNT} {_UNIT} (ago|from now))"
     + rf"|(?P<within>in {_COUNT} {_UNIT})"
     + rf"|(?P<daymonth>(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?{_CLOCK})"
     + rf"|(?P<monthday>({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:|\.\d)(?:,? (\d{{4}}))?{_CLOCK})"
@@ -231,7 +231,7 @@ def _shift(at: datetime, count: int, unit: str) -> _Range:
 
 def _ago(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
     count, unit, way = (part or "" for part in parts)
-    sign = -1 if way.lower() in {"ago", "earlier"} else 1
+    sign = -1 if way.lower() == "ago" else 1
     return _shift(at, sign * _number(count), unit.lower())
 
 

@@ -28,7 +28,7 @@ from umi.pipelines.language.takes import Context
 from umi.pipelines.language.tokens import Tokens
 from umi.pipelines.language.values import category_of
 
-_OVER: Final = re.compile(r"\b(?:no longer|any ?more|no more|not any longer)\b")
+_OVER: Final = re.compile(r"\b(?:no longer|any ?more|any longer|no more)\b")
 _AFTER_LEAVING: Final = re.compile(r"\bafter (?:leaving|quitting) ")
 _ADDITIVE: Final = any_of(ADDITIVE_CUES)
 _LOWERED: Final = 0.75  # names typed without capitals are less sure
