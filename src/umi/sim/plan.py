@@ -223,9 +223,6 @@ def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
     return [*told, settle] if teller.rng.chance(0.6) else told
 
 
-_LINKS: Final = ("first", "second", "third")
-
-
 def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
     """A chain or a diamond on a source that changes, and sometimes changes back by an undo."""
     first, second = sorted((teller.day(), teller.day()))
@@ -234,8 +231,8 @@ def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
     made: list[Step] = []
     if teller.rng.chance(0.5):
         last = source
-        for number in range(teller.rng.next_int(1, len(_LINKS))):
-            last = _conclude(teller, space, who, f"{_LINKS[number]} of a chain", (last.number,))
+        for link in ("first", "second", "third")[: teller.rng.next_int(1, 3)]:
+            last = _conclude(teller, space, who, f"{link} of a chain", (last.number,))
             made.append(last)
     else:
         sides = [_conclude(teller, space, who, f"side {side}", (source.number,)) for side in "ab"]
