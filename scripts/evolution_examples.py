@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from string import Formatter
 
-from umi.bench.phrases import TOPICS, Bank, Topic
+from umi.bench.phrases import DEVELOPMENT, TOPICS, Bank, Topic, load
 from umi.bench.state_words import MONTH_NAMES, Draw
 from umi.limits import GIST_CHARACTERS_MAX
 from umi.pipelines.gist import spans
@@ -28,6 +28,7 @@ from umi.sim.rng import DeterministicRng
 
 HERE = Path(__file__).parent
 VOICES = HERE / "voices"
+BANKS = HERE / "banks"
 AT = datetime(2026, 5, 1, tzinfo=UTC)
 SHORT = {"s": "subject", "o": "old", "n": "new", "v": "value", "r": "source", "x": "other", "m": "month"}
 CHOICE = re.compile(r"\[([^\[\]]*)\]")
@@ -184,6 +185,11 @@ def small_words(banks: Sequence[Bank]) -> list[str]:
         plain = re.sub(r"\{\w+\}", " @ ", text.replace("’", "'"))
         found.update((match.group().rstrip("'"), None) for match in SMALL.finditer(plain))
     return sorted(word for word in found if len(word) > 1)
+
+
+def told_banks() -> list[Bank]:
+    """The bank for development, and those that were held out once and have been looked at since."""
+    return [load(DEVELOPMENT), *(load(str(path)) for path in sorted(BANKS.glob("*.toml")))]
 
 
 def voices() -> list[Bank]:

@@ -1,7 +1,7 @@
 """Fit what judges short messages by their words, and questions: src/umi/pipelines/gist/linear.npz, and words.txt beside it.
 
     pip install scikit-learn
-    python scripts/fit_evolution.py [--banks first,second] [--write src/umi/pipelines/gist/linear.npz]
+    python scripts/fit_evolution.py [--write src/umi/pipelines/gist/linear.npz]
 
 Multinomial logistic regressions over the features of `umi.pipelines.gist.marks`: the kind of fact, what a message does with it, the
 role of each token, and, with the local embedder's vectors too, what a question asks for. All examples are made from phrases in this repository
@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from evolution_examples import Example, of_bank, of_chats, of_own, small_words, voices
+from evolution_examples import Example, of_bank, of_chats, of_own, small_words, told_banks, voices
 from scipy.sparse import csr_matrix, hstack
 from sklearn.linear_model import LogisticRegression
 
-from umi.bench import phrases
 from umi.pipelines.gist.marks import BUCKETS, message_features, role_features, situation, takes_role
 from umi.providers.local import LocalEmbedder
 from umi.reading import ACTS, KINDS, ROLES
@@ -107,12 +106,11 @@ def fit_all(examples: Sequence[Example], cache: str = "") -> dict[str, np.ndarra
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--banks", default="first,second,third,fourth,fifth")
     parser.add_argument("--write", type=Path, default=Path("src/umi/pipelines/gist/linear.npz"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--cache", default="", help="a file that keeps vectors from one fit to the next")
     options = parser.parse_args()
-    banks = [*(phrases.load(name) for name in options.banks.split(",") if name), *voices()]
+    banks = [*told_banks(), *voices()]
     (options.write.parent / "words.txt").write_text("\n".join(small_words(banks)) + "\n", encoding="utf-8")
     chats = of_chats(options.data / "longmemeval/longmemeval_oracle.json", CHATS)
     examples = [one for bank in banks for one in of_bank(bank, FILLS)] + of_own(OWN) + chats

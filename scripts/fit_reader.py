@@ -1,7 +1,7 @@
 """Fit the reader of short messages: src/umi/providers/reader.npz.
 
     pip install torch
-    python scripts/fit_reader.py [--banks first,second] [--write src/umi/providers/reader.npz]
+    python scripts/fit_reader.py [--write src/umi/providers/reader.npz]
     python scripts/fit_reader.py --more attributes,harmless  # what is there already learns from voices that came later
 
 Two transformer layers, which begin as the upper two of the local embedder, on what its lower four make of a message (`umi.providers.reader`): they learn
@@ -20,11 +20,10 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from evolution_examples import Example, of_bank, of_chats, of_own, voices
+from evolution_examples import Example, of_bank, of_chats, of_own, told_banks, voices
 from torch import nn
 from torch.nn import functional
 
-from umi.bench import phrases
 from umi.pipelines.gist.marks import Token, marks_of, takes_role
 from umi.pipelines.gist.model import taken
 from umi.providers import minilm
@@ -328,15 +327,14 @@ def shares_right(net: Reader, items: Sequence[Item], texts: Texts) -> dict[str, 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--banks", default="first,second,third,fourth,fifth")
     parser.add_argument("--left-out", default="", help="a bank to judge, which is not learned")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     parser.add_argument("--more", default="", help="voices that the reader which is there learns from")
     parser.add_argument("--write", type=Path, default=Path("src/umi/providers/reader.npz"))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     options = parser.parse_args()
-    chosen = [name for name in options.banks.split(",") if name not in {"", options.left_out}]
-    banks = [*map(phrases.load, chosen), *voices()]
+    told = told_banks()
+    banks = [*(bank for bank in told if bank.name != options.left_out), *voices()]
     more = [name for name in options.more.split(",") if name]
     torch.manual_seed(0)
     net = _again(options.write) if more else Reader(_upper())
@@ -353,7 +351,13 @@ def main() -> None:
         np.savez_compressed(file, **net.kept())
     print(f"{options.write}: {options.write.stat().st_size / 1e6:.1f} MB")
     if options.left_out:
-        judged = [item for one in of_bank(phrases.load(options.left_out), FILLS) for item in items_of(one, texts)]
+        judged = [
+            item
+            for bank in told
+            if bank.name == options.left_out
+            for one in of_bank(bank, FILLS)
+            for item in items_of(one, texts)
+        ]
         print(f"{options.left_out}: {shares_right(net, judged, texts)}")
 
 

@@ -162,25 +162,34 @@ class Bank:
         return sum(len(fields.get(field, ())) for fields in self.phrases.values())
 
 
+DEVELOPMENT: Final = "development"  # may be looked at and fitted to
+HELD_OUT: Final = "held_out"  # written without sight of how Umi reads; nothing is fitted to it
+
+
 def path_of(name: str) -> Path:
-    """Where the bank of that name ("first" to "seventh") is kept."""
-    return FOLDER / f"phrases_{name}.toml"
+    """Where a bank is kept: `DEVELOPMENT` and `HELD_OUT` beside this module, any other in the TOML file that is named."""
+    return FOLDER / f"phrases_{name}.toml" if name in {DEVELOPMENT, HELD_OUT} else Path(name)
 
 
 def load(name: str) -> Bank:
-    """The bank of that name.
+    """The bank of that name, or in the file of that name.
 
     Raises:
         InvalidInput: When there is no such bank, or it is not as it should be.
     """
     path = path_of(name)
-    if not path.exists():
-        raise InvalidInput(f"there is no phrase bank {name!r} ({path.name})")
+    if not path.is_file():
+        raise InvalidInput(
+            f"there is no phrase bank {name!r}: give {DEVELOPMENT}, {HELD_OUT} or the path of a TOML file"
+        )
     tables = tomllib.loads(path.read_text(encoding="utf-8"))
     found = problems(tables)
     if found:
         raise InvalidInput(f"{path.name}: {found[0]}; {len(found)} problems in all")
-    return Bank(name, {topic: {key: _joined(value) for key, value in table.items()} for topic, table in tables.items()})
+    return Bank(
+        path.stem.removeprefix("phrases_"),
+        {topic: {key: _joined(value) for key, value in table.items()} for topic, table in tables.items()},
+    )
 
 
 def fill(phrase: str, names: Mapping[str, str]) -> str:

@@ -26,13 +26,6 @@ from umi.sim.sweep import cores
 Progress = Callable[[str, int, int], None]
 
 HISTORIES: Final = 500
-BANKS: Final = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "fifth",
-)  # the last was written blind and nothing was fitted to it
 _CHUNK: Final = 5  # histories in one store and one job
 
 
@@ -174,7 +167,7 @@ async def measure(
     """Tell the histories 0 to `histories` - 1 of a seed with each bank, and ask.
 
     Args:
-        banks: Names of phrase banks.
+        banks: Names of phrase banks, or paths.
         seed: Other histories.
         histories: How many.
         jobs: Processes; None is one per core, one runs them here.
@@ -244,6 +237,7 @@ def _begin_worker() -> None:
 
 
 def missed(reports: Iterable[BankReport]) -> bool:
-    """Whether the last bank, where it was told, is short of anything that is to be reached."""
-    rates = [(report.rate(each), aim) for report in reports if report.bank == BANKS[-1] for each, aim in AIMS.items()]
+    """Whether the held-out bank, where it was told, is short of anything that is to be reached."""
+    held_out = [report for report in reports if report.bank == phrases.HELD_OUT]
+    rates = [(report.rate(each), aim) for report in held_out for each, aim in AIMS.items()]
     return any(rate is not None and not aim.reached(rate[0].value) for rate, aim in rates)

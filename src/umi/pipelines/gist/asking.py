@@ -41,6 +41,12 @@ _PURPOSE_FIRST: Final = re.compile(
     re.IGNORECASE,
 )
 _PURPOSE_LAST: Final = re.compile(r" for (?:the|my|our|a|an) (?:\w+ ){0,2}?\w+\W*$", re.IGNORECASE)
+_RECORDS: Final = frozenset(
+    """
+    agenda backlog board books budget calendar chart diary doc docs file form list minutes overview plan register report roster
+    schedule sheet spreadsheet tracker wiki
+    """.split()  # noqa: SIM905
+)
 _OURS: Final = re.compile(r"\b(?:my|our|the|a|an)\W*$", re.IGNORECASE)
 _RELATIVES: Final = re.compile(
     rf"\b(?:my|his|her|their|'s) (?:{'|'.join(sorted(KIN - {'boss', 'client'}))})s?\b", re.IGNORECASE
@@ -89,14 +95,22 @@ def read(question: str, vector: Vector | None = None) -> Asked | None:
 
 
 def _asked_of(question: str, found: Sequence[Span]) -> list[Span]:
-    """What is named but for "my CV" and what the answer is wanted for, as long as that leaves something."""
+    """What is named but for "my CV", records of any fact, and what the answer is wanted for, as long as that leaves something."""
     left = [span for span in found if span.sort is not Sort.NAME or _OURS.search(span.before) is None]
+    asked = max(
+        (one for one in sentences(question) if question[: one[1]].rstrip().endswith("?")), default=(0, len(question))
+    )
     for pattern in (_PURPOSE_FIRST, _PURPOSE_LAST):
         match = pattern.search(question)
         if match is not None:
-            rest = [span for span in left if not match.start() <= span.start < match.end()]
-            left = rest if any(span.sort in _NAMING for span in rest) else left
-    return left
+            left = _without(left, [span for span in left if match.start() <= span.start < match.end()], asked)
+    return _without(left, [span for span in left if span.key.rpartition(" ")[2] in _RECORDS], asked)
+
+
+def _without(found: list[Span], dropped: Sequence[Span], asked: tuple[int, int]) -> list[Span]:
+    """The rest, as long as it names something in the sentence that asks."""
+    rest = [span for span in found if span not in dropped]
+    return rest if any(span.sort in _NAMING and _within(span, asked) for span in rest) else found
 
 
 def _asks_more(question: str, kind: str, subject: str, found: Sequence[Span]) -> bool:

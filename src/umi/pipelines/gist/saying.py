@@ -202,9 +202,20 @@ def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
     if not sorts:
         return judged.parts.run(role, seen.text)
     token = judged.parts.best(role, sorts)
+    if token is not None and role == "V":
+        token = _arrived(judged.parts.tokens, token, sorts)
     if token is None or token.span is None or (kind in _PLACES and _is_person(seen, token.span.text)):
         return ""
     return name_within(token.span) if token.span.sort is Sort.THING else token.span.text
+
+
+def _arrived(tokens: Sequence[Token], token: Token, sorts: Sequence[Sort]) -> Token:
+    """Of "from Lyon to Graz" the second, whatever the first was taken for."""
+    if token.span is None or not token.span.before.endswith("from ") or not token.span.after.startswith(" to "):
+        return token
+    start = token.span.end + len(" to ")
+    following = (one for one in tokens if one.span is not None and one.start == start and one.span.sort in sorts)
+    return next(following, token)
 
 
 def _is_person(seen: Seen, name: str) -> bool:

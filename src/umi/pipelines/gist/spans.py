@@ -13,7 +13,7 @@ from typing import Final
 
 from umi.pipelines.gist import vocabulary
 from umi.pipelines.language.dates import find_dates
-from umi.pipelines.language.lexicon import CALENDAR, LANGUAGES, NAME_STOPS
+from umi.pipelines.language.lexicon import CALENDAR, LANGUAGES, NAME_STOPS, PREPOSITIONS
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.language.tokens import Tokens, sentences, tokenize
 from umi.pipelines.language.values import value_key
@@ -162,6 +162,7 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
         if tokens.at(end) == "of" and tokens.at(end + 1) in {"the", "our"}:
             inner = _run(tokens, end + 2, verbs)
             end = inner if inner > end + 2 else end
+        end = _before_verb(tokens, index, end, asking=bool(verbs))
         end = _before_name(tokens, index + 1, end)
         name = text[tokens.start[index + 1] : tokens.end[end - 1]]
         capital = all(tokens.capital(place) for place in range(index + 1, end))
@@ -170,6 +171,16 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
         first = tokens.start[index + _is_ours(tokens, index)]
         yield Span(sort, text[first : tokens.end[end - 1]], key, first, tokens.end[end - 1])
         index = end
+
+
+def _before_verb(tokens: Tokens, index: int, end: int, *, asking: bool) -> int:
+    """The end of a noun phrase without "configured" behind it, and in "what does the port stand at?" without the verb."""
+    if end - index > _NOUN_LEAST and tokens.at(end - 1).endswith("ed") and tokens.at(end - 1) not in _NOUNS_IN_ED:
+        return end - 1
+    done = asking and tokens.at(index - 1) in {"does", "do", "did"} and tokens.at(end) in PREPOSITIONS
+    if done and end - index > _NOUN_LEAST and not tokens.at(end + 1)[:1].isalnum():
+        return end - 1
+    return end
 
 
 def _before_name(tokens: Tokens, start: int, end: int) -> int:
@@ -269,6 +280,8 @@ _PLAIN: Final = frozenset(  # with a word that names a kind of fact they name no
 _DOING: Final = frozenset(
     {"coming", "going", "happening", "costing", "taking", "belonging"}
 )  # "the offsite coming up on 12 June"
+_NOUN_LEAST: Final = 2  # the article and a noun
+_NOUNS_IN_ED: Final = frozenset({"bed", "feed", "seed", "speed", "shed", "breed", "newsfeed", "led"})
 _LETTERED: Final = re.compile(r"[a-z]-[a-z]+")  # "T-shirts" is no name
 _ONLY_LEVELS: Final = frozenset(
     {"debug", "warning", "trace", "verbose", "unlimited", "enabled", "disabled"}

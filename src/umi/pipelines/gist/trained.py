@@ -50,6 +50,11 @@ _RELATIVE: Final = re.compile(rf"\b(?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN
 _AT_WORK: Final = re.compile(
     r"\b(?:my|our) (?:[a-z]+ )?(?:boss|colleagues?|manager|company|office|team|client)\b", re.IGNORECASE
 )
+_OTHERS: Final = re.compile(
+    r"(?:^|[.!?] )(?:the|a|an|some|those|these|two) (?:[a-z]+ ){0,2}?(?:couple|people|guys?|man|woman|lady|folks?|famil(?:y|ies)|tenants?|neighbou?rs?"
+    r"|landlord|landlady|students?|kids?|boys?|girls?|lodgers?|flatmates?|roommates?|colleagues?|owners?|twins|friends?)\b",
+    re.IGNORECASE,
+)
 _OF_RELATIVES: Final = re.compile(rf"^'s (?:[a-z]+ )?(?:{_KIN})\b")
 _KIN_OF: Final = re.compile(rf"\b(?:{_KIN}|colleague|client|guest)s? of $")
 _I_DO: Final = re.compile(r"\b(?:i|i'm|i’m|i've|i’ve|i'd|we|we're|we've)\b", re.IGNORECASE)
@@ -100,6 +105,8 @@ def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
     says_i = _I_DO.search(seen.text) is not None
     if kind in _OF_SPEAKER | OF_PEOPLE and _RELATIVE.search(seen.text) and not says_i:
         return 0.0  # "My friend lives in Oslo"
+    if kind in _OF_SPEAKER | OF_PEOPLE and _others_do(seen):
+        return 0.0  # "The couple upstairs are moving to Oslo, so I ..."
     if kind == "home" and _AT_WORK.search(seen.text) and not says_i:
         return 0.0  # "My boss is flying to Oslo"
     if _FIRST_PERSON.search(seen.text):
@@ -110,6 +117,16 @@ def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
     if seen.judge.by_words and (others > 1 + named or not _is_telegram(seen.text)):
         return 0.0
     return seen.kinds[kind] * (1.0 if named else _UNSAID)
+
+
+def _others_do(seen: Seen) -> bool:
+    """Whether somebody unnamed is spoken of before any value, and whoever speaks only after it."""
+    others = _OTHERS.search(seen.text)
+    if others is None:
+        return False
+    says_i = _I_DO.search(seen.text)
+    named = [span.start for span in seen.spans if span.start > others.start()]
+    return bool(named) and (says_i is None or says_i.start() > named[0])
 
 
 def _is_telegram(text: str) -> bool:

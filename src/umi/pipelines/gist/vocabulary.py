@@ -25,6 +25,7 @@ _LEMMAS: Final = words(
     "replace raise lower cut bump update deploy add remove fail pass stop finish vanish disappear exist matter annoy help eat grow shrink "
     "double halve stand step fill suffer break wake appear arrive collide clash date grab inherit own claim drive love hate like enjoy "
     "prefer play wear visit stay clock earn handed migrate ship cease resume pick quote list bill debit exceed equal default point "
+    "carry reside configure assign bear follow describe welcome expect await refuse appoint elect promote relocate employ hire settle confirm "
     "total run rest rise sink tumble skyrocket creep slide inch soar crash load restart revert answer list state show prove"
 )
 
@@ -52,7 +53,7 @@ NOUN_BREAKS: Final = (
     | POSSESSIVES
     | (ADVERBS - words("great good even sure pretty long once again"))
     | words(
-        "not stop payable never again then there here today tomorrow yesterday right because since ago each every later earlier altogether forward entirely completely alone permanently temporarily somewhere anyway though please twice where who which what when how whose whom why wrong right isn wasn hasn doesn don aren didn haven"
+        "not stop payable never again then there here today tomorrow yesterday right because since ago each every later earlier altogether forward entirely completely alone permanently temporarily somewhere anyway though please twice where who which what when how whose whom why wrong right isn wasn hasn doesn don aren didn haven atm rn tho lol pls plz btw thx tbh"
     )
 )
 # Nouns that name a kind of fact or a record of it, never the thing that the fact is about.
@@ -62,7 +63,7 @@ FACT_NOUNS: Final = words(
     "details list toolbox stack tools tool languages language rest end start top moment way deal reins record records entry memory thing "
     "job employer company firm workplace city town home address place person responsibility bill calendar schedule board sheet "
     "announcement invitation post role position baton helm dependency dependencies components component amount figure change update "
-    "first last same other others best one ones week weekend month year morning evening afternoon summer spring autumn winter quarter "
+    "first last latest same other others best one ones week weekend month year morning evening afternoon summer spring autumn winter quarter "
     "sprint meeting's part line row file wrong news word heads"
 )
 COMMON: Final = (
@@ -109,7 +110,7 @@ LEVELS: Final = words(
     "debug info warning error trace notice critical on off true false enabled disabled none unlimited verbose silent strict never always"
 )
 ASKED_VERBS: Final = words(
-    "take cost happen go start work live run use rely depend have need set belong report come fall land get kick begin stay charge be require "
+    "take cost stand reside earn happen go start work live run use rely depend have need set belong report come fall land get kick begin stay charge be require "
     "consist include currently now supposed scheduled planned assigned configured set built made located due"
 )
 MONEY: Final = re.compile(
