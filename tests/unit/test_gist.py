@@ -97,6 +97,8 @@ def test_what_becomes_of_what_is_known(text: str, known: tuple[str, str, str], v
         ("Quinn opened PAY-482 back then, as the reporter.", ("pay-482", "attr:assignee", "Noor")),
         ("Quinn joined the data team as a volunteer.", ("data team", "attr:lead", "Noor")),
         ("I just can't stop gardening now.", ("user", "hobby", "gardening")),
+        ("Wow, Jon! Your passion is great, so keep leading the choir.", ("choir", "attr:lead", "Noor")),
+        ("Yeah Osaka, I'm here for you!", ("user", "lives_in", "Ghent")),
         ("The couple upstairs are moving to Osaka, so I inherit their sofa.", ("user", "lives_in", "Ghent")),
         ("Some guy from the third floor just moved to Osaka, I heard.", ("user", "lives_in", "Ghent")),
         ("The car wash is $45 now.", ("gym membership", "costs", "$39")),

@@ -426,7 +426,7 @@ def _counts(rng: DeterministicRng, teller: _Teller, people: Sequence[str]) -> li
     """What is told in a third of the worlds and no slot knows: how many of something two people have seen, told again in any order of time."""
     if not rng.chance(0.33):
         return []
-    texts, values, question = COUNTS
+    texts, values, questions = COUNTS
     space, days = rng.choice(SPACES), rng.shuffled(range(1, 2_000))
     steps: list[Step] = []
     for who in people[:2]:
@@ -439,7 +439,8 @@ def _counts(rng: DeterministicRng, teller: _Teller, people: Sequence[str]) -> li
             )
     rng.shuffle(steps)
     asked = [
-        teller.step(Kind.ASK, space=space, who=who, slot=COUNTED, text=question.format(who=who)) for who in people[:2]
+        teller.step(Kind.ASK, space=space, who=who, slot=COUNTED, text=question.format(who=who))
+        for who, question in zip(people[:2], questions, strict=True)
     ]
     return [*steps, *asked]
 

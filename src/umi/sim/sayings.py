@@ -14,5 +14,5 @@ COUNTED: Final = "counted"  # the slot of what no slot of the product knows
 COUNTS: Final = (
     ("{who} has visited {what} lighthouses so far.", "By now {who} has visited {what} lighthouses.", "{who} has visited {what} lighthouses by now."),
     ("four", "five", "6", "seven", "eight", "9"),
-    "How many lighthouses has {who} visited?",
+    ("How many lighthouses has {who} visited?", "Which lighthouses has {who} visited?"),
 )  # fmt: skip

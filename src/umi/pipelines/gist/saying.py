@@ -28,6 +28,10 @@ _ROLE: Final = 0.4
 _CALLED: Final = re.compile(
     r"(?:^|[.!?] *|\b(?:hey|hi|hello|thanks|thank you|yes|no|sure|congrats|oh|ok|okay|dear|right|great|cool|bye|sorry|well done),? *)$"
 )
+_GREETED: Final = re.compile(
+    r"(?:^|[.!?] *|, *)(?:(?:hey|hi|hello|thanks|thank you|thx|wow|aw+|yeah|yep|congrats|congratulations|no prob(?:lem|s)?|well done|(?:great|good|nice) (?:job|work|one)"
+    r"|bye|cheers|haha|absolutely|totally|exactly|awesome|cool|i (?:get|hear|know) (?:it|you)|that's (?:so |really )?(?:sweet|kind|great|nice|awesome|amazing|cool|lovely|wonderful|true)|you can do it)[,!]? *)$"
+)
 _GOES_ON: Final = re.compile(r"\b(?:can't|can’t|cannot|couldn't|won't|never|not) stop\b", re.IGNORECASE)
 ACTED: Final = 0.6  # confidence from which a reading may act
 
@@ -65,6 +69,7 @@ class Parts:
             if (span := self.tokens[place].span) is not None
             and (span.sort in sorts or (role != "R" and Sort.NAME in sorts and name_within(span)))
             and (role != "V" or self.tokens[place].text != KNOWN)
+            and not is_greeted(span)
             and not (self.by_words and is_called(span))
         ]
         if not fitting or max(fitting)[0] < _ROLE:
@@ -91,6 +96,13 @@ class Parts:
             return ""
         _, start, end = max(runs)
         return text[start:end]
+
+
+def is_greeted(span: Span) -> bool:
+    """Whether a name surely only calls somebody, whoever reads: "Wow, Jon!", where "No, Jon!" may name who it is."""
+    return (
+        span.sort is Sort.NAME and span.after[:1] in {",", "!", ".", "?"} and _GREETED.search(span.before) is not None
+    )
 
 
 def is_called(span: Span) -> bool:

@@ -12,7 +12,7 @@ from umi.pipelines.gist import spans
 from umi.pipelines.gist.marks import SORTS, Taking, same, take, tokens_of
 from umi.pipelines.gist.message import Gist, Known
 from umi.pipelines.gist.model import judge_of
-from umi.pipelines.gist.saying import is_called, settle
+from umi.pipelines.gist.saying import is_called, is_greeted, settle
 from umi.pipelines.gist.seen import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
 from umi.pipelines.gist.spans import Sort, Span
 from umi.pipelines.language.lexicon import KIN
@@ -223,7 +223,10 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
         named = [
             span
             for span in seen.spans
-            if span.sort is Sort.NAME and not _is_kin(span) and not (seen.judge.by_words and is_called(span))
+            if span.sort is Sort.NAME
+            and not _is_kin(span)
+            and not is_greeted(span)
+            and not (seen.judge.by_words and is_called(span))
         ]
         found += [_whose(seen, kind, span, span.text, subject_key(span.text)) for span in named]
     elif kind == "choice":
@@ -232,7 +235,11 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
             if slot:
                 found.append(_whose(seen, kind, span, *seen.speaker, slot=slot))
     elif kind != "hobby":
-        found += [_thing(seen, kind, span) for span in seen.spans if span.sort in {Sort.THING, Sort.ITEM}]
+        found += [
+            _thing(seen, kind, span)
+            for span in seen.spans
+            if span.sort in {Sort.THING, Sort.ITEM} and not (kind == "price" and span.before.endswith("by "))
+        ]  # whoever grants a sum is not what it pays for
     found = list({one.subject: one for one in reversed(found)}.values())[::-1] if kind != "choice" else found
     if kind in _OF_SPEAKER - {"choice"}:
         found.append(_whose(seen, kind, None, *seen.speaker))

@@ -23,6 +23,7 @@ from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve.facts import Answer, answer
 from umi.pipelines.retrieve.framing import as_told, named, unframed
+from umi.pipelines.retrieve.latest import newest_amount_first
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
@@ -259,7 +260,7 @@ class _Search:
                     continue
                 hits.append(_hit(shown, ranking, place, explain=self._query.explain))
             above = float(ranking.scores[place])
-        hits[count:] = _newer_first(hits[count:], standings)
+        hits[count:] = newest_amount_first(self._query.text, _newer_first(hits[count:], standings))
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
