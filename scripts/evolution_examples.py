@@ -215,7 +215,7 @@ def of_bank(bank: Bank, fills: int) -> list[Example]:
     """The examples of a phrase bank."""
     found: list[Example] = []
     for topic in TOPICS:
-        for field, some in bank.phrases[topic.name].items():
+        for field, some in bank.phrases.get(topic.name, {}).items():
             for phrase in some:
                 for place in range(fills):
                     rng = random.Random(f"{bank.name} {phrase} {place}")

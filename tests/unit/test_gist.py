@@ -10,6 +10,7 @@ import pytest
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.pipelines.gist import model
 from umi.pipelines.gist.asking import read as read_question
+from umi.pipelines.gist.cues import asks_to_forget
 from umi.pipelines.gist.gist import read
 from umi.providers.local import IDENTITY, LocalEmbedder
 from umi.types import Entity, EntityType
@@ -97,6 +98,19 @@ def test_what_becomes_of_what_is_known(text: str, known: tuple[str, str, str], v
         ("Quinn opened PAY-482 back then, as the reporter.", ("pay-482", "attr:assignee", "Noor")),
         ("Quinn joined the data team as a volunteer.", ("data team", "attr:lead", "Noor")),
         ("I just can't stop gardening now.", ("user", "hobby", "gardening")),
+        (
+            "The pull request to remove the port of the billing API was closed without merging.",
+            ("port of the billing api", "attr:value", "8080"),
+        ),
+        (
+            "Priya looked at a flat elsewhere last week but didn't take it and is staying put.",
+            ("priya", "lives_in", "Ghent"),
+        ),
+        (
+            "We looked at a house in another town but decided against it, so we're staying where we are.",
+            ("user", "lives_in", "Ghent"),
+        ),
+        ("The status of PAY-482 is in progress, same as yesterday.", ("pay-482", "attr:assignee", "Noor")),
         ("Wow, Jon! Your passion is great, so keep leading the choir.", ("choir", "attr:lead", "Noor")),
         ("Yeah Osaka, I'm here for you!", ("user", "lives_in", "Ghent")),
         ("The couple upstairs are moving to Osaka, so I inherit their sofa.", ("user", "lives_in", "Ghent")),
@@ -115,6 +129,25 @@ def test_questions_are_judged_with_the_vectors_that_their_head_was_trained_with(
 def test_hearsay_names_its_source_and_ends_nothing() -> None:
     (one,) = read("According to Uma my employer is Emberline.", ME, MARCH)
     assert (one.slot, one.value, one.source, one.ended) == ("works_at", "Emberline", "uma", ())
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Clear your memory of the gym membership, where it says $39.", True),
+        ("I'd rather you didn't keep my town.", True),
+        ("Forget what I said about the salary.", True),
+        ("I used soap and water to wipe down the uppers.", False),
+        ("Took a short trip last week to Rome to clear my mind a little.", False),
+        ("I prefer not to have any smart devices in my home.", False),
+        ("I want to add sentences, like the 20 I added, but I'm not sure if it's enough.", False),
+        ("The sky was so clear and filled with stars.", False),
+        ("The game was called Counter-Strike.", False),
+        ("The pull request to remove the port of the billing API was closed.", False),
+    ],
+)
+def test_only_who_asks_to_forget_is_taken_to_ask(text: str, asked: bool) -> None:
+    assert asks_to_forget(text) is asked
 
 
 def test_a_long_message_has_no_gist() -> None:

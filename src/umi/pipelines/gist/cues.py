@@ -9,12 +9,17 @@ from typing import Final
 from umi.pipelines.language.tokens import sentences
 
 _I: Final = re.IGNORECASE
-_POLITE: Final = r"(?:^|[,;:.!?—–-]\s*|\b(?:please|pls|you|to|should|so|and|just|kindly|then|better|could|can|also|let's|maybe|really|must|now)\s+)"
+_POLITE: Final = (
+    r"(?:^|[,;:.!?—–]\s*|(?<!\w)-\s*|\b(?:please|pls|you|should|so|and|just|kindly|then|better|could|can|also|let's|maybe|really|must|now)\s+"
+    r"|\b(?:you|like|want|wish|need|ask|asked|have|help|me|best|good|time|prefer|love|permission|request|instructed|us|how|enough|able|order|obliged|free)\s+to\s+)"
+)
+_WISH: Final = r"\b(?:rather|prefer|(?<!something )(?<!, )like|want|wish|appreciate|need|asked?|love)\b"
 FORGET: Final = re.compile(
-    rf"{_POLITE}(?:forget|delete|erase|wipe|unlearn|purge|discard|scrub|un-remember|disregard|strike|redact|expunge|lose|ditch|bin|ignore|clear|scratch|scrap|unsave|retract|withdraw|drop|remove|get rid of|"
+    rf"{_POLITE}(?:forget|delete|erase|wipe|unlearn|purge|discard|scrub|un-remember|disregard|strike|redact|expunge|lose|ditch|bin|ignore|clear(?= (?:that|this|it|the|out|all|any|what|away|up|every|whatever|your (?:memory|notes)|\S+ from|my (?!mind|head)))|scratch|scrap|unsave|retract|withdraw|drop|remove|get rid of|"
     r"throw (?:away|out)|take (?:out|back)|let go of)\b"
     rf"|{_POLITE}(?:do not|don't|dont|never|not|stop)\s+(?:keep|remember|store|save|hold|retain|record|note|memori[sz]e|log|mention|bring up|use|repeat|know|track|hang on)\w*"
-    r"|\b(?:rather|prefer|like|want|wish|appreciate|need|asked?|love)\b[^.!?]{0,40}\b(?:didn't|did not|not|never|n't|stopp?e?d?|forg[eo]t|delete[ds]?|erased?|removed?|wiped?|gone|dropped?)\b"
+    rf"|{_WISH}[^.!?]{{0,40}}\b(?:didn't|did not|not|never|n't|stopp?e?d?)\b[^.!?]{{0,20}}\b(?:keep|kept|know|knew|remember\w*|stor\w+|record|memory)\b"
+    rf"|{_WISH}[^.!?]{{0,40}}\b(?:forg[eo]t|delete[ds]?|erased?|removed?|wiped?|gone|dropped?)\b"
     r"[^.!?]{0,20}\b(?:keep|kept|know|knew|remember\w*|stor\w+|record|memory|that|it|about|from|what|have)\b"
     r"|\b(?:shouldn't|should not|should never|wasn't supposed to|not supposed to|wish i hadn't|never should|mustn't)\b[^.!?]{0,30}\b(?:told|said|shared|mentioned|keep|know|have|remember|store|be stored)\b"
     r"|\b(?:don't|do not) want you to\b|\brather you (?:didn't|forgot|not)\b|\bwant you to (?:forget|erase|delete|drop|remove)\b|\bas (?:if|though) i(?:'d| had)? never\b|\bpretend (?:that )?i(?:'d| had)? never\b|\boff the record\b|\bfrom your (?:memory|notes|records?|mind|files?)\b|\bout of your (?:memory|notes|records?|head)\b|\bin your (?:memory|notes)\b",
@@ -23,7 +28,14 @@ FORGET: Final = re.compile(
 _NOT_FORGET: Final = re.compile(
     r"\b(?:i|we|he|she|they) (?:\w+ )?(?:should|must|could|might|better|really|just)\s+(?:forget|lose|drop|remove|ditch|bin|ignore|clear|scrap)\b|"
     r"\b(?:i|we|he|she|they|i'd|didn't|never|won't|can't|almost|don't(?! keep| remember| store| save| hold| retain| record| note| memor| log))\s+(?:forget|forgot|lose|drop|remove)\b"
-    r"|\bdon't forget\b|\bdon't let me forget\b|\bforget about (?:it )?(?:.* being|.* as)\b",
+    r"|\bdon't forget\b|\bdon't let me forget\b|\bforget about (?:it )?(?:.* being|.* as)\b"
+    r"|\byou never know\b|\bdon't want to (?:lose|forget|drop)\b|\bif (?:you|i|we|they) (?:lose|drop|forget)\b|\bto (?:lose|drop|get rid of|remove|wipe) (?:some|old|stubborn|an?|weight)\b"
+    r"|\bdrop (?:the|your|me|us)\b[^.!?]{0,20}\bhere\b",
+    _I,
+)
+_PROPOSED: Final = re.compile(
+    r"\b(?:(?:pull|merge|feature|change) request|proposal|ticket|idea|plan|vote|motion|petition|button|option|attempt|pr|patch|branch|commit|offer|script|job) "
+    r"to (?:remove|delete|drop|erase|purge|wipe)\b",
     _I,
 )
 UNREAL: Final = re.compile(
@@ -101,10 +113,15 @@ def signs(text: str) -> tuple[str, ...]:
     return (*found, *(f"{one} {other}" for place, one in enumerate(found) for other in found[place + 1 :]))
 
 
+def proposes_to_remove(text: str) -> bool:
+    """Whether it is told of a proposal to remove something, which nobody asks the assistant for: "the pull request to remove the port"."""
+    return _PROPOSED.search(text) is not None
+
+
 def asks_to_forget(text: str) -> bool:
     """Whether a sentence asks to forget something."""
     parts = (text[start:end].replace("’", "'") for start, end in sentences(text))
-    return any(FORGET.search(part) and not _NOT_FORGET.search(part) for part in parts)
+    return any(FORGET.search(part) and not _NOT_FORGET.search(part) and not proposes_to_remove(part) for part in parts)
 
 
 def _found(text: str) -> Iterator[str]:

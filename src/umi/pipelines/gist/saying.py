@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from umi.pipelines.gist.cues import proposes_to_remove
 from umi.pipelines.gist.marks import KNOWN, SORTS, Taking, Token, same, takes_role
 from umi.pipelines.gist.message import FORGET, NAMED, UNREAD, Gist
 from umi.pipelines.gist.model import Judge
@@ -31,6 +32,11 @@ _CALLED: Final = re.compile(
 _GREETED: Final = re.compile(
     r"(?:^|[.!?] *|, *)(?:(?:hey|hi|hello|thanks|thank you|thx|wow|aw+|yeah|yep|congrats|congratulations|no prob(?:lem|s)?|well done|(?:great|good|nice) (?:job|work|one)"
     r"|bye|cheers|haha|absolutely|totally|exactly|awesome|cool|i (?:get|hear|know) (?:it|you)|that's (?:so |really )?(?:sweet|kind|great|nice|awesome|amazing|cool|lovely|wonderful|true)|you can do it)[,!]? *)$"
+)
+_STAYS: Final = re.compile(
+    r"\b(?:stay|remain|keep)(?:s|ing|ed)? (?:put|where|what|as|the same|unchanged)\b|\b(?:didn't|did not) (?:take|buy|sign|accept) (?:it|the|that)\b|\bdecided against\b"
+    r"|\bsame as (?:yesterday|before|ever|always|last)\b|\bnothing (?:has )?changed\b|\bcame to nothing\b",
+    re.IGNORECASE,
 )
 _GOES_ON: Final = re.compile(r"\b(?:can't|can’t|cannot|couldn't|won't|never|not) stop\b", re.IGNORECASE)
 ACTED: Final = 0.6  # confidence from which a reading may act
@@ -186,7 +192,7 @@ def _is_subject(seen: Seen, kind: str, whose: Whose, parts: Parts) -> bool:
 def _gists(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
     acts = judged.acts
     if acts["forget"] >= max(acts[one] for one in acts):
-        return _forgotten(seen, whose, judged)
+        return [] if proposes_to_remove(seen.text) else _forgotten(seen, whose, judged)
     value = _value_of(seen, kind, whose, judged)
     if acts["claim"] >= max(acts[one] for one in acts):
         return _claimed(whose, judged, value)
@@ -286,7 +292,7 @@ def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Gist]:
     if named or (whose.open and is_single(whose.slot)) or any(same(told, one.value) for one in whose.open):
         told = ""
     ends = judged.likely("retract", "forget", *CHANGES)
-    if ends < _LEAST or _GOES_ON.search(seen.text):
+    if ends < _LEAST or _GOES_ON.search(seen.text) or _STAYS.search(seen.text):
         return []
     bound = judged.bounds.named if (named or told) and whose.slot != _TASTE else judged.bounds.ends
     confidence = _scaled(ends, bound)
