@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 import umi
@@ -105,6 +107,28 @@ async def test_an_hour_later_is_no_day_of_anything() -> None:
     shown = {hit.content: hit.state for hit in found.hits}
     assert next(iter(shown)) == "Sorry, wrong day: the flea market is on 6 July."
     assert shown["The flea market starts an hour later, same day."] is umi.HitState.CURRENT
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("The garden party is on 5 November.", "2026-11-05"),
+        ("The museum visit is scheduled for August 20.", "2026-08-20"),
+        ("The book club is on 3 January.", "2026-01-03"),
+    ],
+)
+async def test_an_event_that_is_told_of_is_still_to_come(said: str, day: str) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        (entity,) = (await memory.remember(said, at=datetime(2026, 1, 15, tzinfo=UTC))).entities
+    assert (entity.slot, entity.value) == ("scheduled_at", day)
+
+
+async def test_what_is_kept_a_secret_is_no_favourite() -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        await memory.remember("My favourite band is Portishead.")
+        await memory.remember("My favourite band is a bit of a secret, my students don't know it.")
+        found = await memory.recall("What's my favourite band?")
+    assert found.hits[0].content == "My favourite band is Portishead."
 
 
 async def test_a_sum_or_a_day_that_somebody_told_is_never_hidden_however_it_was_told() -> None:

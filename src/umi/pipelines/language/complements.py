@@ -45,6 +45,10 @@ _CHANGED: Final = re.compile(
 )
 _STATUS_WORDS_MAX: Final = 3
 # Of an attribute's name: "present employer" is the employer.
+_UNTOLD: Final = re.compile(  # "My favourite band is a bit of a secret" names none
+    r"\b(?:secret|mystery|surprise|question|matter|(?:bit|kind|sort|type) of|hard to|tricky|nobody's|anyone's|anybody's|none of|up to|unknown|private)\b",
+    re.IGNORECASE,
+)
 _LEADS: Final = ("new ", "current ", "present ", "actual ", "official ", "legal ", "old ", "full ", "latest ")
 
 
@@ -96,7 +100,7 @@ def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
     if reader is not None:
         return reader(context, index)
     found = takes.money(context, index) or takes.phrase(context, index)
-    if not found or context.tokens.at(index) in _OPINION or len(found[0].split()) > 5:
+    if not found or context.tokens.at(index) in _OPINION or len(found[0].split()) > 5 or _UNTOLD.search(found[0]):
         return []
     if slot.startswith("favourite_") or slot in _PLAIN_SLOTS:
         return found
@@ -126,8 +130,8 @@ _AFTER_STATUS: Final = words(
     "now again today since by on in at as for until because yesterday already and from this last after until anymore"
 )
 _READERS: Final = {
-    "name": takes.given_name, "age": takes.number, "costs": takes.money, "birthday": takes.when, "due": takes.when,
-    "scheduled_at": takes.when, "works_at": takes.organisation, "lives_in": takes.place, "role": takes.role, "origin": takes.place, "status": _any_status,
+    "name": takes.given_name, "age": takes.number, "costs": takes.money, "birthday": takes.when, "due": takes.coming,
+    "scheduled_at": takes.coming, "works_at": takes.organisation, "lives_in": takes.place, "role": takes.role, "origin": takes.place, "status": _any_status,
 }  # fmt: skip
 
 
@@ -205,7 +209,7 @@ def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Fou
     if subject.kind is Kind.THING and set(subject.key.split()) & EVENT_NOUNS:
         start = index + (tokens.at(index) in {"on", "at", "in"})
         moment = (
-            takes.when(context, start)
+            takes.coming(context, start)
             if tokens.at(index) in {"on", "at", "in"} or tokens.at(index)[:1].isalnum()
             else []
         )
@@ -318,8 +322,8 @@ def _to_value(context: Context, word: str, thing: Subject) -> Found | None:
     target = replace(thing, kind=Kind.THING)
     if word in _PRICE_VERBS and takes.money(context, index):
         return Found("costs", tuple(takes.money(context, index)), 0.9, event=True, subject=target)
-    if word in _MOVE_VERBS and takes.when(context, index):
-        return Found("scheduled_at", tuple(takes.when(context, index)), 0.85, event=True, subject=target)
+    if word in _MOVE_VERBS and takes.coming(context, index):
+        return Found("scheduled_at", tuple(takes.coming(context, index)), 0.85, event=True, subject=target)
     if word == "renamed":
         named = takes.given_name(context, index)
         return Found("name", tuple(named), 0.85, event=True, subject=target) if named else None

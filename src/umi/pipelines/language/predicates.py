@@ -370,7 +370,7 @@ def _taste_rules() -> None:
 
 
 def _thing_rules() -> None:
-    money, when = takes.money, takes.when
+    money, when = takes.money, takes.coming
     thing = frozenset({Kind.THING})
     _rule("event", "location", takes.place, 0.85, "moved relocated", r"(?:back |over )?to ", who=thing, passive=True)
     _rule("state", "location", takes.place, 0.85, "located based headquartered", r"in ", who=THINGS, be=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from umi.pipelines.language.dates import DateSpan
@@ -439,7 +439,12 @@ def language(context: Context, index: int) -> list[str]:
     return found[:_LIST_ITEMS_MAX]
 
 
-def when(context: Context, index: int) -> list[str]:
+def coming(context: Context, index: int) -> list[str]:
+    """As `when`, of what is still to come."""
+    return when(context, index, to_come=True)
+
+
+def when(context: Context, index: int, *, to_come: bool = False) -> list[str]:
     """A date right here, as ISO text: a day, a day with an hour, or ("T15:00") an hour of a day named elsewhere."""
     if index >= context.end:
         return []
@@ -451,9 +456,26 @@ def when(context: Context, index: int) -> list[str]:
     ]
     if not near:
         return []
-    chosen = near[0]
+    chosen = _coming(context, near[0]) if to_come else near[0]
     later = [span for span in context.ahead if span.span[0] >= chosen.span[1]]
     return [iso_of(context.text, chosen, later[0] if later else None)]
+
+
+_PAST_YEAR: Final = re.compile(r"\b(?:was|were|took|happened|had|been|held|last)\b|\d{4}", re.IGNORECASE)
+_LONG_AGO: Final = timedelta(days=45)
+
+
+def _coming(context: Context, date: DateSpan) -> DateSpan:
+    """A date without a year, next year's when it would be long over: an event is told of before it takes place."""
+    start, end = date.span
+    told = context.text[context.tokens.start[context.begin] : end] if context.begin < len(context.tokens) else ""
+    named = any(word in MONTHS for word in re.findall(r"[a-z]+", context.text[start:end].lower()))
+    leaps = any((day.month, day.day) == (2, 29) for day in (date.start, date.end))
+    if leaps or not named or date.start >= context.at - _LONG_AGO or _PAST_YEAR.search(told):
+        return date
+    return replace(
+        date, start=date.start.replace(year=date.start.year + 1), end=date.end.replace(year=date.end.year + 1)
+    )
 
 
 def iso_of(text: str, span: DateSpan, other: DateSpan | None) -> str:
