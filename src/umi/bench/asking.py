@@ -19,6 +19,7 @@ from umi.bench.datasets import Collection, Question
 from umi.clock import SystemClock
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi.reading import Reads, TextReader
 from umi.text import indexed_line
 from umi.types import RecallReceipt
 
@@ -92,6 +93,11 @@ class _Recorder:
     def identity(self) -> EmbedderIdentity:
         """The inner embedder's."""
         return self._inner.identity
+
+    @property
+    def reader(self) -> TextReader | None:
+        """The inner embedder's: what is measured reads as it would."""
+        return self._inner.reader if isinstance(self._inner, Reads) else None
 
     async def embed(self, text: str) -> Vector:
         """One query."""

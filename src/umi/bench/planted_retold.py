@@ -7,7 +7,7 @@ from typing import Final
 
 from umi.bench.planted import Mutation, edited, patched
 from umi.pipelines.retold import likeness, noticing
-from umi.pipelines.retrieve import latest, search
+from umi.pipelines.retrieve import search
 
 RETOLD: Final[tuple[Mutation, ...]] = (
     Mutation(
@@ -33,12 +33,6 @@ RETOLD: Final[tuple[Mutation, ...]] = (
         "A question for an amount is answered by what told it first.",
         "umi.pipelines.retrieve.latest.newest_amount_first",
         partial(edited, search, "newest_amount_first", "reverse=True", "reverse=False"),
-    ),
-    Mutation(
-        "anybodys-amount",
-        "A question for what one person has counted is answered by what another has.",
-        "umi.pipelines.retrieve.latest.AskedAmount.told",
-        partial(edited, latest.AskedAmount, "told", "if best.whose in _OWN else best.whose", "if True else best.whose"),
     ),
     Mutation(
         "late-telling-counts-as-new",
