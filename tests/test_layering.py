@@ -36,6 +36,7 @@ FILES = {
     "umi.memory": WIRING,
     "umi.routing": WIRING,
     "umi.erasing": WIRING,
+    "umi.working": WIRING,
     "umi.learning": WIRING,
     "umi.blocking": WIRING,
     **dict.fromkeys(

@@ -27,6 +27,7 @@ from umi.errors import (
 from umi.learning import Learning
 from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt, SignalFault
 from umi.memory import Memory
+from umi.modes import Mode, Nature
 from umi.pipelines.evolve import EvolutionTracker
 from umi.pipelines.extract import EntityExtractor
 from umi.pipelines.learn import IntelligenceLoader
@@ -34,7 +35,7 @@ from umi.pipelines.retrieve import DualRetriever
 from umi.pipelines.route import RouteOptions, TaskComplexityAnalyzer
 from umi.ports import IntelligenceProvider
 from umi.quality import ProviderQualityWeights, QualityFactors, QualitySignal
-from umi.receipts import ExportReceipt, RestoreReceipt
+from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt, ExportReceipt, RereadReceipt, RestoreReceipt
 from umi.routed import Route, RouterStatus
 from umi.routing import Router
 from umi.signals import FileSignalProvider
@@ -50,9 +51,6 @@ from umi.types import (
     Entity,
     EntityType,
     Episode,
-    ErasureCheck,
-    ErasurePreview,
-    ErasureReceipt,
     EvolutionRelation,
     EvolutionType,
     Explanation,
@@ -122,7 +120,9 @@ __all__ = [
     "MaintainReceipt",
     "Memory",
     "Message",
+    "Mode",
     "NamespaceInfo",
+    "Nature",
     "NotFound",
     "OutboxItem",
     "Page",
@@ -133,6 +133,7 @@ __all__ = [
     "Relation",
     "RelationCycle",
     "RememberReceipt",
+    "RereadReceipt",
     "RestoreConflict",
     "RestoreReceipt",
     "Route",

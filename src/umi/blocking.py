@@ -9,7 +9,7 @@ from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from umi import copying, learning, limits, memory
 from umi.config import Config
@@ -19,14 +19,11 @@ from umi.memory import MessageLike
 from umi.models import LLMChoice
 from umi.pipelines.learn import IntelligenceLoader
 from umi.ports import Clock, EmbeddingProvider, Entropy
-from umi.receipts import ExportReceipt, RestoreReceipt
+from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt, ExportReceipt, RereadReceipt, RestoreReceipt
 from umi.types import (
     BulkReceipt,
     Entity,
     Episode,
-    ErasureCheck,
-    ErasurePreview,
-    ErasureReceipt,
     EvolutionRelation,
     EvolutionType,
     Explanation,
@@ -191,6 +188,7 @@ class Memory:
         extract_entities: bool = True,
         track_evolution: bool = True,
         derived_from: Sequence[str] = (),
+        read: Literal["now", "later"] = "now",
     ) -> RememberReceipt:
         """Keep one message, or several as one atomic unit, word for word, and notice what changed.
 
@@ -206,6 +204,8 @@ class Memory:
             extract_entities: False keeps the text as one note.
             track_evolution: False records no relation to older memories.
             derived_from: Ids of entities or episodes that this was concluded from, at most 100.
+            read: "later" returns when the text is durable and found by words and meaning; `work`, or the calls that follow, read it,
+                in order. For a slow model.
 
         Raises:
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
@@ -223,6 +223,7 @@ class Memory:
                 extract_entities=extract_entities,
                 track_evolution=track_evolution,
                 derived_from=derived_from,
+                read=read,
             )
         )
 
@@ -468,3 +469,30 @@ class Memory:
     def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
         """Look for what was erased in every byte of the store and in all that this namespace says today."""
         return self._thread.run(self._twin.verify_erasure(receipt))
+
+    def work(
+        self, *, idle_s: float | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> MaintainReceipt:
+        """Read what `remember(..., read="later")` and failures left, in order of arrival, and go on as more comes in.
+
+        Any process may do this for a store; `umi work` does. Cancelled or killed, it loses nothing: what it had not finished waits.
+
+        Args:
+            idle_s: Return after so many seconds in which nothing could be done, 0 at once; None goes on until it is cancelled.
+            progress: Called after each portion with the number read so far and the number that waits.
+        """
+        return self._thread.run(self._twin.work(idle_s=idle_s, progress=progress))
+
+    def reread(self, *, progress: Callable[[int, int], None] | None = None) -> RereadReceipt:
+        """Read every kept message anew with the configured model, oldest first, and act on what it says: for who configures a model, or a better one, later.
+
+        What was read before is replaced message by message, each in one transaction; what a caller said of it stays. Broken off, or out of
+        budget, it goes on with the next `reread`, `work` or `maintain`. Each change is a relation that `undo` takes back.
+
+        Args:
+            progress: Called after each portion with the number read so far and the number that waits.
+
+        Raises:
+            LLMError.NotConfigured: When no model is configured.
+        """
+        return self._thread.run(self._twin.reread(progress=progress))

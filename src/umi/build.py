@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from umi import limits
 from umi.clock import SystemClock, SystemEntropy
 from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
@@ -37,6 +39,9 @@ class Parts:
     loader: IntelligenceLoader | None = None
     opened: tuple[Closing, ...] = ()
     routed: RoutedLLM | None = None
+    reading: dict[str, asyncio.Lock] = field(
+        default_factory=dict
+    )  # by namespace: what waits is read once, and in order
 
 
 def choose_parts(
@@ -122,7 +127,7 @@ def open_embedder(
             if embedder == "local":
                 return None
             raise
-    return GuardedEmbedder(embedder, clock, entropy, config.deadline_s)
+    return GuardedEmbedder(embedder, clock, entropy, limits.EMBED_DEADLINE_S)
 
 
 async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:

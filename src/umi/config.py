@@ -16,10 +16,12 @@ class Config:
     Args:
         cache_bytes_max: Memory that the caches of all namespaces may take together.
         busy_timeout_ms: How long a write waits for another process's.
-        deadline_s: How long one operation may wait for models; what is not done by then is deferred.
+        deadline_s: How long one operation may wait for a language model; what is not done by then is deferred.
         call_timeout_s: How long one call of a model or of a served embedder may take; raise it for a slow local model.
         token_budget: Tokens that models may spend in the life of a `Memory`; None is no bound.
         money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
+        act_from: The confidence (0..1) from which an update, a correction or an end that is noticed closes the older statement; below it
+            is flagged and hides nothing. With 1 nothing closes by itself: `Memory.resolve` decides.
         learn: Whether outcomes move rankings; a memory with a provider of signals learns without it. Off, nothing is noted.
         route: Whether Umi's own tasks go to a stronger tier than their own where that one's answers cannot be used; needs models by tier.
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
@@ -35,6 +37,7 @@ class Config:
     token_budget: int | None = None
     money_budget: float | None = None
     price_per_million: tuple[float, float] | None = None
+    act_from: float = limits.EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
     learn: bool = False
     route: bool = False
 
@@ -49,6 +52,9 @@ class Config:
             value = getattr(self, name)
             if not (name == "money_budget" and value is None) and not (_is_number(value) and 0 < value < math.inf):
                 raise InvalidInput(f"Config.{name} must be a positive number of {unit}, got {value!r}")
+        if not (_is_number(self.act_from) and limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT <= self.act_from <= 1):
+            least = limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+            raise InvalidInput(f"Config.act_from must be a confidence of {least}..1, got {self.act_from!r}")
         self._require_price()
 
     def _require_price(self) -> None:

@@ -40,6 +40,9 @@ from umi.types import (
 
 log = logging.getLogger("umi")
 
+_LATER_PER_LOOK = 256  # texts to be read later, between two looks at how many wait
+_WAITING_MAX = limits.OUTBOX_WAITING_COUNT_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
@@ -77,6 +80,7 @@ class Engine:
         self.degradations: Counter[Degradation] = Counter()
         self._name = name
         self._something_waits = something_waits
+        self._later_count = 0  # texts taken in to be read later
         self._recalled_s: float | None = None
         self._echoes = Echoes()
 
@@ -86,6 +90,8 @@ class Engine:
 
     async def remember(self, messages: Sequence[Message], wishes: Wishes) -> RememberReceipt:
         """Keep messages as one atomic unit, read them, and tell what was done."""
+        if wishes.later and self._something_waits:
+            await self._give_way()
         model = self.conversation()
         admitted, outcome = await self.take(messages, wishes, model)
         if admitted.replayed:
@@ -147,7 +153,7 @@ class Engine:
     ) -> tuple[Admitted, Outcome]:
         """Keep messages and read them; what must wait is finished later."""
         admitted, outcome = await (await self._intake(model)).take(messages, wishes)
-        self._note(outcome, admitted)
+        self._note(outcome, admitted, for_others=wishes.later and model is None)
         return admitted, outcome
 
     async def _intake(self, model: Conversation | None) -> Intake:
@@ -156,11 +162,27 @@ class Engine:
         await self._claim_embedder()
         return Intake(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
 
-    def _note(self, outcome: Outcome, admitted: Admitted) -> None:
+    async def drain(self, limit: int) -> Outcome:
+        """Settle up to `limit` waiting items, oldest first."""
+        async with self.parts.reading.setdefault(self._name, asyncio.Lock()):
+            await self._claim_embedder()
+            outcome = await self._settler(self.conversation()).drain(limit)
         self._count(outcome.degraded)
-        if outcome.waiting:
-            self._something_waits = True
-        elif self._something_waits and admitted.fresh:
+        return outcome
+
+    async def _give_way(self) -> None:
+        """Where more waits than may, read some before more is taken in: whoever tells faster than a model reads is slowed down."""
+        self._later_count += 1
+        if self._later_count % _LATER_PER_LOOK:
+            return
+        if len(await self.storage.read(lambda snapshot: snapshot.outbox(_WAITING_MAX + 1))) > _WAITING_MAX:
+            await self.drain(_LATER_PER_LOOK)
+
+    def _note(self, outcome: Outcome, admitted: Admitted, *, for_others: bool = False) -> None:
+        """Count what was degraded, and begin with what waits, unless it waits for a worker that has a model."""
+        self._count(outcome.degraded)
+        waited, self._something_waits = self._something_waits, self._something_waits or bool(outcome.waiting)
+        if waited and admitted.fresh and not for_others:
             self._start_draining()
 
     @property
@@ -176,6 +198,7 @@ class Engine:
     async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
         """Answer a question; where learning is on, note what was shown."""
         model, learner = self.conversation(), self.learner
+        asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
         embedder, behind = await self._agreed_embedder(), self._may_be_behind()
@@ -195,6 +218,8 @@ class Engine:
             deep_search_used=found.deep_search_used,
             query_variations=found.query_variations,
             usage=model.usage() if model else Usage(),
+            best_score=found.best_score,
+            why_abstained=found.why_abstained,
         )
 
     async def why(self, entity_id: str) -> Explanation:
@@ -227,8 +252,8 @@ class Engine:
 
     async def change(self, change: Callable[[Lineage], EvolutionRelation]) -> EvolutionRelation:
         """Correct the lineage in one transaction."""
-        now = self.parts.clock.now()
-        return await self.storage.write(lambda tx: change(Lineage(tx, self.parts.entropy, now)))
+        now, act_from = self.parts.clock.now(), self.parts.config.act_from
+        return await self.storage.write(lambda tx: change(Lineage(tx, self.parts.entropy, now, act_from)))
 
     def expect_work(self) -> None:
         """Rows came in from elsewhere: some of them may wait."""
@@ -240,8 +265,7 @@ class Engine:
         await self._claim_embedder()
         degradations: dict[Degradation, None] = {}
         while (waiting := await self.storage.read(timeline.waiting_count)) > 0:
-            outcome = await self._settler(self.conversation()).drain(limits.BULK_BATCH_COUNT)
-            self._count(outcome.degraded)
+            outcome = await self.drain(limits.BULK_BATCH_COUNT)
             degradations.update(outcome.degraded)
             left = await self.storage.read(timeline.waiting_count)
             completed += max(0, waiting - left)
@@ -270,7 +294,8 @@ class Engine:
         return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
 
     def _settler(self, model: Conversation | None) -> Settler:
-        return Settler(self.storage, self.parts.embedder, model, self.parts.clock, self.parts.entropy)
+        parts = self.parts
+        return Settler(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.config.act_from)
 
     def _start_draining(self) -> None:
         if self._name not in self.draining or self.draining[self._name].done():
@@ -278,9 +303,7 @@ class Engine:
 
     async def _drain_some(self) -> None:
         try:
-            await self._claim_embedder()
-            outcome = await self._settler(self.conversation()).drain(limits.OUTBOX_DRAIN_COUNT)
-            self._count(outcome.degraded)
+            await self.drain(limits.OUTBOX_DRAIN_COUNT)
             self._something_waits = await self.storage.read(timeline.waiting_count) > 0
         except UmiError as error:
             # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.

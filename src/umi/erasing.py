@@ -16,8 +16,8 @@ from umi.pipelines.erase.erasing import Taken
 from umi.ports import Snapshot
 from umi.proof import Proof, make_proof, pieces
 from umi.reading import TextReader
+from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt
 from umi.text import forget_words
-from umi.types import ErasureCheck, ErasurePreview, ErasureReceipt
 
 if TYPE_CHECKING:
     from umi.engine import Engine

@@ -59,8 +59,8 @@ GIST_SENTENCES_COUNT_MAX: Final = 4
 RRF_K: Final = 60
 QUERY_VARIATIONS_COUNT_MAX: Final = 5
 CANDIDATE_POOL_COUNT: Final = 400
-ANSWER_PLACES_COUNT_MAX: Final = 50  # of a ranking, read for what bears on a fact that is asked for
 TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which statistics are read
+STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
 REFINED_CANDIDATES_COUNT: Final = 150  # of a query, looked at a second time
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning
 STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536
@@ -82,9 +82,16 @@ LLM_BACKOFF_MAX_S: Final = 8.0
 LLM_BREAKER_FAILURES_COUNT: Final = 5  # in a row, before the model is left to rest
 LLM_BREAKER_REST_S: Final = 30.0
 LLM_ENTITIES_COUNT_MAX: Final = 100  # taken from one answer
+LLM_SUBJECTS_COUNT_MAX: Final = 16  # further ones of one statement
 LLM_RELATIONS_COUNT_MAX: Final = 200
-LLM_EVOLVE_ENTITIES_COUNT_MAX: Final = 20  # new entities in one evolution call
-LLM_MEMORY_CHARACTERS_MAX: Final = 300  # of one memory in an evolution prompt
+LLM_EVOLVE_ENTITIES_COUNT_MAX: Final = 100  # new statements in one evolution call
+LLM_MEMORY_CHARACTERS_MAX: Final = 200  # of one statement in a prompt
+LLM_CANDIDATES_BYTES: Final = 2_400  # of existing statements in an evolution prompt for one new statement
+LLM_CANDIDATES_MORE_BYTES: Final = 600  # for each further one
+LLM_BEFORE_COUNT_MAX: Final = 3  # messages before the one that is read, given as context
+LLM_BEFORE_CHARACTERS_MAX: Final = 200  # of each of them
+LLM_KNOWN_COUNT_MAX: Final = 8  # statements that an extraction prompt shows as known
+LLM_KNOWN_CHARACTERS_MAX: Final = 100  # of each of them
 LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is deferred
 
 # Store.
@@ -96,6 +103,10 @@ CHANGE_LOG_SEQUENCES_COUNT_MAX: Final = 65_536  # a search index older than this
 DEADLINE_S_DEFAULT: Final = 30.0
 OUTBOX_ATTEMPTS_COUNT_MAX: Final = 8
 OUTBOX_DRAIN_COUNT: Final = 16  # deferred items that one remember finishes on the side
+OUTBOX_WAITING_COUNT_MAX: Final = 10_000  # texts that may wait to be read before `read="later"` reads some itself
+WORK_PAUSE_S: Final = 0.5  # of a worker that found nothing to do
+REREAD_CHANGES_COUNT_MAX: Final = 1_000  # changes that a receipt of `reread` lists; more are counted
+EMBED_DEADLINE_S: Final = 30.0  # of a short batch of texts, retries included
 
 # Learning from outcomes (seed 003).
 SIGNAL_FILE_BYTES_MAX: Final = 10 * 1024 * 1024

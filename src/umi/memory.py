@@ -13,7 +13,7 @@ from datetime import datetime
 from functools import partial
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from umi import copying, limits, validate
 from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
@@ -50,11 +50,12 @@ from umi.types import (
     RememberReceipt,
     Stats,
 )
+from umi.working import Working
 
 MessageLike = str | Message | Mapping[str, Any]
 
 
-class Memory(Erasing):
+class Memory(Erasing, Working):
     """One namespace of one store.
 
     Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share
@@ -172,6 +173,7 @@ class Memory(Erasing):
         extract_entities: bool = True,
         track_evolution: bool = True,
         derived_from: Sequence[str] = (),
+        read: Literal["now", "later"] = "now",
     ) -> RememberReceipt:
         """Keep one message, or several as one atomic unit, word for word, and notice what changed.
 
@@ -187,6 +189,8 @@ class Memory(Erasing):
             extract_entities: False keeps the text as one note.
             track_evolution: False records no relation to older memories.
             derived_from: Ids of entities or episodes that this was concluded from, at most 100.
+            read: "later" returns when the text is durable and found by words and meaning; `work`, or the calls that follow, read it,
+                in order. For a slow model.
 
         Raises:
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
@@ -203,6 +207,7 @@ class Memory(Erasing):
             track_evolution=track_evolution,
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
+            later=validate.one_of(read, "read", ("now", "later")) == "later",
         )
         return await self._open.remember(messages, wishes)
 

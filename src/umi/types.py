@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from umi.lessons import Lesson
-from umi.proof import Proof
+from umi.modes import Mode, Nature
 
 JSONObject = Mapping[str, Any]
 
@@ -134,6 +134,9 @@ class Entity:
     `recorded_at..invalidated_at` is when Umi knew. `valid_to` and `invalidated_at` are projections of the evolution rows.
     `at` and `arrival` are the episode's and give the order of statements.
 
+    A model may say more: `also` are the keys of further subjects, `mode` is in which sense it was said, `said_by` who
+    said it first where it is reported, `valid_until` when the text itself says that it stops holding.
+
     Without an `id`, the id is a hash of the fields that say what is claimed and where, so equal input gives equal ids.
     """
 
@@ -155,6 +158,10 @@ class Entity:
     recorded_at: datetime | None = field(default=None, kw_only=True)
     invalidated_at: datetime | None = field(default=None, kw_only=True)
     metadata: JSONObject = field(default_factory=dict, kw_only=True)
+    also: tuple[str, ...] = field(default=(), kw_only=True)
+    mode: Mode = field(default=Mode.ASSERTED, kw_only=True)
+    said_by: str = field(default="", kw_only=True)
+    valid_until: datetime | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not self.id:
@@ -189,9 +196,10 @@ class ExtractionResult:
 class EvolutionRelation:
     """One step of evolution, from an older entity (`source_id`) to a newer one (`target_id`).
 
-    `confidence` is 0..1. `acted` says whether an update closed the source's validity (below
-    `EVOLUTION_SUPERSEDE_CONFIDENCE_MIN` it is only flagged). `resolved` is the side kept of a settled contradiction
-    ("old", "new" or "both"). A relation with `undone_at` is history: it explains, and no longer acts.
+    `confidence` is 0..1. `acted` says whether an update closed the source's validity (below `Config.act_from` it is
+    only flagged). `nature` says what kind of update or extension it is; `part` is the half-open range of characters of the
+    source's content that it concerns, None for all of it. `resolved` is the side kept of a settled contradiction ("old",
+    "new" or "both"). A relation with `undone_at` is history: it explains, and no longer acts.
     """
 
     id: str
@@ -206,6 +214,8 @@ class EvolutionRelation:
     resolved: str | None = None
     resolved_at: datetime | None = None
     undone_at: datetime | None = None
+    nature: Nature = Nature.NONE
+    part: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +329,7 @@ class MaintainReceipt:
 
 @dataclass(frozen=True, slots=True)
 class OutboxItem:
-    """Work that an episode still needs: whatever of entities, evolution and vectors is not there yet."""
+    """Work that an episode still needs: whatever of entities, evolution and vectors is not there yet; with `again` it is to be read anew."""
 
     episode_id: str
     arrival: int
@@ -328,14 +338,16 @@ class OutboxItem:
     derived_from: tuple[str, ...] = ()
     extract_entities: bool = True
     track_evolution: bool = True
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One episode that answers, by the span that matched.
 
-    `id` is the matching entity's, or the episode's while its extraction is deferred. `content` is verbatim. `score` is the
-    probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
+    `id` is the matching entity's, or the episode's while its extraction is deferred. `content` is the whole message, word for word; when
+    part of it is over, what is left of it, the pieces joined by " ... ". `matched` is the half-open range of characters of the
+    message that answers. `score` is the probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
     each leg and prior gave, and `lesson` what
     outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor.
     """
@@ -350,6 +362,7 @@ class Hit:
     calibrated: bool = True
     legs: Mapping[str, float] = field(default_factory=dict)
     lesson: Lesson | None = None
+    matched: tuple[int, int] | None = None
 
     @property
     def message_ids(self) -> tuple[str, ...]:
@@ -369,7 +382,11 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class RecallReceipt:
-    """What one `recall` found and how. `abstained` is True when the store holds nothing relevant enough."""
+    """What one `recall` found and how.
+
+    `abstained` is True when the store holds nothing relevant enough; `why_abstained` then says why, in words. `best_score` is that of the
+    best candidate, shown or not; None where there was none.
+    """
 
     id: str
     query: str
@@ -379,6 +396,8 @@ class RecallReceipt:
     deep_search_used: bool = False
     query_variations: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
+    best_score: float | None = None
+    why_abstained: str = ""
 
     def as_context(self) -> str:
         """The hits as lines for a prompt: date, speaker, text, and the state where it is not current."""
@@ -448,51 +467,3 @@ class Stats:
     store_bytes: int
     cache_bytes: int
     degradations: Mapping[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ErasureReceipt:
-    """What one `erase` took, without a word of it: to be kept, and held against the files with `verify_erasure`.
-
-    `deleted` and `redacted` are ids of episodes (of the redacted ones what is said of others is left), `stale` ids of
-    conclusions that have lost a source. `counts` has entities, relations, vectors, aliases, keys, reasons. `pending` is True while
-    somebody who still reads the file keeps the old bytes in it; `maintain` finishes it. `proof` are keyed digests of what must not be found
-    any more: nobody can read it, but who has it can test a guess.
-    """
-
-    id: str
-    namespace: str
-    at: datetime
-    deleted: tuple[str, ...]
-    redacted: tuple[str, ...]
-    stale: tuple[str, ...]
-    counts: Mapping[str, int]
-    pending: bool
-    proof: Proof
-
-
-@dataclass(frozen=True, slots=True)
-class ErasurePreview:
-    """What an `erase` would take now: whole messages, and messages of which something is left."""
-
-    deleted: tuple[Episode, ...]
-    redacted: tuple[Episode, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ErasureCheck:
-    """What is found today of something erased.
-
-    `remains` is the number of pieces found in bytes that no memory accounts for, `said_before` are episodes older than the erasure that
-    name the subject (either is a failure of the erasure), `said_since` newer ones. `pending` is True while the file is not cleaned.
-    """
-
-    remains: int
-    said_before: tuple[str, ...]
-    said_since: tuple[str, ...]
-    pending: bool
-
-    @property
-    def ok(self) -> bool:
-        """Whether all of it is gone."""
-        return not (self.remains or self.said_before or self.pending)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -113,6 +113,20 @@ def fraction(value: object, what: str) -> float:
     if not 0 <= value <= 1:
         raise InvalidInput(f"{what} is {value}, it must lie in 0..1")
     return float(value)
+
+
+def seconds(value: object, what: str) -> float:
+    """A finite number of seconds, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InvalidInput(f"{what} must be a number of seconds, 0 or more, got {value!r}")
+    return float(value)
+
+
+def one_of(value: object, what: str, allowed: Sequence[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
 
 
 def evolution_type(value: EvolutionType | str) -> EvolutionType:

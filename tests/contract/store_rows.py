@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
-from umi.ports import EpisodeRow, Matrix, Vector
+from umi.ports import EpisodeRow, Matrix, StorageBackend, Transaction, Vector
 from umi.text import analyse
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType
 
@@ -76,3 +76,13 @@ def axis(number: int) -> Vector:
 
 def windows(*numbers: int) -> Matrix:
     return np.stack([axis(number) for number in numbers])
+
+
+async def seed(alice: StorageBackend, episodes: int = 3) -> None:
+    """So many episodes with an entity each."""
+
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(number) for number in range(episodes)])
+        tx.add_entities([entity(number, f"fact {number}", id=f"e{number}") for number in range(episodes)])
+
+    await alice.write(work)

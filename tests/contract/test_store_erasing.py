@@ -9,6 +9,7 @@ import pytest
 from store_rows import entity, episode_row, relation
 
 from umi.errors import NotFound
+from umi.modes import Mode, Nature
 from umi.ports import ReplayRow, Snapshot, StorageBackend, Store, Transaction
 from umi.proof import make_proof
 
@@ -73,6 +74,45 @@ async def test_other_entities_take_relations_along_or_let_them_go(alice: Storage
     assert await alice.read(look) == (["f1"], {"f1": ["rel_b"], "e2": ["rel_b"]}, ["f1"], ["e2"])
     await alice.write(lambda tx: tx.replace_entities("ep_0", {}))
     assert await alice.read(lambda s: (s.entities_of(["ep_0"]), s.relations_of(["e2"]))) == ({}, {})
+
+
+async def test_other_entities_have_other_further_subjects(alice: StorageBackend) -> None:
+    await _two(alice)
+    e0, e1 = (await alice.read(lambda s: s.entities(["e0", "e1"]))).values()
+    given = {"e0": replace(e0, also=("lamp", "rug")), "e1": replace(e1, also=("lamp",))}
+    await alice.write(lambda tx: tx.replace_entities("ep_0", given))
+
+    def look(snapshot: Snapshot) -> list[list[str]]:
+        return [[one.id for one in snapshot.statements(key, limit=9)] for key in ("alice", "lamp", "rug", "boat")]
+
+    assert await alice.read(look) == [["e2", "e1", "e0"], ["e1", "e0"], ["e0"], []]
+    given = {"e1": replace(e1, id="f1", subject="boat", also=("rug",), said_by="Bo", mode=Mode.REPORTED)}
+    await alice.write(lambda tx: tx.replace_entities("ep_0", given))
+    assert await alice.read(look) == [["e2"], [], ["f1"], ["f1"]]
+    assert await alice.read(lambda s: s.statements("rug", limit=9)) == [given["e1"]]
+
+    def fails(tx: Transaction) -> None:
+        tx.replace_entities("ep_0", {})
+        raise NotFound("nothing of it")
+
+    with pytest.raises(NotFound):
+        await alice.write(fails)
+    assert await alice.read(look) == [["e2"], [], ["f1"], ["f1"]]
+    await alice.write(lambda tx: tx.replace_entities("ep_0", {}))
+    assert await alice.read(look) == [["e2"], [], [], []]
+
+
+async def test_a_relation_that_moves_along_keeps_its_nature_and_part(alice: StorageBackend) -> None:
+    await _two(alice)
+    e1 = (await alice.read(lambda s: s.entities(["e1"])))["e1"]
+    given = relation("e1", "e2", "rel_c", nature=Nature.ENDED, part=(2, 4))
+    await alice.write(lambda tx: tx.put_relation(given))
+    await alice.write(lambda tx: tx.replace_entities("ep_0", {"e1": replace(e1, id="f1")}))
+    moved = replace(given, source_id="f1")
+    assert await alice.read(lambda s: s.relations(["rel_c"])) == {"rel_c": moved}
+    reworded = replace(moved, reason="")
+    await alice.write(lambda tx: tx.reword_relation(reworded))
+    assert await alice.read(lambda s: s.relations(["rel_c"])) == {"rel_c": reworded}
 
 
 async def test_aliases_and_keys(alice: StorageBackend) -> None:

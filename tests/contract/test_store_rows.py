@@ -8,20 +8,12 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
-from store_rows import axis, entity, episode_row, later, relation, windows
+from store_rows import axis, entity, episode_row, later, relation, seed, windows
 
 from umi.errors import EmbedderMismatch
 from umi.invariants import InvariantError
 from umi.ports import EmbedderIdentity, ReplayRow, Snapshot, StorageBackend, Store, Transaction
 from umi.types import Detector, Entity, EntityType, EvolutionType, NamespaceInfo, OutboxItem
-
-
-async def _seed(alice: StorageBackend, episodes: int = 3) -> None:
-    def work(tx: Transaction) -> None:
-        tx.add_episodes([episode_row(number) for number in range(episodes)])
-        tx.add_entities([entity(number, f"fact {number}", id=f"e{number}") for number in range(episodes)])
-
-    await alice.write(work)
 
 
 async def test_an_episode_comes_back_as_it_was_given(alice: StorageBackend) -> None:
@@ -98,7 +90,7 @@ async def test_metadata_of_a_caller_is_not_shared(alice: StorageBackend) -> None
 
 
 async def test_lookups_leave_out_what_is_not_here(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
 
     def work(s: Snapshot) -> list[object]:
         found = s.episodes_at([0, 99, -1])
@@ -199,7 +191,7 @@ async def test_listing_goes_page_by_page_over_every_entity_once(alice: StorageBa
 
 
 async def test_a_cursor_survives_deletion_of_what_it_points_at(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
     page = await alice.read(lambda s: s.list_entities(after=None, limit=2))
     await alice.write(lambda tx: tx.delete_episode("ep_1"))
     rest = await alice.read(lambda s: s.list_entities(after=page[-1][0], limit=5))
@@ -207,7 +199,7 @@ async def test_a_cursor_survives_deletion_of_what_it_points_at(alice: StorageBac
 
 
 async def test_relations_are_found_from_both_ends_in_order(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
     rows = [
         relation("e0", "e1", "r2", created_at=later(5)),
         relation("e1", "e2", "r1", created_at=later(5), evolution_type=EvolutionType.CONTRADICT, undone_at=later(9)),
@@ -230,7 +222,7 @@ async def test_relations_are_found_from_both_ends_in_order(alice: StorageBackend
 
 
 async def test_putting_a_relation_again_replaces_it(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
     first = relation("e0", "e1")
     undone = replace(first, undone_at=later(3), detector=Detector.CALLER)
     moved = replace(first, target_id="e2")
@@ -242,7 +234,7 @@ async def test_putting_a_relation_again_replaces_it(alice: StorageBackend) -> No
 
 
 async def test_validity_is_set_and_taken_back(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
     await alice.write(lambda tx: tx.set_validity("e0", later(3), later(4)))
     closed = await alice.read(lambda s: s.entities(["e0", "e1"]))
     assert (closed["e0"].valid_to, closed["e0"].invalidated_at) == (later(3), later(4))
@@ -276,7 +268,7 @@ async def test_replays_come_back_by_key(alice: StorageBackend) -> None:
 
 
 async def test_the_outbox_is_in_order_of_arrival_and_bounded(alice: StorageBackend) -> None:
-    await _seed(alice, 4)
+    await seed(alice, 4)
     items = {
         number: OutboxItem(
             f"ep_{number}", number, number, f"why {number}", ("e0",) * number, bool(number % 2), not number % 2
@@ -300,7 +292,7 @@ async def test_the_outbox_is_in_order_of_arrival_and_bounded(alice: StorageBacke
 
 
 async def test_deleting_an_episode_takes_all_that_hangs_on_it(alice: StorageBackend) -> None:
-    await _seed(alice)
+    await seed(alice)
 
     def work(tx: Transaction) -> None:
         tx.add_vectors({"ep_0": windows(0), "ep_1": windows(1)})
@@ -340,7 +332,7 @@ async def test_deleting_an_episode_takes_all_that_hangs_on_it(alice: StorageBack
 
 
 async def test_an_arrival_is_never_given_out_twice(alice: StorageBackend) -> None:
-    await _seed(alice, 2)
+    await seed(alice, 2)
     await alice.write(lambda tx: tx.delete_episode("ep_1"))
     assert await alice.write(lambda tx: tx.next_arrival()) == 2
 
@@ -354,9 +346,9 @@ async def test_an_arrival_is_never_given_out_twice(alice: StorageBackend) -> Non
 
 
 async def test_counts_are_of_one_namespace(store: Store, alice: StorageBackend) -> None:
-    await _seed(alice, 3)
+    await seed(alice, 3)
     bob = store.namespace("bob")
-    await _seed(bob, 1)
+    await seed(bob, 1)
     await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0, 1, 2)}))
     await alice.write(lambda tx: tx.put_outbox(OutboxItem("ep_2", 2)))
     counts, others = await alice.read(lambda s: s.counts()), await bob.read(lambda s: s.counts())
@@ -457,7 +449,7 @@ async def test_an_embedders_identity_is_kept_and_another_refused(store: Store, a
         with pytest.raises(EmbedderMismatch, match="minilm"):
             await store.set_embedder_identity(other)
     assert await store.embedder_identity() == mine
-    await _seed(alice)
+    await seed(alice)
     with pytest.raises(EmbedderMismatch, match="dimensions"):
         await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0)[:, :4]}))
 
@@ -465,7 +457,7 @@ async def test_an_embedders_identity_is_kept_and_another_refused(store: Store, a
 async def test_another_embedder_takes_over_and_everything_waits_for_its_vectors(
     store: Store, alice: StorageBackend
 ) -> None:
-    await _seed(alice)
+    await seed(alice)
     await store.set_embedder_identity(EmbedderIdentity("minilm", 8, "abc"))
     await alice.write(lambda tx: tx.add_vectors({"ep_0": windows(0), "ep_1": windows(1)}))
     before = await alice.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))

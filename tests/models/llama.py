@@ -23,7 +23,8 @@ def serve(port: int) -> None:
     params.hostnames = ["127.0.0.1"]
     params.port = port
     params.n_parallel = 4
-    params.n_ctx = 4 * 768  # a call that runs away ends there
+    params.n_ctx = 4 * 1280  # a call that runs away ends there
+    params.cache_prompt = False  # what was asked before would change the last digits, and with them the answer
     # One thread: with more, they spin at barriers while other processes want the cores.
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = 1
     # So small a model repeats itself for ever otherwise.

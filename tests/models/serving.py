@@ -65,7 +65,7 @@ class Perfect:
 
     def _evolve(self, prompt: str) -> object:
         blocks = re.findall(r"<data>\n(.*?)\n</data>", prompt, re.DOTALL)
-        new, old = ([json.loads(line) for line in block.splitlines()] for block in blocks)
+        _, new, old = ([json.loads(line) for line in block.splitlines() if line[0] == "{"] for block in blocks)
         rows = []
         for one in new:
             kind = next((kind for word, kind in self.kinds.items() if word in one["memory"]), None)

@@ -46,24 +46,15 @@ async def test_every_relation_that_is_named_is_stored_linked_and_acted_on(kind: 
         )
 
 
-async def test_only_a_models_word_supersedes_nothing() -> None:
-    """It says "update" of two memories that have nothing in common but the person: recorded, shown, not acted on."""
+async def test_a_models_word_is_enough() -> None:
+    """It says "update" of two memories that share nothing but the person: what it says is what memory does."""
     model = Perfect({"harp": "update"})
     async with told(model, "openai") as (memory, _):
         first = await memory.remember("Zed flies the blue zeppelin.", at=DAY_ONE)
         second = await memory.remember("Zed polishes a harp.", at=DAY_ONE + timedelta(days=1))
         (row,) = second.evolutions
-        assert (row.evolution_type, row.acted, row.detector) == (EvolutionType.UPDATE, False, Detector.MODEL)
-        assert (await memory.why(first.entities[0].id)).state is HitState.CURRENT
-
-
-async def test_what_rules_only_suspect_a_model_confirms() -> None:
-    """Neither is sure enough alone, or may act alone; together they are."""
-    for kinds, sure, acted in (({}, 0.5, False), ({"Rome": "update"}, 0.95, True)):
-        async with told(Perfect(kinds)) as (memory, _):
-            await memory.remember("Anna lives in Oslo.", at=DAY_ONE)
-            done = await memory.remember("Anna moved to Rome in 2015.", at=DAY_ONE + timedelta(days=1))
-            assert [(round(row.confidence, 6), row.acted) for row in done.evolutions] == [(sure, acted)]
+        assert (row.evolution_type, row.acted, row.detector) == (EvolutionType.UPDATE, True, Detector.MODEL)
+        assert (await memory.why(first.entities[0].id)).state is HitState.SUPERSEDED
 
 
 async def test_a_model_by_tiers_is_asked_by_task() -> None:
@@ -76,13 +67,3 @@ async def test_a_model_by_tiers_is_asked_by_task() -> None:
     assert {name: len(model.prompts) for name, model in models.items()} == {"fast": 1, "balanced": 2, "strong": 1}
     with pytest.raises(UmiError, match="fast, balanced, strong"):
         umi.Memory.open(":memory:", llm={"quick": models["fast"]})
-
-
-async def test_beside_a_model_the_reader_reads_too() -> None:
-    """What it notices without a model it notices with one that has nothing to say."""
-    async with umi.Memory.open("dict:", llm=Perfect({})) as memory:
-        await memory.remember("I work at Nordlicht.")
-        done = await memory.remember("Headhunter won: I'm an Emberline person now.")
-    assert [(row.reason.partition(";")[0], row.acted) for row in done.evolutions] == [
-        ("works at: Nordlicht -> Emberline", True)
-    ]

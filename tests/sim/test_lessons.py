@@ -17,8 +17,9 @@ from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.loop import run as run_in_virtual_time
-from umi.sim.plan import Kind, make_plan
+from umi.sim.plan import make_plan
 from umi.sim.rng import DeterministicRng
+from umi.sim.steps import Kind
 from umi.sim.world import run_plan
 from umi.types import Message
 

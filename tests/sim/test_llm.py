@@ -15,7 +15,7 @@ import pytest
 
 from umi import limits
 from umi.errors import InvalidInput, LLMError
-from umi.pipelines import consult, prompts
+from umi.pipelines import llm_extraction, prompts
 from umi.pipelines.model import read_extraction, read_queries, read_relations
 from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, TASKS, read_verdict
 from umi.sim import FaultConfig, FaultInjector, FaultType, Hostility, SimClock, SimLLM, SimLLMProvider, Temper, run
@@ -137,13 +137,14 @@ async def test_names_and_organisations_are_those_of_the_input() -> None:
         ("Bob", "person", "Bob and Carol joined StartupX!"),
         ("Carol", "person", "Bob and Carol joined StartupX!"),
         ("StartupX", "organization", "Bob and Carol joined StartupX!"),
+        ("It", "person", "It rained."),  # nobody known: whom the sentence begins with
     ]
     assert all(0.7 <= each.confidence <= 1 for each in entities)
     assert len({each.confidence for each in entities}) > 1
     assert relations == ()
 
 
-@pytest.mark.parametrize("text", ["It rained.", " " * 200 + "\n\nIt rained.", "Bobsleigh", "<data> </data>", "…"])
+@pytest.mark.parametrize("text", ["it rained.", " " * 200 + "\n\nit rained.", "Bobsleigh", "<data> </data>", "…"])
 async def test_a_text_without_a_known_name_is_one_note(text: str) -> None:
     prompt = prompts.build_extraction_prompt(text, "Dana", "2026-11-20")
     ((note,), _) = read_extraction(await said(SimLLM(3), CompletionRequest(prompt, EXTRACT)))
@@ -268,7 +269,7 @@ WORST = (
 
 @pytest.mark.parametrize("text", WORST, ids=range(len(WORST)))
 async def test_the_answer_to_every_window_is_whole_and_within_the_limit(text: str) -> None:
-    for window in consult.windows(text):
+    for window in llm_extraction.windows(text):
         prompt = prompts.build_extraction_prompt(window, "Dana", "2026-11-20")
         answer = await said(SimLLM(1), CompletionRequest(prompt, EXTRACT))
         assert len(answer.encode()) <= limits.LLM_RESPONSE_BYTES_MAX

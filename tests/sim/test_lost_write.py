@@ -9,7 +9,8 @@ import pytest
 
 from umi.sim.checks import Violation
 from umi.sim.loop import run as run_in_virtual_time
-from umi.sim.plan import Plan, make_plan
+from umi.sim.plan import make_plan
+from umi.sim.steps import Plan
 from umi.sim.world import World, run_plan
 
 

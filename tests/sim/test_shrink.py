@@ -11,9 +11,10 @@ from umi.errors import InvalidInput
 from umi.pipelines import states
 from umi.sim.faults import FaultConfig, FaultType
 from umi.sim.outcome import Outcome
-from umi.sim.plan import Kind, Plan, Step, make_plan
+from umi.sim.plan import make_plan
 from umi.sim.saved import plan_from_json, plan_to_json, read_plan
 from umi.sim.shrink import Shrunk, manner, shrink, with_sources
+from umi.sim.steps import Kind, Plan, Step
 from umi.sim.world import run_plan
 from umi.types import HitState
 

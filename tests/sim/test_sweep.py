@@ -17,9 +17,10 @@ from umi.errors import InvalidInput
 from umi.faces.cli.main import app
 from umi.pipelines import states
 from umi.sim import sweep as sweeps
-from umi.sim.plan import Plan, make_plan
+from umi.sim.plan import make_plan
 from umi.sim.report import failure_text, markdown, outcome_text, sweep_text
 from umi.sim.saved import plan_to_json
+from umi.sim.steps import Plan
 from umi.sim.sweep import Item, SweepReport, known_worlds, parse_worlds, sweep
 from umi.sim.world import run_plan
 from umi.types import HitState

@@ -10,6 +10,8 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import copy_memory
@@ -24,6 +26,16 @@ from umi.types import Entity, EntityType
 
 STORES = ("sqlite", "dict")
 IDENTITY = EmbedderIdentity("small", 3, "d" * 32)
+
+
+TOLD = Entity(
+    EntityType.TOPIC, "the lamp", "they say that it is jade", id="ent_told", subject="lamp", span=(1, 9), also=("ada", "李 🐈"),
+    mode=umi.Mode.REPORTED, said_by="Bea", valid_until=datetime(2031, 1, 1, tzinfo=UTC),
+)  # fmt: skip
+ENDED = umi.EvolutionRelation(
+    "rel_ended", "", "", umi.EvolutionType.UPDATE, "it is over", 0.5, datetime(2026, 1, 1, tzinfo=UTC), umi.Detector.MODEL,
+    nature=umi.Nature.ENDED, part=(0, 2),
+)  # fmt: skip
 
 
 class Small:
@@ -76,9 +88,12 @@ async def fill(memory: umi.Memory, embedder: Small) -> None:
     await storage.store_entity(by_hand)
     episode = (await storage.get_entity(by_hand.id)).episode_id  # type: ignore[union-attr]
     out_of_order = [Entity(EntityType.NOTE, "x", f"n{n}", episode_id=episode, span=(9 - n, 10)) for n in range(3)]
+    out_of_order.append(replace(TOLD, episode_id=episode))
     await storage.write(lambda tx: tx.add_alias("ally", "alice"))
     for one in out_of_order:
         await storage.write(lambda tx, one=one: tx.add_entities([one]))
+    ended = replace(ENDED, source_id=out_of_order[0].id, target_id=TOLD.id)
+    await storage.write(lambda tx: tx.put_relation(ended))
     await memory.switch("bob").remember("I live in Rome.", speaker="Bob")
     forgotten = await memory.remember(umi.Message("The code of the safe is 4711.", id="m9"))
     await memory.forget(forgotten.episode_ids[0])
@@ -134,6 +149,17 @@ class TestRoundTrip:
             await after.restore(io.BytesIO(whole))
             for name in ("alice", "bob"):
                 assert await rows(after.switch(name)) == await rows(before.switch(name))
+
+    @pytest.mark.parametrize("kind", STORES)
+    async def test_what_a_model_said_comes_back(self, tmp_path: Path, kind: str) -> None:
+        whole = await sample(tmp_path)
+        async with opened(kind, tmp_path, "b") as memory:
+            await memory.restore(io.BytesIO(whole))
+            storage = memory._open.storage
+            (found,) = await storage.read(lambda s: s.statements("李 🐈", limit=9))
+            assert found == replace(TOLD, episode_id=found.episode_id, at=found.at, arrival=found.arrival)
+            row = (await storage.read(lambda s: s.relations([ENDED.id])))[ENDED.id]
+            assert row == replace(ENDED, source_id=row.source_id, target_id=TOLD.id)
 
     async def test_what_is_restored_answers_as_before(self, tmp_path: Path) -> None:
         whole = await sample(tmp_path)

@@ -10,6 +10,7 @@ import pytest
 
 from umi import limits
 from umi.errors import LLMError, UmiError
+from umi.modes import Mode, Nature
 from umi.pipelines.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
 from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Usage
 
@@ -98,11 +99,55 @@ def test_extraction_in_its_shapes() -> None:
         {"content": "a\0b"},
         {"content": "\ud800"},
         {"type": 5},
+        {"mode": "joking"},
+        {"mode": "unstated"},  # nobody states that nothing is stated
+        {"mode": 5},
     ],
 )
 def test_an_entity_that_breaks_the_contract_rejects_the_answer(change: dict[str, object]) -> None:
     with pytest.raises(LLMError.InvalidResponse):
         read_extraction(json.dumps([ENTITY, {**ENTITY, **change}]))
+
+
+def test_what_small_models_fill_in_is_left_out() -> None:
+    """A trifle beside a statement must not cost the statement."""
+    for also, found in (("Rosa", ("Rosa",)), ([5, "", "Rosa"], ("Rosa",)), (["x" * 300], ()), ({}, ())):
+        ((entity,), _) = read_extraction(json.dumps([{**ENTITY, "also": also, "by": 5, "mode": " "}]))
+        assert (entity.also, entity.said_by, entity.mode) == (found, "", Mode.ASSERTED)
+
+
+def test_an_entity_says_in_which_sense_by_whom_and_for_how_long() -> None:
+    more = {"also": ["Rosa", "Acme", "Rosa"], "mode": "Reported", "by": "Bea", "from": "2026-05-02", "until": "2026-06"}
+    ((entity,), _) = read_extraction(json.dumps([{**ENTITY, **more}]))
+    assert (entity.also, entity.mode, entity.said_by) == (("Rosa", "Acme"), Mode.REPORTED, "Bea")
+    assert (entity.valid_from, entity.valid_until) == (
+        datetime(2026, 5, 2, tzinfo=UTC),
+        datetime(2026, 6, 1, tzinfo=UTC),
+    )
+    nothing = {"also": [], "mode": None, "by": None, "from": None, "until": ""}
+    for bare in (ENTITY, {**ENTITY, **nothing}):
+        ((entity,), _) = read_extraction(json.dumps([bare]))
+        assert (entity.also, entity.mode, entity.said_by) == ((), Mode.ASSERTED, "")
+        assert entity.valid_from is entity.valid_until is None
+
+
+@pytest.mark.parametrize(
+    ("said", "day"),
+    [
+        ("2026-05-02", datetime(2026, 5, 2, tzinfo=UTC)),
+        ("2026-05", datetime(2026, 5, 1, tzinfo=UTC)),
+        ("2026", datetime(2026, 1, 1, tzinfo=UTC)),
+        (" 2026-05-02T10:30:00+02:00 ", datetime(2026, 5, 2, 8, 30, tzinfo=UTC)),
+        ("2026-13-45", None),
+        ("3 days ago", None),
+        (20260502, None),
+        ("0001-01-01T00:00:00+14:00", None),  # no moment of UTC
+        ("9999-12-31T23:59:59-14:00", None),
+    ],
+)
+def test_a_day_that_can_be_read_is_taken_and_another_is_none(said: object, day: datetime | None) -> None:
+    ((entity,), _) = read_extraction(json.dumps([{**ENTITY, "from": said, "until": said}]))
+    assert (entity.valid_from, entity.valid_until) == (day, day)
 
 
 @pytest.mark.parametrize("answer", ["", "I cannot help with that.", '{"entities": [', "```json\n{\n```", "[" * 100_000])
@@ -126,8 +171,41 @@ def test_relations_in_their_shapes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("verdict", "kind", "nature"),
+    [
+        ("update", EvolutionType.UPDATE, Nature.CHANGED),
+        ("correct", EvolutionType.UPDATE, Nature.CORRECTED),
+        ("end", EvolutionType.UPDATE, Nature.ENDED),
+        ("extend", EvolutionType.EXTEND, Nature.NONE),
+        ("derive", EvolutionType.DERIVE, Nature.NONE),
+        ("contradict", EvolutionType.CONTRADICT, Nature.NONE),
+        ("same", EvolutionType.EXTEND, Nature.SAME),
+    ],
+)
+def test_every_verdict_is_one_of_the_four_types_and_of_a_nature(
+    verdict: str, kind: EvolutionType, nature: Nature
+) -> None:
+    for part, words in ((None, ""), ("", ""), ("at Acme", "at Acme")):
+        (row,) = read_relations(json.dumps([{**RELATION, "type": verdict.upper(), "part": part}]), {"n1"}, {"o1"})
+        assert (row.evolution_type, row.nature, row.part) == (kind, nature, words)
+
+
+def test_of_two_that_are_compared_one_is_new() -> None:
+    def read(new_id: str, related_id: str) -> object:
+        return read_relations(json.dumps([{**RELATION, "new_id": new_id, "related_id": related_id}]), ids, {"o1", "o2"})
+
+    ids = {"n1", "n2"}
+    for pair in (("n1", "o1"), ("n2", "n1"), ("o1", "n1")):  # what exists may have been said later
+        assert read(*pair)
+    for pair in (("o1", "o2"), ("n1", "n1")):
+        with pytest.raises(LLMError.InvalidResponse):
+            read(*pair)
+
+
+@pytest.mark.parametrize(
     "change",
     [
+        {"part": 5},
         {"related_id": "invented"},
         {"related_id": None},
         {"new_id": "invented"},

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from umi.limits import LLM_PROMPT_BYTES_MAX, LLM_WINDOW_BYTES_MAX
-from umi.pipelines.consult import _fitting, windows
-from umi.pipelines.prompts import memory_line
-from umi.types import Entity, EntityType
+from umi.limits import LLM_CANDIDATES_BYTES, LLM_KNOWN_COUNT_MAX, LLM_MEMORY_CHARACTERS_MAX, LLM_WINDOW_BYTES_MAX
+from umi.pipelines.llm_evolution import Offer, _fitting
+from umi.pipelines.llm_extraction import windows
+from umi.pipelines.prompts import build_evolution_prompt, build_extraction_prompt, memory_line, statement_line
+from umi.types import Entity, EntityType, Episode
 
 
 def note(number: int, content: str) -> Entity:
@@ -30,14 +32,31 @@ def test_windows_are_as_few_as_can_be(sentence: str) -> None:
     assert all(one + 2 * len(sentence.encode()) > LLM_WINDOW_BYTES_MAX for one in sizes[:-1])
 
 
-def test_memories_fill_their_half_of_a_prompt_to_the_byte() -> None:
-    room, line = LLM_PROMPT_BYTES_MAX // 2, 250
-    assert room % line == 0
-    content = "z" * (line - len(memory_line("m000", note(0, "")).encode()))
-    whole = [note(number, content) for number in range(room // line)]
-    assert {len(memory_line("m000", one).encode()) for one in whole} == {line}
-    assert _fitting([*whole, note(9, content)]) == whole
-    assert _fitting([note(0, content + "z"), *whole[1:]]) == [note(0, content + "z"), *whole[1:-1]]
+def test_existing_statements_fill_their_room_in_a_prompt_and_no_more() -> None:
+    new = note(9, "z" * 30)
+    line = len(statement_line("m000", note(0, ""), {}).encode()) + 1
+    assert LLM_CANDIDATES_BYTES % 10 == 0
+    old = [note(number, "z" * (LLM_CANDIDATES_BYTES // 10 - line)) for number in range(10)]
+    assert len(old[0].content) < LLM_MEMORY_CHARACTERS_MAX, "none is cut"
+    offered = Offer((new,), {new.id: tuple(old)}, 0)
+    assert _fitting(offered, [new], offered.pairs()) == old
+    longer = replace(old[0], content=old[0].content + "z")
+    offered = Offer((new,), {new.id: (longer, *old[1:])}, 0)
+    assert _fitting(offered, [new], offered.pairs()) == [longer, *old[1:-1]]
+
+
+def test_a_prompt_with_ten_candidates_takes_at_most_1400_tokens() -> None:
+    """At four bytes a token, as `umi bench cost` counts, whatever the statements' length."""
+    new, old = note(20, "z" * 400), tuple(note(number, "y" * 400) for number in range(10))
+    before = [Episode(f"epi_{n}", "x" * 500, "user", "Zed", None, new.at, new.at, n) for n in range(3) if new.at]
+    offered = Offer((new,), {new.id: old}, 0)
+    fitting = {f"m{n}": one for n, one in enumerate(_fitting(offered, [new], offered.pairs()))}
+    prompt = build_evolution_prompt({"n1": new}, fitting, before, {"epi_0": "Zed"})
+    assert len(prompt.encode()) <= 4 * 1_400
+    short = Offer((new,), {new.id: tuple(note(number, "y" * 90) for number in range(10))}, 0)
+    assert len(_fitting(short, [new], short.pairs())) == 10
+    known = [note(number, "y" * 400) for number in range(LLM_KNOWN_COUNT_MAX)]
+    assert len(build_extraction_prompt("z" * 200, "Zed", "2026-01-01", before, known).encode()) <= 4 * 1_400
 
 
 def test_a_memory_is_shown_in_its_own_script() -> None:

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from store_files import NOON, opened, sql
 
 from umi.errors import StoreCorrupt, StoreError
 from umi.learned import Belief, Share, SignalRow, Total, Trajectory, Version
+from umi.modes import Mode, Nature
 from umi.ports import EmbedderIdentity, EpisodeRow, ReplayRow, Snapshot, Transaction
 from umi.routed import Decision
 from umi.stores.sqlite import SqliteStore
@@ -28,6 +29,7 @@ from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, 
 SEED = 3
 FLIPS = 440  # half anywhere in the file, half where something is written
 DIMENSIONS = 16
+UNTIL = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=0x7AFF00)  # three bytes, which make no text
 SPACES = ("alice", "bob")
 TEXTS = (
     "I work at Acme in Berlin", "私は京都に住んでいます。", "Я переехала в Казань в марте", "أعمل في القاهرة منذ سنة", "한국어를 배우고 있어요",
@@ -56,6 +58,8 @@ def _entity(row: EpisodeRow, place: int) -> Entity:
         EntityType.PERSON, "Алиса", episode.content[:40], id=f"e_{episode.id}_{place}", subject="alice", slot=f"slot{place}",
         value=TEXTS[-place - 1], negated=place == 1, confidence=1 - place / 8, episode_id=episode.id, span=(place, place + 9),
         valid_from=episode.at, recorded_at=episode.recorded_at, metadata={"k": "ключ"} if place else {},
+        also=("лампа", "rug") if place else (), mode=Mode.REPORTED if place else Mode.ASSERTED, said_by="Ольга" if place else "",
+        valid_until=UNTIL if place else None,
     )  # fmt: skip
 
 
@@ -81,6 +85,8 @@ def _fill(space: str) -> Callable[[Transaction], None]:
                     NOON,
                     Detector.RULES,
                     acted=True,
+                    nature=Nature.CHANGED if n % 2 else Nature.NONE,
+                    part=(3, 9) if n % 2 else None,
                 )
             )
             tx.set_validity(old.id, new.valid_from, NOON + timedelta(days=n))
@@ -144,6 +150,7 @@ def _look(space: str) -> dict[str, Callable[[Any], Any]]:
         "entities_of": lambda s: s.entities_of(episodes),
         "statements": lambda s: s.statements("alice", limit=99),
         "slot": lambda s: s.statements("alice", "slot1", limit=99),
+        "mentions": lambda s: s.statements("лампа", limit=99),
         "list": lambda s: s.list_entities(after=None, limit=99),
         "relations": lambda s: s.relations([f"r_{space}_{n}" for n in range(9)]),
         "relations_of": lambda s: s.relations_of(entities),
@@ -289,6 +296,8 @@ DAMAGE = {
     "where an episode was said": ("UPDATE episodes SET session = 's' WHERE id = 'ep_bob_0'", "terms", "", "by words"),
     "an entity": ("UPDATE entities SET value = 'evil' WHERE id = 'e_ep_bob_2_1'", "entities", "e_ep_bob_2_1", "slot"),
     "its validity": ("UPDATE entities SET valid_to = NULL WHERE id = 'e_ep_bob_0_0'", "entities", "e_ep_bob_0_0", "entities_of"),
+    "what a model said of it": ("UPDATE entities SET mode = 'asserted' WHERE id = 'e_ep_bob_2_1'", "entities", "e_ep_bob_2_1", "slot"),
+    "a further subject": ("UPDATE mentions SET place = 0 WHERE subject = 'лампа'", "mentions", "", "mentions"),
     "a relation": ("UPDATE relations SET acted = 0 WHERE id = 'r_bob_0'", "relations", "r_bob_0", "relations_of"),
     "a vector": ("UPDATE vectors SET windows = zeroblob(32) WHERE dimensions = 16", "vectors", "", "by vector"),
     "an alias": ("UPDATE aliases SET crc = crc + 1 WHERE alias = 'ally'", "aliases", "ally", "aliases"),
@@ -331,7 +340,7 @@ async def test_a_table_that_is_defined_otherwise_is_reported(tmp_path: Path) -> 
 
 def _illegible(path: Path) -> bool:
     try:
-        sql(path, "SELECT crc FROM entities NOT INDEXED")
+        sql(path, "SELECT valid_until FROM entities NOT INDEXED")
     except UnicodeDecodeError:
         return True
     except apsw.Error:
@@ -344,9 +353,9 @@ async def test_a_number_that_has_become_an_illegible_text_is_reported(tmp_path: 
     await _make(path)
     content = path.read_bytes()
     tried = 0
-    # The types of an entity's last columns: a sum of 6 bytes, and none of the validity. One more bit makes a text of 4 characters.
-    for found in re.finditer(rb"\x05\x00", content):
-        copy.write_bytes(_flipped(content, found.start(), 4))
+    # The types of an entity's last columns: texts of 8 and of 10 bytes, and a number of 3. One more bit makes a text of it, as long.
+    for found in re.finditer(rb"\x1d\x21\x03", content):
+        copy.write_bytes(_flipped(content, found.end() - 1, 4))
         if not _illegible(copy):
             continue
         tried += 1

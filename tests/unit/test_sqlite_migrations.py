@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
+from datetime import UTC, datetime
 from pathlib import Path
 
 import apsw
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 from store_files import NOON, add, opened, sql, texts
 
+import umi
 from umi.errors import StoreError
 from umi.ports import ReplayRow, Snapshot
 from umi.stores import schema
@@ -163,3 +166,34 @@ async def test_two_that_migrate_one_file_at_once_do_it_once(old_file: Path) -> N
 
     await asyncio.gather(*(visit() for _ in range(6)))
     assert sql(old_file, "PRAGMA user_version") == [(schema.VERSION,)]
+
+
+async def test_a_file_of_version_6_opens_with_all_that_it_held(tmp_path: Path) -> None:
+    """Written by the build before the model's own columns came, with the real embedder and a model that was down."""
+    path = tmp_path / "umi.db"
+    path.write_bytes(gzip.decompress((Path(__file__).parents[1] / "data" / "version_6.db.gz").read_bytes()))
+    async with umi.Memory.open(str(path), namespace="alice") as memory:
+        assert await memory.check() == []
+        assert (await memory.recall("Where does Alice live?")).hits[0].content == "I moved to Lisbon."
+        then = await memory.recall("Where does Alice live?", as_of=datetime(2026, 1, 15, tzinfo=UTC))
+        assert then.hits[0].content == "I live in Berlin."
+        steps = (await memory.list()).items
+        assert {step.entity.mode for step in steps} == {umi.Mode.ASSERTED}
+        assert {row.nature for step in steps for row in step.evolutions} == {umi.Nature.NONE}
+        assert umi.HitState.DISPUTED in {step.state for step in steps}
+        assert [item.again for item in await memory.waiting()] == [False]
+        assert (
+            await memory.remember("I moved to Lisbon.", idempotency_key="k1", speaker="Alice", session="s")
+        ).replayed
+        assert (await memory.maintain()).waiting == ()
+        assert await memory.check() == []
+    async with umi.Memory.open(str(path), namespace="bob") as memory:
+        assert (await memory.recall("Where does Bob work?")).hits[0].content == "I work at Acme."
+
+
+async def test_a_damaged_row_of_version_6_is_still_damaged_afterwards(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    path.write_bytes(gzip.decompress((Path(__file__).parents[1] / "data" / "version_6.db.gz").read_bytes()))
+    sql(path, "UPDATE entities SET value = 'Paris' WHERE value = 'Lisbon'")
+    async with umi.Memory.open(str(path), namespace="alice", embedder=None) as memory:
+        assert any("a row of entities is damaged" in finding for finding in await memory.check())

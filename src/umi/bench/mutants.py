@@ -23,6 +23,7 @@ from umi.bench.planted_erasures import ERASURES
 from umi.bench.planted_learning import LEARNING
 from umi.bench.planted_retold import RETOLD
 from umi.bench.planted_router import ROUTER
+from umi.bench.planted_verdicts import VERDICTS
 from umi.clock import SystemClock
 from umi.errors import InvalidInput
 from umi.sim.outcome import Outcome
@@ -38,7 +39,7 @@ _LARGER_TRIED_COUNT: Final = 3  # further failing worlds that are shrunk while t
 
 Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
-ALL: Final[tuple[Mutation, ...]] = (*MUTATIONS, *ADAPTERS, *BLIND, *LEARNING, *ERASURES, *RETOLD, *ROUTER)
+ALL: Final[tuple[Mutation, ...]] = (*MUTATIONS, *ADAPTERS, *BLIND, *LEARNING, *ERASURES, *RETOLD, *ROUTER, *VERDICTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import __future__
 import asyncio
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -27,7 +27,6 @@ from umi.pipelines.intake import Intake
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Lineage
 from umi.pipelines.remember import Admitted, Reading, Settled, Settlement, Wishes, Work
-from umi.pipelines.retrieve import search
 from umi.pipelines.settle import Outcome, Settler
 from umi.pipelines.states import Standings
 from umi.ports import Matrix, ReplayRow, Transaction
@@ -161,14 +160,20 @@ def _outbox_before_vectors() -> Planted:
         vectors: Mapping[str, Matrix] | None,
         why: str,
         readings: Mapping[str, Reading] | None = None,
+        kept: Collection[str] = (),
     ) -> Settled:
-        settled = await write(self, items, vectors, why, readings)
+        settled = await write(self, items, vectors, why, readings, kept)
         if vectors:
             await self._storage.write(lambda tx: tx.add_vectors(vectors))
         return settled
 
     return both(
-        edited(Settlement, "run", "        if vectors:\n            self._tx.add_vectors(vectors)\n", ""),
+        edited(
+            Settlement,
+            "run",
+            "        if vectors:\n            self._tx.add",
+            "        if False:\n            self._tx.add",
+        ),
         patched(Settler, "_write", in_two),
     )
 
@@ -298,7 +303,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             settle,
             "_defer",
-            "    if not tx.entities_of([episode.id]):\n",
+            "    if item.again or not tx.entities_of([episode.id]):\n",
             "    tx.remove_outbox(episode.id)\n    if False:\n",
         ),
     ),
@@ -342,7 +347,13 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "race-check-left-out",
         "A model's relations are written though its memories have moved.",
         "umi.pipelines.remember.Settlement._settle",
-        partial(edited, Settlement, "_settle", "if reading is not None and", "if False and"),
+        partial(
+            edited,
+            Settlement,
+            "_settle",
+            "if reading is not None and item.track_evolution:\n            self._require",
+            "if False:\n            self._require",
+        ),
     ),
     Mutation(
         "namespace-left-out",
@@ -427,12 +438,6 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "A statement that names what is over adds to it instead of closing it.",
         "umi.pipelines.rules._ends",
         partial(edited, rules, "_ends", "_verdict(EvolutionType.UPDATE, _met(", "_verdict(EvolutionType.EXTEND, _met("),
-    ),
-    Mutation(
-        "look-up-shows-what-is-over",
-        "A question for one fact is answered by every statement of it, closed ones too.",
-        "umi.pipelines.retrieve.facts.answer",
-        partial(edited, search, "answer", " if one.shown)", ")"),
     ),
     Mutation(
         "gist-forgets-whose",

@@ -12,7 +12,7 @@ from umi.pipelines.remember import Settlement
 from umi.stores import sqlite_clean, sqlite_open
 from umi.stores.sqlite_write import SqliteTransaction
 
-_TABLES: Final = '("entities", "outbox", "vectors", "terms", "episodes")'
+_TABLES: Final = '("mentions", "entities", "outbox", "vectors", "terms", "episodes")'
 
 
 def _nothing(owner: type, method: str) -> Planted:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import MappingProxyType
 
 from umi.errors import LLMError, UmiError
 from umi.limits import (
@@ -14,7 +13,6 @@ from umi.limits import (
 )
 from umi.pipelines import hindsight, rules
 from umi.pipelines.candidates import alike, candidates
-from umi.pipelines.combine import Agreed, together
 from umi.pipelines.gist.message import FORGET
 from umi.pipelines.guard import call_port
 from umi.pipelines.lineage import Lineage, Proposal, statement_order
@@ -142,10 +140,9 @@ def evolve(
     tx: Transaction,
     lineage: Lineage,
     new: Entity,
-    agreed: Agreed = MappingProxyType({}),
     reader: TextReader | None = None,
 ) -> list[EvolutionRelation]:
-    """Relate one stored entity to what was said before and after it, and act on it; `agreed` is what a model sees as well.
+    """Relate one stored entity to what was said before and after it, and act on it.
 
     `reader` reads again the older messages that may have said what is over.
 
@@ -158,7 +155,7 @@ def evolve(
     older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
     newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
     proposals = [
-        Proposal(v.related_id, new.id, v.evolution_type, v.reason, together(v, new.id, agreed), Detector.RULES)
+        Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
     if not new.slot and FORGET in new.metadata.get("cues", ()):

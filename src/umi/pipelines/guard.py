@@ -63,7 +63,7 @@ class GuardedEmbedder:
         inner: EmbeddingProvider,
         clock: Clock | None = None,
         entropy: Entropy | None = None,
-        deadline_s: float = limits.DEADLINE_S_DEFAULT,
+        deadline_s: float = limits.EMBED_DEADLINE_S,
     ) -> None:
         self._inner = inner
         self._clock = clock

@@ -53,6 +53,8 @@ class Intake:
             NotFound: When `derived_from` names what is not in this namespace.
         """
         begun = await self.begin(messages, wishes)
+        if wishes.later and begun.outcome is None and self._settler is not None and begun.items:
+            return begun.admitted, await self._settler.index(begun.items)
         return begun.admitted, await self.finish(begun)
 
     async def begin(self, messages: Sequence[Message], wishes: Wishes) -> Begun:
@@ -79,6 +81,10 @@ class Intake:
     async def _admit(self, messages: Sequence[Message], wishes: Wishes) -> tuple[Admitted, Outcome | None]:
         """Also settles, where there is nothing to wait for."""
         first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
+        if self._settler is None and wishes.later:
+            admitted = await self._storage.write(first)
+            waiting = [episode.id for episode in admitted.fresh]
+            return admitted, Outcome(waiting=waiting, degraded={Degradation.NO_EMBEDDER: None})
         if self._settler is None:
             return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), wishes))
         return await self._storage.write(first), None

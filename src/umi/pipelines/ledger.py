@@ -18,6 +18,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Final
 
+from umi.modes import Nature
 from umi.ports import Snapshot
 from umi.types import Entity, EvolutionRelation, EvolutionType
 
@@ -31,6 +32,12 @@ class Closing:
     relation: EvolutionRelation
     valid_to: datetime
     known_since: datetime
+
+
+def _corrects(row: EvolutionRelation, entity_id: str) -> bool:
+    """Whether a relation says that something before this entity was never so."""
+    corrected = row.evolution_type is EvolutionType.UPDATE and row.nature is Nature.CORRECTED
+    return corrected and row.acted and row.target_id == entity_id
 
 
 def is_bereavement(row: EvolutionRelation) -> bool:
@@ -98,8 +105,36 @@ class Ledger:
             return ()
         rows = self.relations(entity_id)
         self._fetch(row.target_id for row in rows if row.source_id == entity_id)
-        closings = [closing for row in rows if (closing := self._closing(me, row))]
+        closings = [closing for row in rows if row.part is None and (closing := self._closing(me, row))]
         return tuple(sorted(closings, key=lambda closing: (closing.valid_to, closing.known_since, closing.relation.id)))
+
+    def cuts(self, entity_id: str) -> tuple[Closing, ...]:
+        """Why parts of the entity no longer hold (`relation.part` says which); empty while all of it does."""
+        rows = [row for row in self.relations(entity_id) if row.part is not None and row.source_id == entity_id]
+        me = self.entity(entity_id) if rows else None
+        return () if me is None else tuple(closing for row in rows if (closing := self._closing(me, row)))
+
+    def begins(self, entity_id: str) -> datetime | None:
+        """Since when the entity holds: as far back as what it corrects was thought to, which never did."""
+        me = self.entity(entity_id)
+        if me is None or not any(_corrects(row, entity_id) for row in self.relations(entity_id)):
+            return None if me is None else me.valid_from
+        earliest: datetime | None = None
+        seen, frontier = {entity_id}, [entity_id]
+        while frontier:
+            self.load(frontier)
+            starts = [one.valid_from for one in self.entities(frontier).values() if one.valid_from is not None]
+            earliest = min([*starts, *([earliest] if earliest is not None else [])], default=None)
+            corrected = [row.source_id for id_ in frontier for row in self.relations(id_) if _corrects(row, id_)]
+            frontier = [id_ for id_ in dict.fromkeys(corrected) if id_ not in seen]
+            seen.update(frontier)
+        return earliest
+
+    def same(self, entity_id: str) -> tuple[str, ...]:
+        """Ids of the entities that are said to say the same as this one."""
+        rows = [row for row in self.relations(entity_id) if row.nature is Nature.SAME]
+        ends = dict.fromkeys(end for row in rows for end in (row.source_id, row.target_id))
+        return tuple(end for end in ends if end != entity_id)
 
     def validity(self, entity_id: str) -> tuple[datetime | None, datetime | None]:
         """(`valid_to`, `invalidated_at`) as the rows imply them; (None, None) while the statement holds."""
@@ -156,7 +191,7 @@ class Ledger:
         if me.valid_from is None:
             return None
         known_since = row.created_at
-        if row.evolution_type is EvolutionType.CONTRADICT:
+        if row.evolution_type is EvolutionType.CONTRADICT or row.resolved is not None:
             known_since = row.resolved_at or row.created_at
             loses_to_old = self._resolved(row) == "old" and row.target_id == me.id
             if loses_to_old:
@@ -164,6 +199,8 @@ class Ledger:
             closes = self._resolved(row) == "new" and row.source_id == me.id
         else:
             closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
+        if closes and row.nature is Nature.CORRECTED:
+            return Closing(row, me.valid_from, known_since)  # it never held
         newer = self.entity(row.target_id) if closes else None
         if newer is None or newer.valid_from is None:
             return None

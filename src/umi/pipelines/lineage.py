@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from umi.errors import EvolutionError, NotFound, RelationCycle
 from umi.invariants import check
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+from umi.modes import Nature
 from umi.pipelines.ledger import Ledger, is_bereavement
 from umi.ports import Entropy, Transaction
 from umi.types import Detector, Entity, EvolutionRelation, EvolutionType
@@ -20,7 +21,7 @@ KEEP = ("new", "old", "both")
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What somebody says of two entities, before it is recorded."""
+    """What somebody says of two entities, before it is recorded. Without `acts` it is flagged, however sure."""
 
     source_id: str
     target_id: str
@@ -28,6 +29,9 @@ class Proposal:
     reason: str
     confidence: float
     detector: Detector
+    nature: Nature = Nature.NONE
+    part: tuple[int, int] | None = None
+    acts: bool = True
 
 
 def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
@@ -37,9 +41,23 @@ def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
 
 
 class Lineage:
-    """Changes the evolution rows of one transaction. Nobody else may change them meanwhile: `ledger` keeps what was read."""
+    """Changes the evolution rows of one transaction. Nobody else may change them meanwhile: `ledger` keeps what was read.
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime) -> None:
+    Args:
+        tx: The transaction.
+        entropy: For the ids of relations.
+        now: Their recorded time.
+        act_from: The confidence from which an update acts, as of `Config.act_from`: with 1 only a caller's own does.
+    """
+
+    def __init__(
+        self,
+        tx: Transaction,
+        entropy: Entropy,
+        now: datetime,
+        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+    ) -> None:
+        self._act_from = act_from
         self._tx = tx
         self.ledger = Ledger(tx)
         self._entropy = entropy
@@ -57,7 +75,7 @@ class Lineage:
         self.ledger.load((older.id, newer.id))
         for row in self.ledger.relations(older.id):
             same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
-            if same_ends and row.evolution_type is proposal.evolution_type:
+            if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
                 return row
         if proposal.evolution_type is EvolutionType.DERIVE and self._rests_on(proposal.source_id, proposal.target_id):
             raise RelationCycle(f"{proposal.target_id} cannot be derived from {proposal.source_id}, which rests on it")
@@ -73,26 +91,38 @@ class Lineage:
             confidence=proposal.confidence,
             created_at=self._now,
             detector=proposal.detector,
-            acted=acts and proposal.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+            acted=acts and proposal.acts and self._is_sure(proposal),
+            nature=proposal.nature,
+            part=proposal.part,
         )
         self._put(row)
         return row
 
+    def _is_sure(self, proposal: Proposal) -> bool:
+        by_caller = proposal.detector is Detector.CALLER
+        return by_caller or (proposal.confidence >= self._act_from and self._act_from < 1)
+
     def resolve(self, relation_id: str, keep: str) -> EvolutionRelation:
-        """Settle a contradiction: the side not kept is closed; "both" keeps both.
+        """Settle a contradiction, or an update that was only flagged: the side not kept is closed; "both" keeps both.
+
+        A flagged update of which the newer side is kept acts from then on.
 
         Raises:
             NotFound: For an unknown relation.
-            EvolutionError: When it is not an open contradiction, or `keep` is none of "new", "old", "both".
+            EvolutionError: When it is neither, was settled before, or `keep` is none of "new", "old", "both".
         """
         if keep not in KEEP:
             raise EvolutionError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
         row = self._require(relation_id)
-        if row.evolution_type is not EvolutionType.CONTRADICT:
-            raise EvolutionError(f"{relation_id} is an {row.evolution_type}; only a contradiction can be resolved")
+        flagged = row.evolution_type is EvolutionType.UPDATE and not row.acted
+        if row.evolution_type is not EvolutionType.CONTRADICT and not flagged and row.resolved is None:
+            raise EvolutionError(
+                f"{relation_id} is an {row.evolution_type} that {'acts' if row.acted else 'settles nothing'}; only a contradiction and an "
+                "update that was flagged can be resolved"
+            )
         if row.resolved is not None:
             raise EvolutionError(f"{relation_id} was resolved already (kept {row.resolved}); undo it first")
-        settled = replace(row, resolved=keep, resolved_at=self._now)
+        settled = replace(row, resolved=keep, resolved_at=self._now, acted=row.acted or (flagged and keep == "new"))
         self._put(settled)
         return settled
 
@@ -109,7 +139,7 @@ class Lineage:
         row = self._require(relation_id)
         undone = replace(row, undone_at=self._now)
         self._put(undone)
-        if row.evolution_type is EvolutionType.UPDATE and row.acted:
+        if row.evolution_type is EvolutionType.UPDATE and row.acted and row.part is None:
             self._relink(row)
         return undone
 
@@ -130,6 +160,10 @@ class Lineage:
         self._tx.put_relation(row)
         self.ledger.take(row)
         return row
+
+    def start_over(self) -> None:
+        """Forget what was read of rows: others than this have changed them."""
+        self.ledger = Ledger(self._tx)
 
     def review(self, entity_id: str) -> None:
         """Let an entity's validity be what its relations say: some of them are gone."""
@@ -161,6 +195,7 @@ class Lineage:
                 reason=f"joined when the step between was undone: {successor.reason}"[:200],
                 confidence=min(row.confidence, successor.confidence),
                 detector=Detector.RELINK,
+                nature=row.nature,
             )
         )
 

@@ -9,24 +9,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from umi.errors import IdempotencyConflict, NotFound, UmiError
-from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
-from umi.pipelines.combine import agreed_updates, proposal_of
-from umi.pipelines.consult import Fingerprint, overlay
+from umi.errors import IdempotencyConflict, NotFound, RelationCycle, UmiError
+from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+from umi.pipelines import llm_evolution, rereading
 from umi.pipelines.evolve import evolve
 from umi.pipelines.extract import Extracted, extract_rules, said_in
 from umi.pipelines.gist.known import open_before
 from umi.pipelines.ledger import Ledger
-from umi.pipelines.lineage import Lineage, Proposal
-from umi.pipelines.model import ExtractedEntity, NamedRelation
+from umi.pipelines.lineage import Lineage, Proposal, statement_order
+from umi.pipelines.llm_evolution import Judgement
 from umi.pipelines.retold.noticing import Retellings
 from umi.pipelines.states import Standings, View
-from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction
+from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction, Vector
 from umi.reading import TextReader
 from umi.text import analyse, count_words
 from umi.traits import read_traits
@@ -42,6 +42,8 @@ from umi.types import (
     OutboxItem,
 )
 
+log = logging.getLogger("umi")
+
 Work = tuple[Episode, OutboxItem]
 
 _GONE = "gone:"  # begins the key of a message that was forgotten; its content's digest is gone with it
@@ -55,6 +57,7 @@ class Wishes:
     track_evolution: bool = True
     derived_from: tuple[str, ...] = ()
     idempotency_key: str | None = None
+    later: bool = False  # made durable and searchable now, read by a worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,19 +128,14 @@ def admit(tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[M
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model made of one episode: entities, and relations that hold while `fingerprint` does.
+    """What a model made of one episode: its statements, and its verdicts on the pairs that were put to it.
 
-    `extracted` is the episode as it was read then, with the model's entities laid over.
+    `vectors` are those of statements, by id, each of shape (dimensions,).
     """
 
-    entities: tuple[ExtractedEntity, ...]
-    relations: tuple[NamedRelation, ...]
-    fingerprint: Fingerprint
     extracted: Extracted
-
-    def as_of(self, sequence: int) -> Extracted | None:
-        """What was read, when nothing has been written since; None when aliases may be others now."""
-        return self.extracted if self.fingerprint.sequence == sequence else None
+    judgement: Judgement
+    vectors: Mapping[str, Vector]
 
 
 class Moved(UmiError):  # noqa: N818 - reads as what it is
@@ -152,12 +150,20 @@ class Settlement:
         entropy: For the ids of relations.
         now: The recorded time of relations.
         reader: Of short messages, where there is one.
+        act_from: The confidence from which an update acts, as of `Config.act_from`.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None = None) -> None:
+    def __init__(
+        self,
+        tx: Transaction,
+        entropy: Entropy,
+        now: datetime,
+        reader: TextReader | None = None,
+        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+    ) -> None:
         self._tx = tx
         self._reader = reader
-        self._lineage = Lineage(tx, entropy, now)
+        self._lineage = Lineage(tx, entropy, now, act_from)
         self._retellings = Retellings(tx)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
@@ -169,6 +175,7 @@ class Settlement:
         vectors: Mapping[str, Matrix] | None,
         why: str = "",
         readings: Mapping[str, Reading] | None = None,
+        kept: Collection[str] = (),
     ) -> Settled:
         """Settle every item.
 
@@ -177,7 +184,8 @@ class Settlement:
             vectors: Windows by episode id; None when there is no embedder. An episode that is missing here keeps an
                 outbox item for its vectors.
             why: What kept the vectors away, for the outbox.
-            readings: What a model made of an episode, by its id; the others are read by rules alone.
+            readings: What a model made of an episode, by its id; the others are read by rules.
+            kept: Ids of episodes whose vectors the store holds already.
 
         Raises:
             Moved: When what a model was asked about has changed since.
@@ -185,14 +193,19 @@ class Settlement:
         items, vectors = self._still_there(items, vectors)
         settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
-            if (
+            if item.again and episode.id in settled:
+                if episode.id not in (readings or {}):
+                    self._waiting.append(episode.id)  # until a model is there
+                    continue
+                self._read_again(episode, (readings or {})[episode.id], settled[episode.id])
+            elif (
                 episode.id in settled
             ):  # another process, or a task of this one, was faster; or only vectors were missing
                 self._entities += settled[episode.id]
                 self._evolutions += _made_of(self._tx, settled[episode.id])
             else:
                 self._settle(episode, item, (readings or {}).get(episode.id))
-            if vectors is None and episode.id in settled:
+            if vectors is None and episode.id in settled and not item.again:
                 self._waiting.append(episode.id)  # its vectors wait for an opening with an embedder
             elif vectors is not None and episode.id not in vectors:
                 self._waiting.append(episode.id)
@@ -200,7 +213,7 @@ class Settlement:
             else:
                 self._tx.remove_outbox(episode.id)
         if vectors:
-            self._tx.add_vectors(vectors)
+            self._tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in kept})
         stand = _as_they_stand(self._tx, self._entities, self._lineage.ledger)
         return Settled(stand, tuple(self._evolutions), tuple(self._waiting))
 
@@ -215,34 +228,87 @@ class Settlement:
         return same, None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ in kept}
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
-        extracted = reading.as_of(self._tx.sequence) if reading else None
-        named = reading.entities if reading else ()
-        extracted = extracted or read_episode(self._tx, episode, item, named, self._reader)
+        extracted = reading.extracted if reading else read_episode(self._tx, episode, item, self._reader)
         entities = extracted.result.entities
-        if reading is not None and reading.fingerprint.moved(self._tx, entities):
-            raise Moved(f"memories about the subjects of {episode.id} changed while a model was asked")
+        if reading is not None and item.track_evolution:
+            self._require_judged(episode, entities, reading)
         for alias, subject in extracted.aliases:
             self._tx.add_alias(alias, subject)
         self._tx.add_entities(entities)
         self._lineage.ledger.know(entities)
         self._entities += entities
-        if item.track_evolution:
-            self._relate(entities, reading)
+        self._derive(entities, item.derived_from)  # first: what a caller says, no judge can make impossible
+        if item.track_evolution and reading is not None:
+            self._act_on(reading.judgement)
+        elif item.track_evolution:
+            for entity in entities:
+                self._evolutions += evolve(self._tx, self._lineage, entity, self._reader)
             self._notice(episode, entities)
-        self._derive(entities, item.derived_from)
 
-    def _relate(self, entities: Sequence[Entity], reading: Reading | None) -> None:
-        named = reading.relations if reading else ()
-        agreed = agreed_updates(named)
-        for entity in entities:
-            self._evolutions += evolve(self._tx, self._lineage, entity, agreed, self._reader)
-        by_rules = {(row.source_id, row.target_id) for row in self._evolutions}
-        ends = self._tx.entities([id_ for row in named for id_ in (row.related_id, row.new_id)]) if named else {}
-        for row in named:
-            proposal = proposal_of(row, ends[row.related_id], ends[row.new_id])
-            said = (proposal.source_id, proposal.target_id) in by_rules
-            if not said and proposal.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
-                self._evolutions.append(self._lineage.record(proposal))
+    def _read_again(self, episode: Episode, reading: Reading, before: Sequence[Entity]) -> None:
+        """Put what a model reads today in the place of what was read before, with what the model says of older statements.
+
+        What closed the old statements, and whatever a caller said of them, is moved to the new ones.
+        """
+        entities = reading.extracted.result.entities
+        self._require_judged(episode, entities, reading)
+        touching = [row for group in self._tx.relations_of([old.id for old in before]).values() for row in group]
+        moved, reopened = rereading.carried_over(touching, before, entities)
+        self._tx.replace_entities(episode.id, {})
+        self._tx.add_entities(entities)
+        for row in moved:
+            self._tx.put_relation(row)
+        self._lineage.start_over()
+        for id_ in (*reopened, *(one.id for one in entities)):
+            self._lineage.review(id_)
+        self._entities += entities
+        self._act_on(reading.judgement)
+
+    def _require_judged(self, episode: Episode, entities: Sequence[Entity], reading: Reading) -> None:
+        """See that the model has judged every pair that there is by now.
+
+        Raises:
+            Moved: When another write has added one.
+        """
+        if reading.judgement.sequence == self._tx.sequence:
+            return
+        if not reading.judgement.covers(llm_evolution.offer(self._tx, episode, entities, reading.vectors)):
+            raise Moved(f"memories that {episode.id} may concern changed while a model was asked")
+
+    def _act_on(self, judgement: Judgement) -> None:
+        """Record a model's verdicts; what says the same as a closed statement is closed with it."""
+        ids = [id_ for row in judgement.relations for id_ in (row.related_id, row.new_id)]
+        ends = self._lineage.ledger.entities(ids)
+        for proposal in llm_evolution.proposals(judgement, ends):
+            old, new = ends[proposal.source_id], ends[proposal.target_id]
+            closed = old.valid_to is not None and new.valid_from is not None and old.valid_to <= new.valid_from
+            if closed or proposal.confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
+                continue  # over before, perhaps by another's word meanwhile; or too unsure to keep
+            try:
+                row = self._lineage.record(proposal)
+            except RelationCycle as error:
+                log.warning("a model's verdict is left out: %s", error)
+                continue
+            self._evolutions.append(row)
+            if row.acted and row.part is None:
+                self._close_twins(proposal)
+
+    def _close_twins(self, proposal: Proposal) -> None:
+        """Close what says the same as a statement that was just closed.
+
+        Only where all of it says one thing: "the rest as before" says again two things at once, of which one may still hold.
+        """
+        ledger = self._lineage.ledger
+        group = {proposal.source_id, *ledger.same(proposal.source_id)}
+        if any({id_, *ledger.same(id_)} != group for id_ in sorted(group)):
+            return
+        spared = {proposal.target_id, *ledger.same(proposal.target_id)}
+        newer = ledger.entities([proposal.target_id])[proposal.target_id]
+        for twin in ledger.entities(sorted(group - spared)).values():
+            over, begun = ledger.validity(twin.id)[0], newer.valid_from
+            closed = over is not None and begun is not None and over <= begun
+            if not closed and statement_order(twin) < statement_order(newer):
+                self._evolutions.append(self._lineage.record(replace(proposal, source_id=twin.id)))
 
     def _notice(self, episode: Episode, entities: Sequence[Entity]) -> None:
         """Flag what is told again with another value, unless the two are related already."""
@@ -276,15 +342,13 @@ def read_episode(
     snapshot: Snapshot,
     episode: Episode,
     item: OutboxItem,
-    named: Sequence[ExtractedEntity],
     reader: TextReader | None,
 ) -> Extracted:
-    """The entities of an episode: by rules, with a model's laid over; one note when extraction was not wished for."""
+    """The entities of an episode, by rules; one note when extraction was not wished for."""
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
-    extracted = extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), reader)
-    return overlay(extracted, named, episode) if named else extracted
+    return extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), reader)
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> Settled:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
+
 from umi.errors import EmbeddingError, LLMError, UmiError
-from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
-from umi.pipelines import consult
+from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
+from umi.pipelines import llm_evolution, llm_extraction
 from umi.pipelines.extract import Extracted
 from umi.pipelines.guard import GuardedEmbedder
-from umi.pipelines.model import Conversation, ExtractedEntity
+from umi.pipelines.llm_evolution import Judgement
+from umi.pipelines.model import Conversation
 from umi.pipelines.remember import Moved, Reading, Settled, Settlement, Work, embedding_text, read_episode, said_as
-from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction
-from umi.reading import TextReader
+from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
 log = logging.getLogger("umi")
@@ -48,11 +50,12 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Windows by episode id (None without an embedder, empty when it failed), and in words why they are missing."""
+    """Windows by episode id (None without an embedder, empty when it failed), in words why they are missing, and whose the store holds."""
 
     vectors: dict[str, Matrix] | None
     why: str = ""
     degraded: tuple[Degradation, ...] = ()
+    kept: frozenset[str] = frozenset()
 
 
 class Settler:
@@ -61,9 +64,10 @@ class Settler:
     Args:
         storage: Where they were admitted.
         embedder: For their vectors; None leaves them to their words.
-        model: Reads and relates them beside the rules; None leaves both to the rules.
+        model: Reads and relates them; None leaves both to the rules.
         clock: For the recorded time of relations.
         entropy: For their ids.
+        act_from: The confidence from which an update acts, as of `Config.act_from`.
     """
 
     def __init__(
@@ -73,7 +77,9 @@ class Settler:
         model: Conversation | None,
         clock: Clock,
         entropy: Entropy,
+        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
     ) -> None:
+        self._act_from = act_from
         self._storage = storage
         self._embedder = embedder
         self._reader = None if embedder is None else embedder.reader
@@ -87,17 +93,35 @@ class Settler:
         vectors, why = embedded.vectors, embedded.why
         outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
         if self._model is None:
-            outcome.add(await self._write(items, vectors, why))
+            outcome.add(await self._write(items, vectors, why, kept=embedded.kept))
             return outcome
         for work in items:
             mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
-            await self._settle_with(self._model, work, mine, why, outcome)
+            await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
         return outcome
+
+    async def index(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
+        """Embed and write the vectors only: a worker reads the texts later."""
+        embedded = embedded or await self.embed(items)
+        vectors = embedded.vectors
+        if vectors:
+            await self._storage.write(lambda tx: tx.add_vectors(vectors))
+        return Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
 
     async def drain(self, limit: int) -> Outcome:
         """Settle up to `limit` waiting items, oldest first."""
         items = await self._storage.read(partial(waiting_work, limit=limit))
-        return await self.settle(items) if items else Outcome()
+        return await self.settle(items, await self._embedded(items)) if items else Outcome()
+
+    async def _embedded(self, items: Sequence[Work]) -> Embedded:
+        """The vectors of waiting episodes: those that the store holds of what was never read, the others made now."""
+        if self._embedder is None:
+            return await self.embed(items)
+        unread = [episode.id for episode, item in items if not item.again]
+        kept = await self._storage.read(lambda snapshot: _bare_vectors(snapshot, unread))
+        missing = [work for work in items if work[0].id not in kept]
+        made = await self.embed(missing) if missing else Embedded({})
+        return replace(made, vectors={**kept, **(made.vectors or {})}, kept=frozenset(kept))
 
     async def embed(self, items: Sequence[Work]) -> Embedded:
         """The vectors of episodes; nothing is written."""
@@ -110,42 +134,78 @@ class Settler:
             return Embedded({}, str(error), (Degradation.EMBEDDING_FAILED,))
         return Embedded(dict(zip((episode.id for episode, _ in items), windows, strict=True)))
 
-    async def _settle_with(
-        self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None, why: str, outcome: Outcome
-    ) -> None:
+    async def _settle_with(self, model: Conversation, work: Work, embedded: Embedded, outcome: Outcome) -> None:
+        vectors, why = embedded.vectors, embedded.why
         try:
-            outcome.add(await self._ask_and_write(model, work, vectors, why))
+            outcome.add(await self._ask_and_write(model, work, embedded))
         except (LLMError, Moved) as error:
             outcome.degraded[Degradation.MODEL_FAILED] = None
             log.warning("episode %s waits for its model: %s", work[0].id, error)
             # A text that no model can read is read by rules in the end.
             if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
-                outcome.add(await self._write([work], vectors, why))
+                given_up = (work[0], replace(work[1], again=False))
+                outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
                 return
             await self._storage.write(partial(_defer, work=work, vectors=vectors, error=error))
             outcome.waiting.append(work[0].id)
 
-    async def _ask_and_write(
-        self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None, why: str
-    ) -> Settled:
+    async def _ask_and_write(self, model: Conversation, work: Work, embedded: Embedded) -> Settled:
         episode, item = work
-        if await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
-            return await self._write([work], vectors, why)
-        named = await consult.extract(model, episode, item.attempts) if item.extract_entities else ()
+        vectors, why, kept = embedded.vectors, embedded.why, embedded.kept
+        if not item.again and await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
+            return await self._write([work], vectors, why, kept=kept)
+        extracted = await self._read(model, work, vectors)
+        told = extracted.result.entities
+        of_statements = await self._vectors_of(episode, told, vectors)
+        if vectors and of_statements:
+            mine = vectors[episode.id]
+            more = [row for row in of_statements.values() if row.base is not mine]
+            if more:
+                vectors = {episode.id: np.concatenate([mine, *(np.atleast_2d(row) for row in more)])}
+                kept = frozenset[str]()
+        judgement = Judgement()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
-            extracted, offered = await self._storage.read(
-                partial(_look, episode=episode, item=item, named=named, vectors=vectors, reader=self._reader)
-            )
-            relations = (
-                await consult.relate(model, offered, item.attempts) if item.track_evolution and offered.new else ()
-            )
-            reading = Reading(named, relations, offered.fingerprint(), extracted)
+            if item.track_evolution:
+                look = partial(llm_evolution.offer, episode=episode, new=told, vectors=of_statements)
+                offered = await self._storage.read(look)
+                judgement = await llm_evolution.relate(model, offered, judgement, item.attempts)
             try:
-                return await self._write([work], vectors, why, {episode.id: reading})
+                reading = Reading(extracted, judgement, of_statements)
+                return await self._write([work], vectors, why, {episode.id: reading}, kept)
             except Moved:
                 if attempt == LLM_EVOLVE_ROUNDS_COUNT_MAX:
                     raise
         raise Moved(episode.id)  # pragma: no cover - the loop returns or raises
+
+    async def _read(self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None) -> Extracted:
+        """The statements of a message, as the model reads them."""
+        episode, item = work
+        if not item.extract_entities:
+            return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None))
+        if await self._storage.read(partial(llm_extraction.only_acknowledges, episode=episode)):
+            return await self._storage.read(partial(llm_extraction.statements, episode=episode, named=()))
+        vector = vectors[episode.id][0] if vectors and episode.id in vectors else None
+        context = await self._storage.read(partial(llm_extraction.context_of, episode=episode, vector=vector))
+        named = await llm_extraction.extract(model, episode, context, item.attempts)
+        return await self._storage.read(partial(llm_extraction.statements, episode=episode, named=named))
+
+    async def _vectors_of(
+        self, episode: Episode, told: Sequence[Entity], vectors: Mapping[str, Matrix] | None
+    ) -> dict[str, Vector]:
+        """The vectors of statements, by id: the message's own where a statement says what it says, else of what it is about and its words."""
+        if self._embedder is None or not vectors or episode.id not in vectors:
+            return {}
+        own = [one for one in told if not llm_extraction.says_it_all(one, episode)]
+        mine = vectors[episode.id]
+        found = {one.id: mine[0] for one in told}
+        if own:
+            try:
+                windows = await self._embedder.embed_many([f"{one.name}: {one.content}" for one in own])
+            except EmbeddingError as error:
+                log.warning("statements of %s are compared by their message's vector: %s", episode.id, error)
+                return found
+            found |= {one.id: rows[0] for one, rows in zip(own, windows, strict=True)}
+        return found
 
     async def _write(
         self,
@@ -153,25 +213,21 @@ class Settler:
         vectors: Mapping[str, Matrix] | None,
         why: str,
         readings: Mapping[str, Reading] | None = None,
+        kept: Collection[str] = (),
     ) -> Settled:
         now = self._clock.now()
-        return await self._storage.write(
-            lambda tx: Settlement(tx, self._entropy, now, self._reader).run(items, vectors, why, readings)
-        )
+
+        def write(tx: Transaction) -> Settled:
+            settlement = Settlement(tx, self._entropy, now, self._reader, self._act_from)
+            return settlement.run(items, vectors, why, readings, kept)
+
+        return await self._storage.write(write)
 
 
-def _look(
-    snapshot: Snapshot,
-    episode: Episode,
-    item: OutboxItem,
-    named: Sequence[ExtractedEntity],
-    vectors: Mapping[str, Matrix] | None,
-    reader: TextReader | None,
-) -> tuple[Extracted, consult.Offer]:
-    extracted = read_episode(snapshot, episode, item, named, reader)
-    windows = (vectors or {}).get(episode.id)
-    vector = None if windows is None else windows[0]
-    return extracted, consult.offer(snapshot, extracted.result.entities, vector)
+def _bare_vectors(snapshot: Snapshot, episode_ids: Sequence[str]) -> dict[str, Matrix]:
+    """The vectors of those episodes that were never read: windows of their texts alone."""
+    read = snapshot.entities_of(episode_ids)
+    return snapshot.vectors([id_ for id_ in episode_ids if id_ not in read])
 
 
 def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
@@ -181,8 +237,9 @@ def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, er
     if now is None or not said_as(now, episode):  # forgotten, or cut, while a model was asked
         return
     if vectors:
-        tx.add_vectors(vectors)
-    if not tx.entities_of([episode.id]):
+        held = tx.vectors(vectors)
+        tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})
+    if item.again or not tx.entities_of([episode.id]):
         tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from umi.invariants import check
-from umi.pipelines.ledger import Ledger
+from umi.pipelines.ledger import Closing, Ledger
 from umi.pipelines.lineage import statement_order
+from umi.pipelines.showing import held_text, without
 from umi.ports import Snapshot
 from umi.text import analyse
-from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, HitState
+from umi.types import Entity, EntityType, Episode, EvolutionRelation, EvolutionType, HitState
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +20,14 @@ class View:
     """From where one looks.
 
     `as_of` and `time_range` are world time with all that is known at `known_at` (None: today). Without either, what holds
-    latest is current.
+    latest is current; what was said to end before `now` (None: nobody asks for now) is over.
     """
 
     as_of: datetime | None = None
     known_at: datetime | None = None
     time_range: tuple[datetime, datetime] | None = None
     include_superseded: bool = False
+    now: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,21 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The span of an episode that answers: None as `entity` while the episode's extraction is deferred."""
+    """What of an episode answers: `content` is what the view shows of it, `entity` the statement that matches (None while nothing was read)."""
 
     episode: Episode
     entity: Entity | None
     state: HitState
     evolutions: tuple[EvolutionRelation, ...]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a view makes of one episode: what is shown, if anything, and the statements that took the place of what matches and is hidden."""
+
+    shown: Shown | None
+    successors: tuple[str, ...] = ()
 
 
 HIDDEN = frozenset({HitState.SUPERSEDED, HitState.STALE, HitState.FORGOTTEN})
@@ -68,6 +79,7 @@ class Standings:
         )
         self._ledger = ledger or Ledger(snapshot, self._view.known_at)
         self._episode_of: dict[str, str] = {}  # by entity, of what was shown
+        self._read: dict[str, tuple[Entity, ...]] = {}  # by episode
 
     def of(self, entities: Sequence[Entity]) -> list[Standing]:
         """The standing of each entity, in the order given; a constant number of queries unless something was derived."""
@@ -75,20 +87,37 @@ class Standings:
         self._ledger.load(entity.id for entity in entities)
         return [self._standing(entity) for entity in entities]
 
-    def show(self, episodes: Sequence[Episode], query_terms: Collection[str]) -> list[Shown | None]:
-        """For each episode the span that answers the query, or None where the view hides every span that matches.
+    def look(self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()) -> list[Look]:
+        """For each episode what the view shows of it, and what took the place of what it hides; arguments as of `show`."""
+        self.read([episode.id for episode in episodes])
+        terms, chosen = frozenset(query_terms), frozenset(only)
+        return [self._look(episode, self._read[episode.id], terms, chosen) for episode in episodes]
 
-        Args:
-            episodes: Candidates, best first.
-            query_terms: The analysed query.
-        """
-        entities = self._snapshot.entities_of([episode.id for episode in episodes])
+    def read(self, episode_ids: Iterable[str]) -> None:
+        """Fetch the statements of episodes, and what relates them, in one go."""
+        missing = [id_ for id_ in episode_ids if id_ not in self._read]
+        entities = self._snapshot.entities_of(missing) if missing else {}
         known = [entity for group in entities.values() for entity in group]
         self._ledger.know(known)
         self._ledger.load(entity.id for entity in known)
         self._episode_of |= {entity.id: entity.episode_id for entity in known}
-        terms = frozenset(query_terms)
-        return [self._show(episode, entities.get(episode.id, ()), terms) for episode in episodes]
+        self._read |= {id_: entities.get(id_, ()) for id_ in missing}
+
+    def show(
+        self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()
+    ) -> list[Shown | None]:
+        """For each episode what the view shows of it, or None where it hides every statement that matches.
+
+        Args:
+            episodes: Candidates.
+            query_terms: The analysed query.
+            only: Ids of entities that count as matching, in the place of those whose words meet the query.
+        """
+        return [look.shown for look in self.look(episodes, query_terms, only)]
+
+    def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
+        """The ids of the episodes of some entities, in order, each once."""
+        return list(dict.fromkeys(one.episode_id for one in self._ledger.entities(entity_ids).values()))
 
     def told_again(self, episode_ids: Collection[str]) -> list[tuple[str, str]]:
         """Those of the episodes given to `show` of which a later one is thought to update an earlier one: (earlier, later), in order of the later.
@@ -109,30 +138,86 @@ class Standings:
         pairs = [(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in found]
         return [pair for pair in pairs if pair[0] != pair[1] and pair[0] in episode_ids and pair[1] in episode_ids]
 
-    def _show(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str]) -> Shown | None:
+    def _look(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str], only: frozenset[str]) -> Look:
         known_at = self._view.known_at
         if known_at is not None and episode.recorded_at > known_at:
-            return None
+            return Look(None)
         if not entities:
-            return self._show_bare(episode)
-        matching = _matching(entities, terms)
-        for standing in map(self._standing, matching):
+            return Look(self._show_bare(episode))
+        standings = {standing.entity.id: standing for standing in map(self._standing, entities)}
+        content = self._content(episode, list(standings.values()))
+        chosen = [entity for entity in entities if entity.id in only]
+        matching = [standings[entity.id] for entity in chosen or _matching(entities, terms)]
+        successors = tuple(dict.fromkeys(id_ for one in matching for id_ in self._successors(one, terms)))
+        showing = [standing for standing in matching if standing.shown]
+        if not showing or not content:
+            return Look(None, successors)
+        best = showing[0]
+        disputed = any(standing.state is HitState.DISPUTED for standing in showing)
+        state = HitState.DISPUTED if disputed else best.state
+        return Look(Shown(episode, best.entity, state, best.evolutions, content), successors)
+
+    def _content(self, episode: Episode, standings: Sequence[Standing]) -> str:
+        """What the view shows of a message: all of it, unless part of it is over."""
+        if self._view.include_superseded:
+            return episode.content
+        over, holding = [], []
+        for standing in standings:
+            start, end = standing.entity.span or (0, len(episode.content))
+            cuts = (
+                [
+                    (start + one.relation.part[0], start + one.relation.part[1])
+                    for one in self._cuts(standing.entity)
+                    if one.relation.part is not None
+                ]
+                if standing.shown
+                else []
+            )
+            over += cuts if standing.shown else [(start, end)]
             if standing.shown:
-                return Shown(episode, standing.entity, standing.state, standing.evolutions)
-        return None
+                holding += without((start, end), cuts)
+        return held_text(episode.content, over, holding)
+
+    def _cuts(self, entity: Entity) -> list[Closing]:
+        as_of = self._view.as_of
+        return [one for one in self._ledger.cuts(entity.id) if as_of is None or one.valid_to <= as_of]
+
+    def _successors(self, standing: Standing, terms: frozenset[str]) -> list[str]:
+        """What took the place of a statement that matches, of the part that matches, or contradicts it, newest first.
+
+        As of a moment, also what it took the place of itself.
+        """
+        if self._view.include_superseded:
+            return []
+        found: dict[str, None] = {}
+        frontier = [standing.entity.id]
+        back = self._view.as_of is not None  # what matches may have come later: then what it took the place of
+        while frontier:
+            self._ledger.load(frontier)
+            rows = [row for id_ in frontier for row in self._ledger.relations(id_)]
+            rows = [row for row in rows if row.part is None or _meets_part(row.part, standing.entity, terms)]
+            frontier = list(
+                dict.fromkeys(end for row in rows for end in _beyond(row, frontier, back=back) if end not in found)
+            )
+            found.update(dict.fromkeys(frontier))
+        others = sorted(self._ledger.entities(found).values(), key=statement_order, reverse=True)
+        return [one.id for one in others if one.id != standing.entity.id and self._standing(one).shown]
 
     def _show_bare(self, episode: Episode) -> Shown | None:
         if self._view.as_of is not None and episode.at > self._view.as_of:
             return None
         if self._view.time_range is not None and not _within(episode.at, self._view.time_range):
             return None
-        return Shown(episode, None, HitState.CURRENT, ())
+        return Shown(episode, None, HitState.CURRENT, (), episode.content)
 
     def _standing(self, entity: Entity) -> Standing:
         ledger, view = self._ledger, self._view
         if view.known_at is not None:
             valid_to, invalidated_at = ledger.validity(entity.id)
             entity = replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)
+        begins = ledger.begins(entity.id) if entity.valid_from is not None else None
+        if begins != entity.valid_from:
+            entity = replace(entity, valid_from=begins)
         state = self._state(entity)
         shown = self._in_time(entity, state) and (view.include_superseded or state not in self._hidden())
         relations = ledger.relations(entity.id)
@@ -146,11 +231,19 @@ class Standings:
         as_of = self._view.as_of
         if entity.valid_to is not None and (as_of is None or entity.valid_to <= as_of):
             return HitState.SUPERSEDED
+        if self._has_run_out(entity):
+            return HitState.SUPERSEDED
         if any(self._effective(cause) for cause in self._ledger.causes(entity.id)):
             return HitState.STALE
         if any(self._effective(row.id) for row in self._ledger.disputes(entity.id)):
             return HitState.DISPUTED
         return HitState.CURRENT
+
+    def _has_run_out(self, entity: Entity) -> bool:
+        """Whether a statement has come to the end that it names itself; what happened once does not end."""
+        until, moment = entity.valid_until, self._view.as_of or self._view.now
+        happened = entity.entity_type is EntityType.EVENT
+        return until is not None and moment is not None and until <= moment and not happened
 
     def _effective(self, relation_id: str) -> bool:
         """Whether a relation had taken effect in the world by `as_of`: its newer side had begun."""
@@ -175,6 +268,27 @@ class Standings:
             return _within(start, view.time_range)
         ended_before = entity.valid_to is not None and entity.valid_to <= view.time_range[0]
         return start < view.time_range[1] and not (state is HitState.SUPERSEDED and ended_before)
+
+
+def _beyond(row: EvolutionRelation, from_ids: Collection[str], *, back: bool) -> tuple[str, ...]:
+    """Where a relation leads from some statements: to what updates them, and to what an open contradiction sets against them.
+
+    With `back` also to what they update.
+    """
+    if row.evolution_type is EvolutionType.UPDATE and row.acted:
+        ahead = (row.target_id,) if row.source_id in from_ids else ()
+        return (*ahead, row.source_id) if back and row.target_id in from_ids else ahead
+    if row.evolution_type is EvolutionType.CONTRADICT and row.resolved is None:
+        return tuple(end for end in (row.source_id, row.target_id) if end not in from_ids)
+    return ()
+
+
+def _meets_part(part: tuple[int, int], entity: Entity, terms: frozenset[str]) -> bool:
+    """Whether a query asks for a part of a statement rather than for the rest of it."""
+    start, end = part
+    inside = terms & frozenset(analyse(entity.content[start:end]))
+    rest = terms & frozenset(analyse(f"{entity.content[:start]} {entity.content[end:]}"))
+    return bool(inside) or not rest
 
 
 def _with_strongest(entity: Entity, relations: Sequence[EvolutionRelation]) -> Entity:

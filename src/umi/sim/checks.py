@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from umi.modes import Nature
 from umi.pipelines.remember import embedding_text
 from umi.ports import Matrix
 from umi.sim.embedder import text_vector
 from umi.sim.oracle import SINGLE_VALUED, Oracle
 from umi.sim.outcome import Outcome
-from umi.sim.plan import SLOTS, SPACES, Plan, Step
+from umi.sim.plan import SLOTS
 from umi.sim.sayings import COUNTED
+from umi.sim.steps import SPACES, Plan, Step
 from umi.types import (
     Detector,
     Episode,
@@ -240,10 +242,11 @@ class Checks:
             held = len({step.entity.episode_id for step in steps})
             if held != sent:
                 raise Violation(f"{space} holds {held} episodes of {sent} messages")
+            begins = {step.entity.id: step.entity.valid_from for step in steps}
             for step in steps:
                 _times(step)
                 if not self._world.plan.twins:  # there a writer that waited for the other is dated before it
-                    _was_open(step)
+                    _was_open(step, begins)
                 self._keeps_its_sources(by_episode[step.entity.episode_id], step)
                 if not self._world.plan.model:
                     await self._state(space, by_episode[step.entity.episode_id], step)
@@ -317,12 +320,17 @@ def _times(step: HistoryStep) -> None:
         raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
 
 
-def _was_open(step: HistoryStep) -> None:
-    """A model's word on a statement was written while that statement held, as when the model was asked."""
-    ended = step.entity.invalidated_at
+def _was_open(step: HistoryStep, begins: Mapping[str, datetime | None]) -> None:
+    """A model's word on a statement was written while that statement held, or concerns the time when it did."""
     for row in step.evolutions:
-        mine = row.detector is Detector.MODEL and row.source_id == step.entity.id
-        if mine and ended is not None and ended < row.created_at:
+        if row.detector is not Detector.MODEL or row.source_id != step.entity.id:
+            continue
+        before = [one for one in step.evolutions if _closes(one, step.entity.id) and one.created_at < row.created_at]
+        ends = [
+            step.entity.valid_from if one.nature is Nature.CORRECTED else begins.get(one.target_id) for one in before
+        ]
+        begun = begins.get(row.target_id)
+        if any(end is not None and begun is not None and end < begun for end in ends):
             raise Violation(f"a model's {row.evolution_type} of {step.entity.id} came after it had ended")
 
 
@@ -340,7 +348,7 @@ def _closes(row: EvolutionRelation, entity_id: str) -> bool:
     if row.undone_at is not None:
         return False
     if row.evolution_type is EvolutionType.UPDATE:
-        return row.acted and row.source_id == entity_id
+        return row.acted and row.part is None and row.source_id == entity_id
     return (row.resolved == "new" and row.source_id == entity_id) or (
         row.resolved == "old" and row.target_id == entity_id
     )

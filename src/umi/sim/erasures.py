@@ -12,15 +12,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from umi.errors import NotFound
+from umi.receipts import ErasureReceipt
 from umi.sim.checks import Violation
 from umi.sim.disk import SimDisk
 from umi.sim.faults import FaultType
 from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
-from umi.sim.plan import GUESTS, SLOTS, Plan, Step
+from umi.sim.plan import GUESTS, SLOTS
 from umi.sim.remains import search
+from umi.sim.steps import Plan, Step
 from umi.text import analyse
-from umi.types import ErasureReceipt, Message, RememberReceipt
+from umi.types import Message, RememberReceipt
 
 _ID = re.compile(r"[0-9a-f]+")  # ids are full of these
 _LETTERS_MIN = 4  # of a word that is searched for in bytes: shorter ones are there by chance

@@ -20,7 +20,7 @@ from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.sim.checks import Violation
 from umi.sim.clock import SimClock
 from umi.sim.outcome import Outcome
-from umi.sim.plan import Step
+from umi.sim.steps import Step
 from umi.types import Message
 
 SPACE: Final = "lessons"

@@ -27,6 +27,7 @@ from umi.limits import (
 )
 from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE
 from umi.ports import Clock
+from umi.sim import verdicts
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
 from umi.types import Completion, CompletionRequest, Usage
@@ -67,6 +68,7 @@ EVOLUTION_WEIGHTS: Final = (("update", 0.35), ("extend", 0.3), ("derive", 0.1), 
 
 _CHANGE: Final = re.compile(r"\b(?:left|now|moved|no longer|switched|joined|anymore|quit)\b", re.IGNORECASE)
 _NEGATION: Final = re.compile(r"\b(?:hate|hates|never|not)\b", re.IGNORECASE)
+_BEGINS: Final = re.compile(r"[A-Z][a-z]+(?=(?:'s)? [a-z])")  # whom a sentence is about, of those nobody knows
 _DATA: Final = re.compile(r"<data>\n?(.*?)\n?</data>", re.DOTALL)
 
 
@@ -207,12 +209,14 @@ def route(prompt: str) -> str:
 
 
 def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
-    """Every known name and organisation in the text, with its sentence as content; else one note."""
-    said = _data(prompt)[0].strip()
-    entities: list[dict[str, Any]] = []
+    """Statements of the small language of `umi.sim.verdicts`; else every known name and organisation with its sentence; else one note."""
+    said = _data(prompt)[-1].strip()  # what stands before it is context
+    entities: list[dict[str, Any]] = list(verdicts.read(said))
+    if entities:
+        return {"entities": entities, "relations": []}
     room = LLM_RESPONSE_BYTES_MAX - _WRAPPING_BYTES
     for sentence in re.split(r"(?<=[.!?])\s+", said):
-        for name, kind in _mentioned(sentence):
+        for name, kind in _mentioned(sentence) or _begun_with(sentence):
             confidence = round(rng.uniform(0.7, 1.0), 2)
             entity = {"name": name, "type": kind, "content": sentence, "confidence": confidence}
             room -= len(_written(entity).encode()) + 2
@@ -233,16 +237,17 @@ def _rewrite(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
 
 def _evolve(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
     """A verdict for each new memory on the existing one nearest to it in words; the texts decide where they can."""
-    first, *others = _data(prompt)
-    new, old = _rows(first), _rows(others[-1]) if others else []
+    blocks = _data(prompt)
+    old = _rows(blocks[-1]) if len(blocks) > 1 else []
+    new = _rows(blocks[-2]) if len(blocks) > 2 else []
     if new:
-        verdicts = [_verdict(row, old, rng.fork(_digest(str(row["id"])))) for row in new]
-        return {
-            "relations": [
-                {"new_id": row["id"], **verdict} for row, verdict in zip(new, verdicts, strict=True) if verdict
-            ]
-        }
-    alone = {"about": "", "memory": first}  # the seed's single form: plain text against rows
+        told = verdicts.judge(new, old)
+        known = {row["id"] for row in (*new, *old) if verdicts.is_told(row)}
+        rest = [row for row in new if row["id"] not in known]
+        others = [row for row in old if row["id"] not in known]
+        found = [(row, _verdict(row, others, rng.fork(_digest(str(row["id"]))))) for row in rest]
+        return {"relations": [*told, *({"new_id": row["id"], **verdict} for row, verdict in found if verdict)]}
+    alone = {"about": "", "memory": blocks[0]}  # the seed's single form: plain text against rows
     return _verdict(alone, old, rng) or {"type": "none", "reason": "unrelated", "related_id": None, "confidence": 0.9}
 
 
@@ -349,6 +354,12 @@ def _mentioned(sentence: str) -> list[tuple[str, str]]:
     known = [(name, "person") for name in NAMES] + [(name, "organization") for name in ORGANIZATIONS]
     words = frozenset(re.findall(r"\w+", sentence))
     return [(name, kind) for name, kind in known if name in words]
+
+
+def _begun_with(sentence: str) -> list[tuple[str, str]]:
+    """Whom a sentence is about, where it names nobody known."""
+    match = _BEGINS.match(sentence)
+    return [] if match is None else [(match[0], "person")]
 
 
 def _digest(text: str) -> str:

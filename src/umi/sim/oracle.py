@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from umi.sim.plan import Step
+from umi.sim.steps import Step
 from umi.types import HitState
 
 SINGLE_VALUED = ("works_at", "lives_in", "email")

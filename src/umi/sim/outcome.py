@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 
-from umi.sim.plan import Plan
+from umi.sim.steps import Plan
 
 
 @dataclass(slots=True)

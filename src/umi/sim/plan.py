@@ -9,16 +9,16 @@ failures shrink.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import Final
 
+from umi.sim import thing_stories
 from umi.sim.faults import FaultConfig, FaultType
 from umi.sim.rng import DeterministicRng
 from umi.sim.sayings import COUNTED, COUNTS, HARMLESS, IN_PASSING
+from umi.sim.steps import SPACES, Kind, Plan, Step
 
-SPACES: Final = ("north", "south")
 PEOPLE: Final = (
     "Alice Bea Carl Dora Emil Fay Gus Hana Ida Jan Kim Lars Mona Nils Oda Pia Rolf Siri Tore Una Vera Wim Yara Zoe".split()  # noqa: SIM905
 )
@@ -44,82 +44,6 @@ SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
         "What is {who}'s email?",
     ),
 }
-
-
-class Kind(StrEnum):
-    """What a step does."""
-
-    SAY = "say"  # remember a text; `slot` and `value` say what it states, if anything
-    CONCLUDE = "conclude"  # remember a text derived from what `refers` said
-    REPEAT = "repeat"  # the same message again
-    CLASH = "clash"  # the same message id with other content
-    RACE = "race"  # two statements of one slot at once
-    UNDO = "undo"  # take back the relation that a step made
-    RESOLVE = "resolve"  # settle the dispute that a step made
-    ASK = "ask"  # recall, and hold the answer against the oracle
-    DEEP = "deep"  # recall on the deep path
-    NONSENSE = "nonsense"  # recall what nobody said
-    FORGET = "forget"  # forget what a step said
-    ERASE = "erase"  # erase a person; `keep` says what becomes of conclusions
-    JUDGE = "judge"  # say how a task went that a recall served
-    REPORT = "report"  # providers say so, and a run takes it in
-    BACK = "back"  # let what counted at some version count again
-    MAINTAIN = "maintain"
-    RESTART = "restart"  # close and open
-    CUT = "cut"  # let the power go at the n-th change of the disk from now
-    KILL = "kill"  # end the process, keep the page cache
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One operation. `number` is its name for good; `day` places what is said in time (days, unique in a world)."""
-
-    number: int
-    kind: Kind
-    space: str = SPACES[0]
-    who: str = ""
-    slot: str = ""
-    value: str = ""
-    text: str = ""
-    day: int = 0
-    refers: tuple[int, ...] = ()
-    count: int = 0
-    keep: str = ""
-
-    def line(self) -> str:
-        """For traces and reports."""
-        told = [f"#{self.number}", self.kind, self.space, self.who, self.text and f"{self.text!r}"]
-        told += [f"day {self.day}" if self.text else "", f"of {list(self.refers)}" if self.refers else ""]
-        told += [f"at change {self.count}" if self.kind is Kind.CUT else "", self.keep]
-        return " ".join(part for part in told if part)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A whole world before it runs."""
-
-    seed: int
-    steps: tuple[Step, ...]
-    faults: tuple[FaultConfig, ...] = ()
-    embedder: bool = True
-    model: bool = False
-    twins: bool = False  # two memories on one real file instead of one on the simulated disk
-    order: str = "fifo"
-    learn: bool = False
-    wire: str = ""  # the real adapter that the model is behind; empty for none
-    served: bool = False  # the embedder is behind the real adapter for embeddings
-    reads: bool = False  # short messages are read by the local embedder's reader
-
-    def describe(self) -> str:
-        """One line: what kind of world this is."""
-        parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
-        embedder = "served embedder" if self.served else "embedder that reads" if self.reads else "embedder"
-        parts += [embedder if self.embedder else "words only", self._reader(), *(["learning"] if self.learn else [])]
-        return ", ".join([*parts, f"{len(self.steps)} steps", f"{len(self.faults)} kinds of fault"])
-
-    def _reader(self) -> str:
-        behind = f" behind the {self.wire} adapter" if self.wire else ""
-        return f"model{behind}" if self.model else "rules"
 
 
 class _Teller:
@@ -386,6 +310,10 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
     counted = _counts(rng.fork("counts"), teller, people)
     steps = _interleave(rng.fork("counted"), [steps, counted]) if counted else steps
     model = rng.chance(0.3)
+    if model and not lessons:
+        told_things = thing_stories.stories(rng.fork("of things"), teller, SPACES, people[-4:])
+        anew = [[teller.step(Kind.REREAD)]] if rng.fork("anew").chance(0.3) else []
+        steps = _interleave(rng.fork("things"), [steps, *told_things, *anew])
     faults = _faults(rng, twins=twins, model=model)
     embedder = rng.chance(0.6) or reads
     served = embedder and not reads and "openai" in ADAPTERS and rng.fork("served").chance(0.3)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from umi.sim.outcome import Outcome
-from umi.sim.plan import Plan
 from umi.sim.saved import plan_to_json
+from umi.sim.steps import Plan
 from umi.sim.sweep import Failure, SweepReport
 
 STEPS_SHOWN_COUNT: Final = 60

@@ -9,7 +9,7 @@ from typing import Any
 
 from umi.errors import InvalidInput
 from umi.sim.faults import FaultConfig, FaultType
-from umi.sim.plan import Kind, Plan, Step
+from umi.sim.steps import Kind, Plan, Step
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:

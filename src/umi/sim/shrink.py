@@ -14,7 +14,8 @@ from typing import Final, TypeVar
 
 from umi.errors import InvalidInput
 from umi.sim.outcome import Outcome
-from umi.sim.plan import PEOPLE, SPACES, Kind, Plan, Step
+from umi.sim.plan import PEOPLE
+from umi.sim.steps import SPACES, Kind, Plan, Step
 from umi.sim.world import run_plan
 
 Part = TypeVar("Part")

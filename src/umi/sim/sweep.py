@@ -25,9 +25,10 @@ from typing import Final, TypeVar
 from umi.clock import SystemClock
 from umi.errors import InvalidInput
 from umi.sim.outcome import Outcome
-from umi.sim.plan import Plan, make_plan
+from umi.sim.plan import make_plan
 from umi.sim.saved import plan_to_json, read_plan
 from umi.sim.shrink import manner, shrink
+from umi.sim.steps import Plan
 from umi.sim.world import run_plan
 
 T = TypeVar("T")

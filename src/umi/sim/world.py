@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from umi.errors import EmbeddingError, EvolutionError, IdempotencyConflict, StoreError, UmiError
 from umi.memory import Memory
+from umi.sim import things
 from umi.sim.afterlife import retrieve_from_parts
 from umi.sim.checks import Checks, Violation
 from umi.sim.clock import SimClock, SimEntropy
@@ -33,10 +34,11 @@ from umi.sim.loop import run as run_in_virtual_time
 from umi.sim.network import RemoteModel, SimNetwork
 from umi.sim.oracle import Oracle
 from umi.sim.outcome import Outcome
-from umi.sim.plan import PEOPLE, PLACES, SPACES, Kind, Plan, Step
+from umi.sim.plan import PEOPLE, PLACES
 from umi.sim.rng import DeterministicRng
 from umi.sim.routing import route_tasks
 from umi.sim.service import ModelService
+from umi.sim.steps import SPACES, THING, Kind, Plan, Step
 from umi.types import Episode, EvolutionType, Message, RememberReceipt
 
 if TYPE_CHECKING:
@@ -196,8 +198,6 @@ class World:
                 return
         raise Violation(f"the store could not be opened in {_TRIES_MAX} tries")
 
-    # Living.
-
     async def live(self) -> None:
         """Run the plan, then let faults stop and see that everything comes to rest and is true."""
         try:
@@ -213,6 +213,7 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self._restart)
             await self.persist("looks at all", self.checks.at_the_end)
+            await self.persist("looks at things", partial(things.check, self))
             await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
             await self.persist("looks at what was learned", self.teaching.check)
             await self.close()
@@ -318,8 +319,6 @@ class World:
             self.outcome.faults.update({f"hostile: {kind}": count for kind, count in sorted(self._llm.shown.items())})
         return self.outcome
 
-    # Steps.
-
     async def _do(self, step: Step) -> str:
         actions: dict[Kind, Callable[[Step], Awaitable[str]]] = {
             Kind.SAY: self._say,
@@ -337,6 +336,7 @@ class World:
             Kind.JUDGE: self.teaching.judge,
             Kind.REPORT: self.teaching.report,
             Kind.BACK: self.teaching.back,
+            Kind.REREAD: lambda _: self._reread(),
             Kind.MAINTAIN: lambda _: self._maintain(),
             Kind.RESTART: lambda _: self._restart(),
             Kind.CUT: self._arm,
@@ -358,7 +358,7 @@ class World:
         sources = [entity.id for number in step.refers for entity in self.receipts[number].entities]
         if step.refers and not sources:
             return "skipped, its sources wait"
-        receipt = await memory.remember(message, derived_from=sources)
+        receipt = await memory.remember(message, derived_from=sources, read="later" if step.keep == "later" else "now")
         return self.acknowledge(step.number, step, message, receipt)
 
     def acknowledge(
@@ -416,7 +416,7 @@ class World:
         values = step.value.split("|")
         numbers = [10_000 * (place + 1) + step.number for place in range(len(values))]
         messages = [
-            self.message(number, step, f"{step.who} now works at {value}.")
+            self.message(number, step, value if step.slot == THING else f"{step.who} now works at {value}.")
             for number, value in zip(numbers, values, strict=True)
         ]
         memories = [self.memory(step.space, place) for place in range(len(values))]
@@ -479,6 +479,10 @@ class World:
             if waiting:
                 raise Violation(f"{waiting} items wait for ever in {space}")
         return "nothing waits"
+
+    async def _reread(self) -> str:
+        spaces = SPACES if self._model is not None else ()  # there must be somebody to read
+        return f"{sum([(await self.memory(space).reread()).completed for space in spaces])} read again"
 
     async def _restart(self) -> str:
         await self.recover()

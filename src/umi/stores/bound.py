@@ -237,6 +237,11 @@ def packed_fault(episode_id: str, packed: PackedVectors, dimensions: int) -> Umi
     return vector_fault(episode_id, unpack(packed.blob, packed.dimensions), dimensions)
 
 
+def subjects_of(entity: Entity) -> dict[str, None]:
+    """The keys by which an entity is found: its subject's and the further ones'."""
+    return dict.fromkeys((entity.subject, *entity.also))
+
+
 def repointed(relation: EvolutionRelation, old: str, new: str) -> EvolutionRelation:
     """A relation with one of its ends, or both, under another id."""
     ends = {old: new}

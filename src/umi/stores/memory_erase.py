@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC
 
 from umi.ports import EpisodeRow, ReplayRow
-from umi.stores.bound import repointed
+from umi.stores.bound import repointed, subjects_of
 from umi.stores.memory_rows import Kept, MemoryTransaction, copied
 from umi.types import Entity, EvolutionRelation
 
@@ -40,13 +40,15 @@ class ErasingTransaction(MemoryTransaction):
             for relation in relations:
                 self._drop_relation(relation.id)
         for old, one in kept.items():
-            self._drop(self._space.of_subject[one.entity.subject], old)
+            for subject in subjects_of(one.entity):
+                self._drop(self._space.of_subject[subject], old)
             self._drop(self._space.entities, old)
         left = [(kept[old], entities[old]) for old in before if old in entities]
         for was, entity in left:
             made = replace(entity, at=was.entity.at, arrival=arrival, metadata=copied(entity.metadata))
             self._put(self._space.entities, entity.id, Kept(made, was.place))
-            self._put(self._space.of_subject.setdefault(entity.subject, {}), entity.id, None)
+            for subject in subjects_of(entity):
+                self._put(self._space.of_subject.setdefault(subject, {}), entity.id, None)
         if left:
             self._put(self._space.of_episode, arrival, tuple(entity.id for _, entity in left))
         else:

@@ -28,7 +28,7 @@ from umi.ports import (
     Vector,
 )
 from umi.routed import Decision
-from umi.stores.bound import packed_fault, vector_fault
+from umi.stores.bound import packed_fault, subjects_of, vector_fault
 from umi.stores.index import NamespaceIndex, as_documents
 from umi.stores.memory_learned import LearnedSpace, Log, MemoryLearned
 from umi.stores.memory_routed import MemoryRouted
@@ -164,7 +164,7 @@ class MemorySnapshot:
 
     def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
         kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
-        wanted = [each for each in kept if slot is None or each.entity.slot == slot]
+        wanted = [each for each in kept if slot is None or (each.entity.slot, each.entity.subject) == (slot, subject)]
         return [_entity_out(each) for each in sorted(wanted, key=_newest, reverse=True)[:limit]]
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
@@ -337,13 +337,15 @@ class MemoryTransaction(MemorySnapshot):
                 valid_to=_utc(given.valid_to),
                 recorded_at=_utc(given.recorded_at),
                 invalidated_at=_utc(given.invalidated_at),
+                valid_until=_utc(given.valid_until),
                 metadata=copied(given.metadata),
             )
             place = self._space.places.get(arrival, 0)
             self._put(self._space.places, arrival, place + 1)
             self._put(self._space.entities, entity.id, Kept(entity, place))
             self._put(self._space.of_episode, arrival, (*self._space.of_episode.get(arrival, ()), entity.id))
-            self._put(self._space.of_subject.setdefault(entity.subject, {}), entity.id, None)
+            for subject in subjects_of(entity):
+                self._put(self._space.of_subject.setdefault(subject, {}), entity.id, None)
 
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         for episode_id, windows in vectors.items():
@@ -414,7 +416,8 @@ class MemoryTransaction(MemorySnapshot):
         for entity_id in self._space.of_episode.get(arrival, ()):
             for relation_id in list(self._space.at_end.get(entity_id, ())):
                 self._drop_relation(relation_id)
-            self._drop(self._space.of_subject[self._space.entities[entity_id].entity.subject], entity_id)
+            for subject in subjects_of(self._space.entities[entity_id].entity):
+                self._drop(self._space.of_subject[subject], entity_id)
             self._drop(self._space.entities, entity_id)
         self.learned.forget([arrival])
         self._drop(self._space.of_episode, arrival)

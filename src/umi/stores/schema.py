@@ -265,6 +265,43 @@ CREATE TABLE routing (
 CREATE INDEX routing_by_turn ON routing (ns, turn, id);
 """
 
+# What a model says of a statement and of a relation, and the further subjects of a statement. A row that was damaged before keeps its
+# wrong sum: only sums that were right are made anew.
+_MODEL_READING: Final = """
+ALTER TABLE entities ADD COLUMN also TEXT NOT NULL DEFAULT '';
+ALTER TABLE entities ADD COLUMN mode TEXT NOT NULL DEFAULT 'asserted';
+ALTER TABLE entities ADD COLUMN said_by TEXT NOT NULL DEFAULT '';
+ALTER TABLE entities ADD COLUMN valid_until INTEGER;
+UPDATE entities SET
+  crc = umi_crc(entities.key, place, entities.id, type, name, entities.content, subject, slot, value, negated, confidence,
+    p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, entities.metadata, also, mode, said_by, valid_until)
+  FROM episodes p WHERE p.key = entities.key AND entities.crc =
+    umi_crc(entities.key, place, entities.id, type, name, entities.content, subject, slot, value, negated, confidence,
+    p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, entities.metadata);
+ALTER TABLE relations ADD COLUMN nature TEXT NOT NULL DEFAULT '';
+ALTER TABLE relations ADD COLUMN part_start INTEGER;
+ALTER TABLE relations ADD COLUMN part_end INTEGER;
+UPDATE relations SET
+  crc = umi_crc(ns, id, source_id, target_id, type, reason, confidence, created_at, detector, acted, resolved,
+    resolved_at, undone_at, nature, part_start, part_end)
+  WHERE crc = umi_crc(ns, id, source_id, target_id, type, reason, confidence, created_at, detector, acted, resolved,
+    resolved_at, undone_at);
+ALTER TABLE outbox ADD COLUMN again INTEGER NOT NULL DEFAULT 0;
+UPDATE outbox SET
+  crc = umi_crc(p.id, outbox.key, attempts, reason, derived_from, extract_entities, track_evolution, again)
+  FROM episodes p WHERE p.key = outbox.key AND outbox.crc =
+    umi_crc(p.id, outbox.key, attempts, reason, derived_from, extract_entities, track_evolution);
+CREATE TABLE mentions (
+  ns INTEGER NOT NULL,
+  subject TEXT NOT NULL,
+  key INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, subject, key, place)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mentions_by_key ON mentions (key);
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
@@ -272,6 +309,7 @@ STEPS: Final = (
     _TRAITS,
     _LEARNED,
     _ROUTING,
+    _MODEL_READING,
 )  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 

@@ -39,6 +39,13 @@ _CROSS_CHECKS: Final = {
     ),
     "waiting work belongs to no episode": "SELECT key AS id FROM outbox WHERE key NOT IN (SELECT key FROM episodes)",
     "an entity belongs to no episode": "SELECT id FROM entities WHERE key NOT IN (SELECT key FROM episodes)",
+    "a further subject leads to no entity": (
+        "SELECT subject AS id FROM mentions m WHERE NOT EXISTS (SELECT 1 FROM entities WHERE key = m.key AND place = m.place)"
+    ),
+    "an entity is not found by a further subject": (
+        "SELECT e.id FROM entities e, json_each(e.also) j WHERE e.also <> '' AND j.value <> e.subject AND NOT EXISTS"
+        " (SELECT 1 FROM mentions WHERE ns = e.ns AND subject = j.value AND key = e.key AND place = e.place)"
+    ),
     "credit is given to no episode": (
         "SELECT key AS id FROM shares WHERE key NOT IN (SELECT key FROM episodes)"
         " UNION SELECT key FROM beliefs WHERE key NOT IN (SELECT key FROM episodes)"

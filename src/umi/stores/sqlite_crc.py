@@ -32,12 +32,13 @@ _FORMS: Final = tuple("%s\0" * count for count in range(_COLUMNS_COUNT_MAX))
 _EPISODE: Final = ("key", "id", "content", "role", "speaker", "session", "at", "recorded_at", "message_id", "metadata")
 _ENTITY: Final = (
     "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
-    "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata",
+    "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata", "e.also", "e.mode", "e.said_by",
+    "e.valid_until",
 )  # fmt: skip
 _TERMS: Final = ("t.key", "t.words", "t.traits", "t.terms", "p.session", "p.speaker", "p.at")
 _RELATION: Final = (
     "ns", "id", "source_id", "target_id", "type", "reason", "confidence", "created_at", "detector", "acted", "resolved",
-    "resolved_at", "undone_at",
+    "resolved_at", "undone_at", "nature", "part_start", "part_end",
 )  # fmt: skip
 _VERSION: Final = ("ns", "number", "parent", "sealed_at", "why", "signals", "next_sequence", "totals")
 _SIGNAL: Final = (
@@ -57,11 +58,13 @@ _SUMMED: Final = (
     ("terms", f"terms t {_WITH_EPISODE} t.key", "p.id", _TERMS, "t.crc"),
     ("entities", f"entities e {_WITH_EPISODE} e.key", "e.id", _ENTITY, "e.crc"),
     ("relations", "relations", "id", _RELATION, "crc"),
+    ("mentions", "mentions", "key", ("ns", "subject", "key", "place"), "crc"),
     ("aliases", "aliases", "alias", ("ns", "alias", "subject"), "crc"),
     ("replays", "replays", "key", ("ns", "key", "digest", "episode_ids"), "crc"),
     (
         "outbox", f"outbox o {_WITH_EPISODE} o.key", "p.id",
-        ("p.id", "o.key", "o.attempts", "o.reason", "o.derived_from", "o.extract_entities", "o.track_evolution"), "o.crc",
+        ("p.id", "o.key", "o.attempts", "o.reason", "o.derived_from", "o.extract_entities", "o.track_evolution",
+         "o.again"), "o.crc",
     ),
     ("changes", "changes", "key", ("ns", "sequence", "key"), "crc"),
     ("versions", "versions", "number", _VERSION, "crc"),

@@ -27,7 +27,7 @@ def replace_embedder(db: apsw.Connection, identity: EmbedderIdentity) -> int:
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
     db.execute("DELETE FROM vectors")
     db.execute("DELETE FROM changes")
-    db.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?)", _waiting(db))
+    db.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _waiting(db))
     heads = db.execute("SELECT ns, name, sequence + 1, next_arrival, sequence + 2 FROM namespaces").fetchall()
     for ns, name, *head in heads:
         db.execute(

@@ -45,17 +45,21 @@ class ErasingTransaction(SqliteSnapshot):
         places: dict[str, int] = dict(found)
         for old in places:
             self._move_relations(old, entities[old].id if old in entities else None)
-        self._execute("DELETE FROM entities WHERE key = ?", (place.key,))
+        for table in ("mentions", "entities"):
+            self._execute(f"DELETE FROM {table} WHERE key = ?", (place.key,))
         self.learned.forget([arrival_of(place.key)])
         for old, number in places.items():
             if old in entities:
                 values = codec.entity_values(entities[old], place.key, number, self._ns, place.at)
-                self._execute(f"INSERT INTO entities VALUES ({_marks(22)})", values)
+                self._execute(f"INSERT INTO entities VALUES ({_marks(26)})", values)
+                self._db.executemany(
+                    codec.ADD_MENTION, codec.mention_values(entities[old], place.key, number, self._ns)
+                )
         self._erased = True
 
     def reword_relation(self, relation: EvolutionRelation) -> None:
         self._execute("DELETE FROM relations WHERE ns = ? AND id = ?", (self._ns, relation.id))
-        self._execute(f"INSERT INTO relations VALUES ({_marks(14)})", codec.relation_values(relation, self._ns))
+        self._execute(f"INSERT INTO relations VALUES ({_marks(17)})", codec.relation_values(relation, self._ns))
         self._erased = True
 
     def remove_aliases(self, aliases: Iterable[str]) -> None:
@@ -85,4 +89,4 @@ class ErasingTransaction(SqliteSnapshot):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} = ?", (self._ns, old))
         for relation in mine if new else ():
             moved = repointed(relation, old, new or old)
-            self._execute(f"INSERT INTO relations VALUES ({_marks(14)})", codec.relation_values(moved, self._ns))
+            self._execute(f"INSERT INTO relations VALUES ({_marks(17)})", codec.relation_values(moved, self._ns))

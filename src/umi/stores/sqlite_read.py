@@ -15,6 +15,7 @@ from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vect
 from umi.stores import sqlite_rows as rows
 from umi.stores.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sqlite_cache import Head, IndexCache
+from umi.stores.sqlite_crc import damaged
 from umi.stores.sqlite_learned import SqliteLearned
 from umi.stores.sqlite_routed import SqliteRouted
 from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
@@ -23,6 +24,7 @@ from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
+_NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # at, key and place of `ENTITY_COLUMNS`
 _HEAD: Final = "SELECT ns, name, sequence, next_arrival, changes_from, crc FROM namespaces WHERE name = ?"
 _COUNTS: Final = (
     "SELECT (SELECT count(*) FROM episodes WHERE ns = ?), (SELECT count(*) FROM entities WHERE ns = ?),"
@@ -123,15 +125,22 @@ class SqliteSnapshot:
 
     def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
         if slot is None:
+            mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?", "e.key = m.key AND e.place = m.place"
+            also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?"
             found = self._execute(
-                f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? {_NEWEST_FIRST}", (self._ns, subject, limit)
+                f"SELECT * FROM ({mine} {_NEWEST_FIRST}) UNION ALL SELECT * FROM ({also} {_NEWEST_FIRST}) {_NEWEST_OF_ALL}",
+                (self._ns, subject, limit, self._ns, subject, limit, limit),
             )
         else:
             found = self._execute(
                 f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}",
                 (self._ns, subject, slot, limit),
             )
-        return [rows.to_entity(row) for row in found]
+        entities = [rows.to_entity(row) for row in found]
+        for entity in entities:
+            if subject != entity.subject and subject not in entity.also:
+                raise damaged("mentions", entity.id)
+        return entities
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
         arrival, place = after if after is not None else (0, -1)

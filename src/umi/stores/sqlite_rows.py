@@ -9,6 +9,7 @@ from functools import lru_cache
 from json.encoder import encode_basestring_ascii
 from typing import Final
 
+from umi.modes import Mode, Nature
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores.schema import ARRIVAL_MASK, arrival_of
 from umi.stores.sqlite_crc import Row, checksum, damaged, validity_checksum, vector_checksum, wrong_vector
@@ -34,6 +35,8 @@ MICROSECONDS_PER_DAY: Final = 86_400_000_000
 _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
 _DETECTORS: Final = {str(kind): kind for kind in Detector}
+_MODES: Final = {str(kind): kind for kind in Mode}
+_NATURES: Final = {str(kind): kind for kind in Nature}
 
 # Each list ends in the row's sum, which covers all before it in this order (of an entity, all up to the metadata).
 EPISODE_COLUMNS: Final = (
@@ -41,23 +44,24 @@ EPISODE_COLUMNS: Final = (
 )
 ENTITY_COLUMNS: Final = (
     "e.key, e.place, e.id, e.type, e.name, e.content, e.subject, e.slot, e.value, e.negated, e.confidence, p.id,"
-    " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata,"
+    " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata, e.also, e.mode, e.said_by, e.valid_until,"
     " e.valid_to, e.invalidated_at, e.validity_crc, e.crc"
 )
 RELATION_COLUMNS: Final = (
     "r.ns, r.id, r.source_id, r.target_id, r.type, r.reason, r.confidence, r.created_at, r.detector, r.acted,"
-    " r.resolved, r.resolved_at, r.undone_at, r.crc"
+    " r.resolved, r.resolved_at, r.undone_at, r.nature, r.part_start, r.part_end, r.crc"
 )
 REPLAY_COLUMNS: Final = "r.ns, r.key, r.digest, r.episode_ids, r.crc"
 ALIAS_COLUMNS: Final = "a.ns, a.alias, a.subject, a.crc"
 OUTBOX_COLUMNS: Final = (
-    "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution, o.crc"
+    "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution, o.again, o.crc"
 )
 TERM_COLUMNS: Final = "t.key, t.words, t.traits, t.terms, p.session, p.speaker, p.at, t.crc"  # t and p joined
 VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
+ADD_MENTION: Final = "INSERT INTO mentions VALUES (?, ?, ?, ?, ?)"
 _EPISODE_COUNT: Final = EPISODE_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
-_CLAIM_COUNT: Final = 18  # columns of an entity that never change
+_CLAIM_COUNT: Final = 22  # columns of an entity that never change
 
 
 def to_micros(moment: datetime) -> int:
@@ -197,7 +201,7 @@ def to_entity(row: Row) -> Entity:
     key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = claim
     if checksum(claim) != crc or validity_checksum(id_, valid_to, invalidated_at) != validity_crc:
         raise damaged("entities", id_)
-    at, valid_from, recorded_at, metadata = more
+    at, valid_from, recorded_at, metadata, also, mode, said_by, valid_until = more
     return Entity(
         _ENTITY_TYPES[kind],
         name,
@@ -217,6 +221,10 @@ def to_entity(row: Row) -> Entity:
         recorded_at=_moment(recorded_at),
         invalidated_at=_moment(invalidated_at),
         metadata=_metadata(metadata),
+        also=tuple(json.loads(also)) if also else (),
+        mode=_MODES[mode],
+        said_by=said_by,
+        valid_until=_moment(valid_until),
     )
 
 
@@ -227,15 +235,22 @@ def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tup
     subject, slot, value, negated, sure = entity.subject, entity.slot, entity.value, int(entity.negated), _real(entity)
     valid_from, recorded_at = to_micros_or_none(entity.valid_from), to_micros_or_none(entity.recorded_at)
     metadata = metadata_text(entity.metadata)
+    also = to_json(entity.also) if entity.also else ""
+    model = (also, str(entity.mode), entity.said_by, to_micros_or_none(entity.valid_until))
     claim = (
         key, place, id_, kind, name, content, subject, slot, value, negated, sure, entity.episode_id, start, end, at,
-        valid_from, recorded_at, metadata,
+        valid_from, recorded_at, metadata, *model,
     )  # fmt: skip
     valid_to, invalidated_at, validity_crc = validity_values(id_, entity.valid_to, entity.invalidated_at)
     return (
         key, place, ns, id_, at, kind, subject, slot, negated, sure, start, end, valid_from, valid_to, recorded_at,
-        invalidated_at, name, value, metadata, content, checksum(claim), validity_crc,
+        invalidated_at, name, value, metadata, content, checksum(claim), validity_crc, *model,
     )  # fmt: skip
+
+
+def mention_values(entity: Entity, key: int, place: int, ns: int) -> list[tuple[Value, ...]]:
+    """The rows of `mentions` that stand for the further subjects of an entity."""
+    return [summed((ns, subject, key, place)) for subject in dict.fromkeys(entity.also) if subject != entity.subject]
 
 
 def validity_values(
@@ -250,7 +265,7 @@ def validity_values(
 def to_relation(row: Row) -> EvolutionRelation:
     """A row of `RELATION_COLUMNS`. Remembered by all its values, its sum included: the same few rows are read again and again."""
     _, id_, source, target, kind, reason, confidence, created_at, detector, acted, *more = verified("relations", row, 1)
-    resolved, resolved_at, undone_at = more
+    resolved, resolved_at, undone_at, nature, start, end = more
     return EvolutionRelation(
         id_,
         source,
@@ -264,28 +279,30 @@ def to_relation(row: Row) -> EvolutionRelation:
         resolved,
         _moment(resolved_at),
         _moment(undone_at),
+        _NATURES[nature],
+        None if start is None else (start, end),
     )
 
 
 def relation_values(relation: EvolutionRelation, ns: int) -> tuple[Value, ...]:
     """The values of one row of `relations`, in order of its columns."""
-    return summed(
-        (
-            ns,
-            relation.id,
-            relation.source_id,
-            relation.target_id,
-            str(relation.evolution_type),
-            relation.reason,
-            _real(relation),
-            to_micros(relation.created_at),
-            str(relation.detector),
-            int(relation.acted),
-            relation.resolved,
-            to_micros_or_none(relation.resolved_at),
-            to_micros_or_none(relation.undone_at),
-        )
+    values = (
+        ns,
+        relation.id,
+        relation.source_id,
+        relation.target_id,
+        str(relation.evolution_type),
+        relation.reason,
+        _real(relation),
+        to_micros(relation.created_at),
+        str(relation.detector),
+        int(relation.acted),
+        relation.resolved,
+        to_micros_or_none(relation.resolved_at),
+        to_micros_or_none(relation.undone_at),
     )
+    said = (str(relation.nature), *(relation.part or (None, None)))
+    return *values, checksum((*values, *said)), *said
 
 
 def to_replay(row: Row) -> ReplayRow:
@@ -301,7 +318,9 @@ def replay_values(row: ReplayRow, ns: int) -> tuple[Value, ...]:
 
 def to_outbox(row: Row) -> OutboxItem:
     """A row of `OUTBOX_COLUMNS`."""
-    episode_id, key, attempts, reason, derived_from, extract_entities, track_evolution = verified("outbox", row, 0)
+    episode_id, key, attempts, reason, derived_from, extract_entities, track_evolution, again = verified(
+        "outbox", row, 0
+    )
     return OutboxItem(
         episode_id,
         arrival_of(key),
@@ -310,6 +329,7 @@ def to_outbox(row: Row) -> OutboxItem:
         tuple(json.loads(derived_from)),
         bool(extract_entities),
         bool(track_evolution),
+        bool(again),
     )
 
 
@@ -323,7 +343,7 @@ def outbox_values(item: OutboxItem, key: int) -> tuple[Value, ...]:
         int(item.extract_entities),
         int(item.track_evolution),
     )
-    return (*values, checksum((item.episode_id, *values)))
+    return *values, checksum((item.episode_id, *values, int(item.again))), int(item.again)
 
 
 def _real(record: Entity | EvolutionRelation) -> float:

@@ -33,14 +33,14 @@ def _marks(count: int) -> str:
 
 _ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
 _ADD_TERMS: Final = f"INSERT INTO terms VALUES ({_marks(5)})"
-_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(22)})"
+_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(26)})"
 _PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
 _PUT_RELATION: Final = (
-    f"INSERT OR REPLACE INTO relations SELECT {_marks(14)}"
+    f"INSERT OR REPLACE INTO relations SELECT {_marks(17)}"
     " WHERE EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
     " AND EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
 )
-_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(7)})"
+_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(8)})"
 _LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
 
 
@@ -105,12 +105,16 @@ class SqliteTransaction(ErasingTransaction):
             return
         where = self._where(entity.episode_id for entity in entities)
         places = self._next_places(where)
-        values = []
+        values, mentions = [], []
         for entity in sorted(entities, key=_span):
             place = where[entity.episode_id]
-            values.append(codec.entity_values(entity, place.key, places.get(place.key, 0), self._ns, place.at))
-            places[place.key] = places.get(place.key, 0) + 1
+            number = places.get(place.key, 0)
+            values.append(codec.entity_values(entity, place.key, number, self._ns, place.at))
+            mentions += codec.mention_values(entity, place.key, number, self._ns)
+            places[place.key] = number + 1
         self._insert(_ADD_ENTITY, values, "an entity")
+        if mentions:
+            self._db.executemany(codec.ADD_MENTION, mentions)
 
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         if not vectors:
@@ -194,7 +198,7 @@ class SqliteTransaction(ErasingTransaction):
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
         self.learned.forget([arrival_of(key)])
-        for table in ("entities", "outbox", "vectors", "terms", "episodes"):
+        for table in ("mentions", "entities", "outbox", "vectors", "terms", "episodes"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
         self._known.pop(episode_id, None)
         self._touch(key)

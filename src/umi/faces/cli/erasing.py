@@ -20,7 +20,8 @@ from umi.faces.cli.envelope import Answer, Code, Target, on_memory, plain
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
 from umi.proof import Gram, Proof
-from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt
+from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt
+from umi.types import Episode
 
 _SHOWN_COUNT: Final = 10
 

@@ -23,6 +23,7 @@ from umi.faces.cli import (
     judging,
     learning,
     learning_bench,
+    reading,
     remembering,
     routing,
     simulating,
@@ -46,7 +47,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, changing, erasing, importing, copying, learning, upkeep, doctor, demo):
+for group in (remembering, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
     group.add_to(app)
 judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")

@@ -21,7 +21,7 @@ Llm = Annotated[
         "--llm",
         envvar="UMI_LLM",
         metavar="MODEL",
-        help="A model beside the rules: openai:NAME, anthropic:NAME, ollama:NAME or http://HOST/v1#NAME.",
+        help="A model that reads and judges: openai:NAME, anthropic:NAME, ollama:NAME or http://HOST/v1#NAME.",
     ),
 ]
 Embedder = Annotated[

@@ -75,6 +75,7 @@ def remember(
     ] = None,
     extract: Annotated[bool, typer.Option(help="Read statements in the text, or keep it as one note.")] = True,
     evolution: Annotated[bool, typer.Option(help="Notice what it changes.")] = True,
+    later: Annotated[bool, typer.Option("--later", help="Keep it now and let `umi work` read it.")] = False,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -95,6 +96,7 @@ def remember(
             extract_entities=extract,
             track_evolution=evolution,
             derived_from=tuple(derived_from or ()),
+            read="later" if later else "now",
         )
         known = await entities_of(memory, receipt.evolutions)
         return Answer(receipt, lambda console: _show_remembered(console, receipt, known))
@@ -263,7 +265,7 @@ def _show_remembered(console: Console, receipt: RememberReceipt, known: dict[str
         drawn = render.change(relation, known.get(relation.source_id), known.get(relation.target_id))
         console.print(render.indented(Text(""), drawn))
     if receipt.deferred:
-        console.print(Text("some work is left: `umi maintain` finishes it", style="yellow"))
+        console.print(Text("it is to be read yet: `umi work` or `umi maintain` does it", style="yellow"))
     degradations(console, receipt.degraded)
 
 
@@ -281,7 +283,12 @@ def show_recalled(
             console.print(Text("`umi why ID` and `umi history ID` say what changed", style="dim"))
     else:
         console.print(Text.assemble(("I don't know. ", "bold"), "Nothing that is stored and holds answers this."))
-        console.print(Text("--min-score 0 shows the nearest, --include-superseded what no longer holds", style="dim"))
+        console.print(
+            Text(
+                f"{found.why_abstained}. --min-score 0 shows the nearest, --include-superseded what no longer holds",
+                style="dim",
+            )
+        )
     if learn:
         console.print(Text(f"how did it go? umi feedback {found.id} --outcome success", style="dim"))
     if found.query_variations and explain:

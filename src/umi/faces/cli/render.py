@@ -204,8 +204,12 @@ def _step_relation(
 def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
     """Why, by whom, and what became of it."""
     notes = [clean(relation.reason), f"{relation.detector}, confidence {relation.confidence:.2f}"]
+    if relation.nature:
+        notes.append(str(relation.nature))
+    if relation.part is not None:
+        notes.append("part of it")
     if relation.evolution_type is EvolutionType.UPDATE and not relation.acted:
-        notes.append("flagged only, both hold")
+        notes.append("flagged only, both hold" if relation.resolved is None else "flagged")
     if relation.resolved:
         notes.append(f"resolved {minute(relation.resolved_at)}: kept {relation.resolved}".replace("  ", " "))
     if relation.undone_at:

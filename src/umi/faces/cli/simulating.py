@@ -21,7 +21,7 @@ from umi.faces.cli.options import AsJson, examples
 
 if TYPE_CHECKING:
     from umi.sim.outcome import Outcome
-    from umi.sim.plan import Plan
+    from umi.sim.steps import Plan
     from umi.sim.sweep import Progress as Told
     from umi.sim.sweep import SweepReport
 

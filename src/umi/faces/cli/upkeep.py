@@ -58,7 +58,7 @@ def maintain(
         receipt = await memory.maintain()
         return Answer(
             receipt,
-            lambda console: _show_maintained(console, receipt),
+            lambda console: show_maintained(console, receipt),
             Code.INCOMPLETE if receipt.waiting else Code.OK,
         )
 
@@ -115,7 +115,8 @@ def _show_stats(console: Console, mine: Stats, all_: Sequence[NamespaceInfo]) ->
         console.print(made)
 
 
-def _show_maintained(console: Console, receipt: MaintainReceipt) -> None:
+def show_maintained(console: Console, receipt: MaintainReceipt) -> None:
+    """What was finished and what still waits."""
     console.print(Text.assemble((f"{receipt.completed:,} finished", "green"), f", {len(receipt.waiting):,} waiting"))
     if receipt.waiting:
         made = render.table("message", "attempts", "last reason")

@@ -16,6 +16,7 @@ from math import isfinite
 from typing import Any, Final, TypeVar
 
 from umi.errors import ExportDamaged
+from umi.modes import Mode, Nature
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, ReplayRow
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
 
@@ -161,15 +162,15 @@ def entity_fields(one: Entity) -> Fields:
         "recorded_at": _maybe_iso(one.recorded_at),
         "invalidated_at": _maybe_iso(one.invalidated_at),
         "metadata": dict(one.metadata),
+        "also": list(one.also),
+        "mode": None if one.mode is Mode.ASSERTED else str(one.mode),
+        "said_by": one.said_by,
+        "valid_until": _maybe_iso(one.valid_until),
     }
 
 
 def entity_of(fields: Fields) -> Entity:
     """The inverse of `entity_fields`."""
-    span = fields.get("span")
-    if span is not None:
-        start, end = span
-        span = (_whole({"span": start}, "span"), _whole({"span": end}, "span"))
     return Entity(
         EntityType(fields["type"]),
         _maybe_text(fields, "name") or "",
@@ -181,12 +182,16 @@ def entity_of(fields: Fields) -> Entity:
         negated=_flag(fields, "negated"),
         confidence=_real(fields, "confidence"),
         episode_id=_text(fields, "episode_id"),
-        span=span,
+        span=_maybe_span(fields, "span"),
         valid_from=_maybe_moment(fields, "valid_from"),
         valid_to=_maybe_moment(fields, "valid_to"),
         recorded_at=_maybe_moment(fields, "recorded_at"),
         invalidated_at=_maybe_moment(fields, "invalidated_at"),
         metadata=_object(fields, "metadata"),
+        also=_texts(fields, "also"),
+        mode=Mode(fields.get("mode", Mode.ASSERTED)),
+        said_by=_maybe_text(fields, "said_by") or "",
+        valid_until=_maybe_moment(fields, "valid_until"),
     )
 
 
@@ -205,6 +210,8 @@ def relation_fields(one: EvolutionRelation) -> Fields:
         "resolved": one.resolved,
         "resolved_at": _maybe_iso(one.resolved_at),
         "undone_at": _maybe_iso(one.undone_at),
+        "nature": str(one.nature),
+        "part": None if one.part is None else list(one.part),
     }
 
 
@@ -223,6 +230,8 @@ def relation_of(fields: Fields) -> EvolutionRelation:
         _maybe_text(fields, "resolved"),
         _maybe_moment(fields, "resolved_at"),
         _maybe_moment(fields, "undone_at"),
+        Nature(fields.get("nature", Nature.NONE)),
+        _maybe_span(fields, "part"),
     )
 
 
@@ -255,6 +264,7 @@ def outbox_fields(item: OutboxItem) -> Fields:
         "derived_from": list(item.derived_from),
         "extract_entities": item.extract_entities,
         "track_evolution": item.track_evolution,
+        "again": item.again or None,
     }
 
 
@@ -268,6 +278,7 @@ def outbox_of(fields: Fields) -> OutboxItem:
         _texts(fields, "derived_from"),
         _flag(fields, "extract_entities"),
         _flag(fields, "track_evolution"),
+        _flag(fields, "again"),
     )
 
 
@@ -301,6 +312,14 @@ def _text(fields: Fields, name: str) -> str:
 
 def _maybe_text(fields: Fields, name: str) -> str | None:
     return None if fields.get(name) is None else _text(fields, name)
+
+
+def _maybe_span(fields: Fields, name: str) -> tuple[int, int] | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    start, end = value
+    return _whole({name: start}, name), _whole({name: end}, name)
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:

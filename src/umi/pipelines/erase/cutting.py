@@ -69,7 +69,8 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
     left: dict[str, Entity] = {}
     kept: list[Span] = []
     for entity in entities:
-        spans = [] if entity in concerned or not entity.slot else _kept_spans(episode.content, entity, named)
+        told = entity.slot or entity.subject  # of a note nobody can tell whom it is about
+        spans = [] if entity in concerned or not told else _kept_spans(episode.content, entity, named)
         shorter = _within(entity, episode, spans)
         if shorter and _is_said(entity, episode.content, spans):
             left[entity.id] = shorter

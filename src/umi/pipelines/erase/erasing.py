@@ -16,8 +16,9 @@ from umi.pipelines.ledger import Ledger
 from umi.ports import Entropy, Snapshot, Transaction
 from umi.proof import pieces
 from umi.reading import TextReader
+from umi.receipts import ErasurePreview
 from umi.text import analyse
-from umi.types import Entity, Episode, ErasurePreview
+from umi.types import Entity, Episode
 
 
 @dataclass(frozen=True, slots=True)

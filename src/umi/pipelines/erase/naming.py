@@ -58,8 +58,13 @@ class Naming:
 
     def concerns(self, entity: Entity) -> bool:
         """Whether what was read is about the subject, or names it in what it says of another."""
-        return entity.subject == self.key or self.says(
-            entity.subject, entity.name, entity.value, json.dumps(dict(entity.metadata), ensure_ascii=False)
+        return self.key in (entity.subject, *entity.also) or self.says(
+            entity.subject,
+            entity.name,
+            entity.value,
+            entity.said_by,
+            *entity.also,
+            json.dumps(dict(entity.metadata), ensure_ascii=False),
         )
 
     def stands_beside(self, episode: Episode) -> bool:

@@ -130,7 +130,7 @@ class Removal:
             if episode.metadata:
                 self.texts[_packed(episode.metadata)] = None
         for entity in self._gone.values():
-            self.texts.update(dict.fromkeys(text for text in (entity.name, entity.subject, entity.value) if text))
+            self.texts.update(dict.fromkeys(_borrowable(entity)))
             self._told += [text for text in (entity.name, entity.value) if len(text) >= _TEXT_CHARS_MIN]
             if entity.metadata:
                 self.texts[_packed(entity.metadata)] = None
@@ -235,9 +235,7 @@ class Removal:
                     read = _read_now(entity, fresh, episode)
                     taken = any(other.id == read.id for id_, other in again.items() if id_ != entity.id)
                     again[entity.id] = read if not taken else _as_note(entity, episode)
-                    self.texts.update(
-                        dict.fromkeys(text for text in (entity.name, entity.subject, entity.value) if text)
-                    )
+                    self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
             self._tx.replace_entities(episode_id, again)
             self.tally["read again"] += 1
@@ -274,12 +272,17 @@ def _teachings(episode: Episode) -> tuple[Alias, ...]:
     return extract_rules(episode, lambda _: None).aliases
 
 
+def _borrowable(entity: Entity) -> list[str]:
+    """What an entity holds that need not stand in its own message."""
+    return [text for text in (entity.name, entity.subject, entity.value, entity.said_by, *entity.also) if text]
+
+
 def _packed(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
 def _borrows(entity: Entity, episode: Episode, told: Told) -> bool:
-    fields = f"{entity.name}\n{entity.subject}\n{entity.value}\n{_packed(dict(entity.metadata))}"
+    fields = "\n".join([*_borrowable(entity), _packed(dict(entity.metadata))])
     own = f"{episode.speaker or episode.role}: {episode.content}"
     return any(not phrases([match]).search(own) for match in told.findall(fields))
 
@@ -310,5 +313,7 @@ def _as_note(entity: Entity, episode: Episode) -> Entity:
         value="",
         negated=False,
         metadata={},
+        also=(),
+        said_by="",
         id="",
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
@@ -36,7 +37,10 @@ class _LeftAlone(LLMRateLimit):
 
 @dataclass(slots=True)
 class Meter:
-    """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale."""
+    """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale.
+
+    The time runs from the first question: what else an operation waits for, an embedder or a disk, is not the model's fault.
+    """
 
     deadline_s: float
     calls: int = 0
@@ -72,8 +76,12 @@ class Asker:
         self._left_alone_until_s = 0.0  # by the server's own wish, whichever operation was told
 
     def begin(self, seconds: float) -> Conversation:
-        """The model for one operation, which may take so many seconds from now."""
-        return Conversation(self, Meter(self._clock.monotonic_s() + seconds))
+        """The model for one operation, which may take so many seconds from its first question on."""
+        return Conversation(self, seconds)
+
+    def deadline_in(self, seconds: float) -> float:
+        """So many seconds from now, on the clock's monotonic scale."""
+        return self._clock.monotonic_s() + seconds
 
     async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter, asked_before: int = 0) -> T:
         """The model's answer, as `read` understands it; `asked_before` counts earlier attempts at the same work.
@@ -223,23 +231,35 @@ class Asker:
 
 
 class Conversation:
-    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that a pipeline need not know which it was given."""
+    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that a pipeline need not know which it was given.
 
-    def __init__(self, asker: Asker, meter: Meter) -> None:
+    Args:
+        asker: Of the memory.
+        seconds: How long it may take from the first question on.
+    """
+
+    def __init__(self, asker: Asker, seconds: float) -> None:
         self._asker = asker
-        self._meter = meter
+        self._seconds = seconds
+        self._meter = Meter(math.inf)
 
     async def ask(self, task: str, prompt: str, read: Callable[[str], T], asked_before: int = 0) -> T:
         """See `Asker.ask`."""
+        self._begin()
         return await self._asker.ask(task, prompt, read, self._meter, asked_before)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """See `Asker.complete`."""
+        self._begin()
         return await self._asker.complete(request, self._meter)
 
     async def judged(self, decision_id: str, quality: float) -> None:
         """See `Asker.judged`."""
         await self._asker.judged(decision_id, quality)
+
+    def _begin(self) -> None:
+        if self._meter.deadline_s == math.inf:
+            self._meter.deadline_s = self._asker.deadline_in(self._seconds)
 
     def usage(self) -> Usage:
         """What the operation has spent so far."""

@@ -11,18 +11,21 @@ import json
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from umi.errors import LLMError
 from umi.limits import (
     LLM_ENTITIES_COUNT_MAX,
     LLM_RELATIONS_COUNT_MAX,
+    LLM_SUBJECTS_COUNT_MAX,
     NAME_BYTES_MAX,
     QUERY_BYTES_MAX,
     QUERY_VARIATIONS_COUNT_MAX,
     REASON_BYTES_MAX,
     TEXT_BYTES_MAX,
 )
+from umi.modes import STATED, Mode, Nature
 from umi.types import EntityType, EvolutionType, Relation
 
 EXTRACT: Final = "extract"
@@ -52,10 +55,21 @@ def _one_of(*values: str) -> dict[str, Any]:
 _TEXT: Final = {"type": "string"}
 # In tenths: every server holds a model to an enumeration, few to a minimum and a maximum, and small models then write 78 or 3.5.
 _CONFIDENCE: Final = {"type": "number", "enum": [tenths / 10 for tenths in range(1, 11)]}
+_MAYBE_TEXT: Final = {"type": ["string", "null"]}
+# What a verdict says and how it is kept: the seeds' four types, and beside them what kind of update or extension it is.
+VERDICTS: Final[dict[str, tuple[EvolutionType, Nature]]] = {
+    "update": (EvolutionType.UPDATE, Nature.CHANGED),
+    "correct": (EvolutionType.UPDATE, Nature.CORRECTED),
+    "end": (EvolutionType.UPDATE, Nature.ENDED),
+    "extend": (EvolutionType.EXTEND, Nature.NONE),
+    "derive": (EvolutionType.DERIVE, Nature.NONE),
+    "contradict": (EvolutionType.CONTRADICT, Nature.NONE),
+    "same": (EvolutionType.EXTEND, Nature.SAME),
+}
 _VERDICT: Final[dict[str, Any]] = {
-    "type": _one_of(*EvolutionType, "none"),
+    "type": _one_of(*VERDICTS, "none"),
     "reason": _TEXT,
-    "related_id": {"type": ["string", "null"]},
+    "related_id": _MAYBE_TEXT,
     "confidence": _CONFIDENCE,
 }
 # The shape of each task's answer. Servers that can hold a model to a JSON schema are given it; the parser below checks every
@@ -64,12 +78,22 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     EXTRACT: _closed(
         {
             "entities": _rows(
-                {"name": _TEXT, "type": _one_of(*EntityType), "content": _TEXT, "confidence": _CONFIDENCE}
+                {
+                    "content": _TEXT,
+                    "name": _TEXT,
+                    "also": {"type": "array", "items": _TEXT},
+                    "type": _one_of(*EntityType),
+                    "mode": _one_of(*STATED),
+                    "by": _MAYBE_TEXT,
+                    "from": _MAYBE_TEXT,
+                    "until": _MAYBE_TEXT,
+                    "confidence": _CONFIDENCE,
+                }
             ),
             "relations": _rows({"subject": _TEXT, "predicate": _TEXT, "object": _TEXT}),
         }
     ),
-    EVOLVE: _closed({"relations": _rows({"new_id": _TEXT, **_VERDICT})}),
+    EVOLVE: _closed({"relations": _rows({"new_id": _TEXT, **_VERDICT, "part": _MAYBE_TEXT})}),
     REWRITE: _closed({"queries": {"type": "array", "items": _TEXT}}),
 }
 VERDICT_SCHEMA: Final = _closed(_VERDICT)  # the seeds' single form of "evolve"
@@ -77,23 +101,33 @@ VERDICT_SCHEMA: Final = _closed(_VERDICT)  # the seeds' single form of "evolve"
 
 @dataclass(frozen=True, slots=True)
 class ExtractedEntity:
-    """One entity as a model wrote it: checked, not yet placed in its episode."""
+    """One statement as a model wrote it: checked, not yet placed in its episode.
+
+    `also` names further subjects, `said_by` who said it first; `valid_from` and `valid_until` are set where the text itself says so.
+    """
 
     name: str
     entity_type: EntityType
     content: str
     confidence: float
+    also: tuple[str, ...] = ()
+    mode: Mode = Mode.ASSERTED
+    said_by: str = ""
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class NamedRelation:
-    """One evolution relation as a model wrote it; both ids were offered."""
+    """One evolution relation as a model wrote it; both ids were offered. `part` are the words of the related statement that it concerns, if not all."""
 
     new_id: str
     related_id: str
     evolution_type: EvolutionType
     reason: str
     confidence: float
+    nature: Nature = Nature.NONE
+    part: str = ""
 
 
 def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Relation, ...]]:
@@ -116,7 +150,7 @@ def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collectio
 
     Args:
         answer: What the model wrote.
-        new_ids: The new entities that were put to it.
+        new_ids: The new entities that were put to it; one may concern another, and what exists may have been said later than they.
         offered_ids: The existing ones it could choose from.
 
     Raises:
@@ -169,7 +203,56 @@ def _entity(row: object) -> ExtractedEntity:
         entity_type=EntityType.parse(_text(fields.get("type", "note"), "type", NAME_BYTES_MAX)),
         content=_text(fields.get("content"), "content", TEXT_BYTES_MAX),
         confidence=_confidence(fields.get("confidence", 1.0)),
+        also=_names(fields.get("also")),
+        mode=_mode(fields.get("mode")),
+        said_by=_maybe_name(fields.get("by")),
+        valid_from=_day(fields.get("from")),
+        valid_until=_day(fields.get("until")),
     )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Further subjects; what is none is left out, for small models fill such lists up."""
+    given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
+    names = [_maybe_name(name) for name in given[:LLM_SUBJECTS_COUNT_MAX]]
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def _maybe_name(value: object) -> str:
+    """A name, "" where there is none that can be one."""
+    try:
+        return _text(value, "name", NAME_BYTES_MAX)
+    except LLMError.InvalidResponse:
+        return ""
+
+
+def _mode(value: object) -> Mode:
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return Mode.ASSERTED
+    try:
+        mode = Mode(_text(value, "mode", NAME_BYTES_MAX).lower())
+    except ValueError:
+        mode = Mode.UNSTATED
+    if mode not in STATED:
+        raise LLMError.InvalidResponse(f"mode {value!r:.40} is none of {', '.join(STATED)}")
+    return mode
+
+
+def _day(value: object) -> datetime | None:
+    """A date or a moment, UTC where it has no zone; None where there is none, or none that can be read: it is extra knowledge."""
+    if not isinstance(value, str):
+        return None
+    text = value.strip()
+    for form in (text, f"{text}-01", f"{text}-01-01"):
+        try:
+            moment = datetime.fromisoformat(form)
+        except ValueError:
+            continue
+        try:
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except OverflowError:
+            return None
+    return None
 
 
 def _link(row: object) -> Relation:
@@ -186,24 +269,31 @@ def _relation(fields: dict[str, Any], only: str | None) -> NamedRelation | None:
     kind = _text(fields.get("type"), "type", NAME_BYTES_MAX).lower()
     if kind == "none":
         return None
-    try:
-        evolution_type = EvolutionType(kind)
-    except ValueError:
-        raise LLMError.InvalidResponse(f"type {kind!r} is none of update, extend, derive, contradict, none") from None
+    if kind not in VERDICTS:
+        raise LLMError.InvalidResponse(f"type {kind!r} is none of {', '.join(VERDICTS)}, none")
+    evolution_type, nature = VERDICTS[kind]
+    part = fields.get("part")
     return NamedRelation(
         new_id=_text(fields.get("new_id", only), "new_id", NAME_BYTES_MAX),
         related_id=_text(fields.get("related_id"), "related_id", NAME_BYTES_MAX),
         evolution_type=evolution_type,
         reason=_reason(fields.get("reason")),
         confidence=_confidence(fields.get("confidence")),
+        nature=nature,
+        part=""
+        if part is None or (isinstance(part, str) and not part.strip())
+        else _text(part, "part", TEXT_BYTES_MAX),
     )
 
 
 def _offered(row: NamedRelation, new_ids: Collection[str], offered_ids: Collection[str]) -> NamedRelation:
-    if row.new_id not in new_ids:
-        raise LLMError.InvalidResponse(f"new_id {row.new_id!r} was not offered")
-    if row.related_id not in offered_ids or row.related_id == row.new_id:
-        raise LLMError.InvalidResponse(f"related_id {row.related_id!r} was not offered")
+    for what, id_ in (("new_id", row.new_id), ("related_id", row.related_id)):
+        if id_ not in new_ids and id_ not in offered_ids:
+            raise LLMError.InvalidResponse(f"{what} {id_!r} was not offered")
+    if row.new_id == row.related_id or not (row.new_id in new_ids or row.related_id in new_ids):
+        raise LLMError.InvalidResponse(
+            f"{row.new_id!r} about {row.related_id!r}: two are compared, and one of them is new"
+        )
     return row
 
 

@@ -15,19 +15,19 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 
 from umi import limits
-from umi.asked import is_question
 from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
-from umi.pipelines.retrieve.facts import Answer, answer
+from umi.pipelines.retrieve import by_statement
+from umi.pipelines.retrieve.facts import answer
 from umi.pipelines.retrieve.framing import as_told, named, unframed
 from umi.pipelines.retrieve.latest import newest_amount_first
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
 from umi.pipelines.retrieve.variants import FEEDBACK_WEIGHT, MODEL_WEIGHT, Variation, rule_variants, wants_deep
-from umi.pipelines.states import Shown, Standing, Standings, View
+from umi.pipelines.states import Look, Shown, Standing, Standings, View
 from umi.ports import (
     EmbeddingProvider,
     LLMProvider,
@@ -38,7 +38,7 @@ from umi.ports import (
 )
 from umi.ranking import Ranking, falls_off, merge_rankings, rank, reciprocal_rank_fusion
 from umi.text import query_terms
-from umi.types import Degradation, Episode, Hit, VectorHit
+from umi.types import Degradation, Hit, HitState, VectorHit
 from umi.vectors import normalised
 
 FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
@@ -76,13 +76,15 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search gave. `abstained` says that nothing here is relevant enough (or nothing is here)."""
+    """What a search gave. `abstained` says that nothing here is relevant enough (or nothing is here), `why_abstained` why, in words."""
 
     hits: tuple[Hit, ...]
     abstained: bool
     degraded: tuple[Degradation, ...]
     deep_search_used: bool
     query_variations: tuple[str, ...]
+    best_score: float | None = None
+    why_abstained: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +160,8 @@ class DualRetriever:
             degraded=tuple(degraded),
             deep_search_used=deep,
             query_variations=tuple(variation.text for variation in variations[1:]),
+            best_score=asked.best_score,
+            why_abstained="" if hits else asked.why_nothing(),
         )
 
     async def _catch_up(self) -> None:
@@ -227,9 +231,11 @@ class _Search:
         self._deep = deep
         self._period = asked_period(query.text)
         self._embedder = None if embedder is None else embedder.identity.name
-        self._reader = None if embedder is None else embedder.reader
         is_read = embedder is not None and embedder.identity.digest == EMBEDDER
         self._readable = variants[0].embedding if is_read else None
+        self._hidden_count = 0
+        self._unsure = False
+        self.best_score: float | None = None
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -242,28 +248,41 @@ class _Search:
         lessons = self._query.lessons
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
+        if len(ranking.scores):
+            self.best_score = float(ranking.scores.max())
         terms = query_terms(self._variants[0].text)
-        known = answer(snapshot, self._query.text, self._query.view, self._readable, self._reader)
-        hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
-        given = {hit.episode.id for hit in hits}
+        known = answer(snapshot, self._query.text, self._query.view, self._readable)
         standings = Standings(snapshot, self._query.view)
+        hits = self._facts(snapshot, standings, known, float(ranking.scores.max(initial=0.0)))
+        given = {hit.episode.id for hit in hits}
         count = len(hits)
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         above = 0.0
-        for place, shown in self._visible(snapshot, standings, ranking, terms):
-            if len(hits) >= self._query.limit or not self._is_enough(ranking, place, above, first=facts or not hits):
+        for place, score, look in self._looks(snapshot, standings, ranking, terms):
+            found = [one for one in self._answers(snapshot, standings, look, terms) if one.episode.id not in given]
+            if not found and (look.shown is None or look.shown.episode.id not in given):
+                self._hidden_count += 1
+                continue
+            if len(hits) >= self._query.limit or not self._is_enough(ranking, score, above, first=facts or not hits):
                 break
-            if shown.episode.id not in given:
-                if not self._admits(known, shown.episode):
-                    if place >= limits.ANSWER_PLACES_COUNT_MAX:
-                        break  # what bears on the question is not that far down, and reading on takes seconds in a large store
-                    continue
-                hits.append(_hit(shown, ranking, place, explain=self._query.explain))
-            above = float(ranking.scores[place])
+            for shown in found[: self._query.limit - len(hits)]:
+                hits.append(_hit(shown, ranking, place, score, explain=self._query.explain))
+                given.add(shown.episode.id)
+            above = score
         hits[count:] = newest_amount_first(self._query.text, _newer_first(hits[count:], standings))
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
+
+    def why_nothing(self) -> str:
+        """Why there is no hit, in words."""
+        if self.best_score is None:
+            return "nothing that is stored shares a word or a meaning with the question"
+        if self._unsure:
+            return f"nothing that is stored seems to answer the question (best score {self.best_score:.2f}); min_score=0 shows it all the same"
+        if self._hidden_count:
+            return "what was found is outdated or gone; include_superseded=True shows what held before"
+        return f"no score reaches {self._query.min_score or 0:.2f} (best {self.best_score:.2f})"
 
     def _floor(self, ranking: Ranking) -> float:
         """The least score of a hit that is relevant enough, whatever stands before it."""
@@ -271,22 +290,35 @@ class _Search:
             return self._query.min_score
         return 0.0 if ranking.calibrator is None else ranking.calibrator.keep_from
 
-    def _admits(self, known: Answer | None, episode: Episode) -> bool:
-        """Whether an episode may stand beside what is known; whoever sets a score of his own, or asks nothing, takes whatever comes."""
-        if known is None or self._query.min_score is not None or not is_question(self._query.text):
-            return True
-        return known.admits(episode)
+    def _answers(self, snapshot: Snapshot, standings: Standings, look: Look, terms: Sequence[str]) -> Iterator[Shown]:
+        """What a place of the ranking stands for: its message as far as it holds, and what took the place of what does not.
 
-    def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
+        The newer comes first; of two that contradict each other the one that was found.
+        """
+        disputed = look.shown is not None and look.shown.state is HitState.DISPUTED
+        if look.shown is not None and disputed:
+            yield look.shown
+        ids = standings.episodes_of(look.successors)
+        episodes = snapshot.episodes(ids) if ids else {}
+        later = standings.show([episodes[id_] for id_ in ids if id_ in episodes], terms, look.successors)
+        yield from (one for one in later if one is not None)
+        if look.shown is not None and not disputed:
+            yield look.shown
+
+    def _facts(
+        self, snapshot: Snapshot, standings: Standings, known: Sequence[Standing], best_score: float
+    ) -> list[Hit]:
         """The looked-up answers that the view shows, before whatever the legs found."""
         first_of_episode: dict[str, Standing] = {}
-        for standing in () if known is None else known.standings:
+        for standing in known:
             first_of_episode.setdefault(standing.entity.episode_id, standing)
         episodes = snapshot.episodes(first_of_episode)
         score = max(FACT_SCORE, best_score)
+        shown = standings.show([episodes[id_] for id_ in first_of_episode], ())
         hits = [
-            _fact_hit(standing, episodes[id_], score, explain=self._query.explain)
-            for id_, standing in first_of_episode.items()
+            _fact_hit(standing, one, score, explain=self._query.explain)
+            for standing, one in zip(first_of_episode.values(), shown, strict=True)
+            if one is not None
         ]
         return hits[: self._query.limit]
 
@@ -334,31 +366,37 @@ class _Search:
             found_again = self._rank(snapshot, moved, degraded)
             yield replace(found_again, calibrator=None)  # its scores speak of the hits, not of the question
 
-    def _visible(
+    def _looks(
         self, snapshot: Snapshot, standings: Standings, ranking: Ranking, terms: Sequence[str]
-    ) -> Iterator[tuple[int, Shown]]:
-        """Places in the ranking whose episode the view shows, best first, read in growing portions."""
-        start, portion = 0, self._query.limit + 2
+    ) -> Iterator[tuple[int, float, Look]]:
+        """Places in the ranking, each with its score and what the view makes of what stands there, best first, read in growing portions."""
+        question = by_statement.Question(tuple(dict.fromkeys(terms)), self._variants[0].embedding)
+        head = by_statement.candidates(snapshot, ranking, question)
+        standings.read(dict.fromkeys(one.episode.id for one in head))
+        for one in head:
+            chosen = () if one.entity_id is None else (one.entity_id,)
+            yield one.place, one.score, standings.look([one.episode], terms, chosen)[0]
+        start, portion = limits.STATEMENT_CANDIDATES_COUNT if head else 0, self._query.limit + 2
         while start < len(ranking.keys):
             keys = [int(key) for key in ranking.keys[start : start + portion]]
             episodes = snapshot.episodes_at(keys)
             places = [start + step for step, key in enumerate(keys) if key in episodes]
-            shown = standings.show([episodes[int(ranking.keys[place])] for place in places], terms)
-            yield from ((place, each) for place, each in zip(places, shown, strict=True) if each is not None)
+            looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
+            yield from ((place, float(ranking.scores[place]), look) for place, look in zip(places, looks, strict=True))
             start, portion = start + portion, portion * 2
 
-    def _is_enough(self, ranking: Ranking, place: int, above: float, *, first: bool) -> bool:
+    def _is_enough(self, ranking: Ranking, score: float, above: float, *, first: bool) -> bool:
         """Whether a hit may be shown below one with the score `above`, 0 where there is none."""
-        score = float(ranking.scores[place])
         if self._query.min_score is not None:
             return score >= self._query.min_score
         if ranking.calibrator is None:
             return True
         if first and ranking.answerable < ranking.calibrator.abstain_below:
+            self._unsure = True
             return False
         if falls_off(above, score):
             return False
-        return score >= ranking.calibrator.keep_from or (first and place == 0)
+        return score >= ranking.calibrator.keep_from or first
 
 
 def _newer_first(hits: Sequence[Hit], standings: Standings) -> list[Hit]:
@@ -373,19 +411,20 @@ def _newer_first(hits: Sequence[Hit], standings: Standings) -> list[Hit]:
     return [places[id_] for id_ in order]
 
 
-def _hit(shown: Shown, ranking: Ranking, place: int, *, explain: bool) -> Hit:
+def _hit(shown: Shown, ranking: Ranking, place: int, score: float, *, explain: bool) -> Hit:
     episode, entity = shown.episode, shown.entity
     span = None if entity is None else entity.span
     return Hit(
         id=episode.id if entity is None else entity.id,
-        content=episode.content if span is None else episode.content[span[0] : span[1]],
-        score=float(ranking.scores[place]),
+        content=shown.content,
+        score=score,
         state=shown.state,
         episode=episode,
         entity=entity,
         evolutions=shown.evolutions,
         calibrated=ranking.calibrator is not None,
         legs=ranking.legs(place) if explain else {},
+        matched=span,
     )
 
 
@@ -400,17 +439,18 @@ def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]
         yield hit
 
 
-def _fact_hit(standing: Standing, episode: Episode, score: float, *, explain: bool) -> Hit:
+def _fact_hit(standing: Standing, shown: Shown, score: float, *, explain: bool) -> Hit:
     entity = standing.entity
     return Hit(
         id=entity.id,
-        content=episode.content if entity.span is None else episode.content[entity.span[0] : entity.span[1]],
+        content=shown.content,
         score=score,
         state=standing.state,
-        episode=episode,
+        episode=shown.episode,
         entity=entity,
         evolutions=standing.evolutions,
         legs={"fact": 1.0} if explain else {},
+        matched=entity.span,
     )
 
 

@@ -1,0 +1,65 @@
+"""What becomes of relations when a message is read anew: which are carried over to its new statements, and which are judged again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from umi.types import Detector, Entity, EvolutionRelation
+
+_JUDGED: Final = frozenset({Detector.RULES, Detector.MODEL, Detector.RELINK})
+
+
+def carried_over(
+    rows: Sequence[EvolutionRelation], before: Sequence[Entity], now: Sequence[Entity]
+) -> tuple[list[EvolutionRelation], list[str]]:
+    """The relations of statements that are read anew, moved to the statements that take their place.
+
+    What a judge said of older statements on the strength of these goes: the new reading comes with verdicts of its own. What later
+    statements, or a caller, said of these stays.
+
+    Args:
+        rows: Every relation at either end of the old statements, undone ones too.
+        before: The old statements.
+        now: The new ones, at least one.
+
+    Returns:
+        The relations to write, and the ids of the older statements that those which go had concerned.
+    """
+    old = {one.id: one for one in before}
+    heirs = {one.id: _heir(one, now) for one in before}
+    moved: dict[str, EvolutionRelation] = {}
+    reopened: dict[str, None] = {}
+    for row in rows:
+        if row.detector in _JUDGED and row.target_id in old:
+            if row.source_id not in old:
+                reopened[row.source_id] = None
+            continue
+        source, target = (heirs[end].id if end in heirs else end for end in (row.source_id, row.target_id))
+        if source == target != row.source_id and row.source_id != row.target_id:
+            continue  # two that are one statement now
+        part = row.part if row.source_id not in old else _part(row, old[row.source_id], heirs[row.source_id])
+        if row.part is not None and part is None:
+            continue  # the words that it concerned are no longer one statement's
+        moved[row.id] = replace(row, source_id=source, target_id=target, part=part)
+    return list(moved.values()), list(reopened)
+
+
+def _heir(one: Entity, now: Sequence[Entity]) -> Entity:
+    """The new statement that shares most of an old one's place in the text; the first of equals."""
+    start, end = one.span or (0, len(one.content))
+
+    def shared(other: Entity) -> int:
+        begin, finish = other.span or (0, len(other.content))
+        return min(end, finish) - max(start, begin)
+
+    return max(now, key=shared)
+
+
+def _part(row: EvolutionRelation, old: Entity, new: Entity) -> tuple[int, int] | None:
+    if row.part is None:
+        return None
+    words = old.content[slice(*row.part)]
+    start = new.content.find(words)
+    return (start, start + len(words)) if start >= 0 else None

@@ -1,0 +1,108 @@
+"""What a model says of statements and relations, and further subjects, are kept alike by every store."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from store_rows import entity, episode_row, later, relation, seed
+
+from umi.modes import Mode, Nature
+from umi.ports import Snapshot, StorageBackend, Store, Transaction
+
+
+@pytest.mark.parametrize("mode", Mode)
+async def test_what_a_model_said_of_a_statement_comes_back(alice: StorageBackend, mode: Mode) -> None:
+    until = datetime(2027, 1, 1, 1, tzinfo=timezone(timedelta(hours=1)))
+    given = entity(0, id="e", also=("bob", "ボブ 🐈", "it's"), mode=mode, said_by="Ольга", valid_until=until)
+    plain = entity(0, "plain", id="p", span=(6, 9))
+
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(0)])
+        tx.add_entities([given, plain])
+
+    await alice.write(work)
+    found = await alice.read(lambda s: s.entities(["e", "p"]))
+    assert found["e"] == replace(given, at=later(0), arrival=0)
+    assert found["e"].mode is mode
+    assert found["e"].valid_until is not None
+    assert found["e"].valid_until.tzinfo is UTC
+    assert (found["p"].also, found["p"].mode, found["p"].said_by) == ((), Mode.ASSERTED, "")
+    assert found["p"].valid_until is None
+
+
+@pytest.mark.parametrize("nature", Nature)
+@pytest.mark.parametrize("part", [None, (0, 1), (3, 17)])
+async def test_what_a_model_said_of_a_relation_comes_back(
+    alice: StorageBackend, nature: Nature, part: tuple[int, int] | None
+) -> None:
+    await seed(alice)
+    given = relation("e0", "e1", nature=nature, part=part)
+    await alice.write(lambda tx: tx.put_relation(given))
+    assert await alice.read(lambda s: s.relations_of(["e0", "e1"])) == {"e0": (given,), "e1": (given,)}
+    found = (await alice.read(lambda s: s.relations(["rel_1"])))["rel_1"]
+    assert found == given
+    assert found.nature is nature
+    changed = replace(given, undone_at=later(3))
+    await alice.write(lambda tx: tx.put_relation(changed))
+    assert await alice.read(lambda s: s.relations(["rel_1"])) == {"rel_1": changed}
+
+
+async def test_a_statement_is_found_by_each_of_its_subjects_among_the_others_in_order_of_time(
+    store: Store, alice: StorageBackend
+) -> None:
+    def work(tx: Transaction) -> None:
+        tx.add_episodes(
+            [
+                episode_row(0, at=later(50)),
+                episode_row(1, at=later(10)),
+                episode_row(2, at=later(50)),
+                episode_row(3, at=later(20)),
+            ]
+        )
+        tx.add_entities(
+            [
+                entity(0, id="a", subject="lamp", also=("alice", "rug")),
+                entity(1, id="b"),
+                entity(2, id="c2", subject="boat", span=(7, 9), also=("alice",)),
+                entity(2, id="c1", span=(1, 2), also=("alice", "rug")),  # its own subject once more
+                entity(3, id="d", subject="lamp", slot="has", also=("rug", "rug")),
+            ]
+        )
+
+    await alice.write(work)
+    await store.namespace("bob").write(work)  # the same subjects of somebody else
+
+    async def ids(subject: str, slot: str | None = None, limit: int = 10) -> list[str]:
+        return [each.id for each in await alice.read(lambda s: s.statements(subject, slot, limit=limit))]
+
+    everything = ["c2", "c1", "a", "b"]
+    assert [await ids("alice", limit=limit) for limit in range(1, 6)] == [everything[:limit] for limit in range(1, 6)]
+    assert await ids("rug") == ["c1", "a", "d"]
+    assert await ids("rug", limit=1) == ["c1"]
+    assert await ids("lamp") == ["a", "d"]
+    assert await ids("lamp", "has") == ["d"]
+    assert await ids("rug", "has") == [], "a slot is of the subject"
+    assert await ids("carol") == []
+    assert (await alice.read(lambda s: s.counts())).entities == 5
+
+
+async def test_with_a_deleted_episode_its_further_subjects_go(store: Store, alice: StorageBackend) -> None:
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(number) for number in range(3)])
+        tx.add_entities([entity(number, id=f"e{number}", subject="lamp", also=("rug",)) for number in range(3)])
+
+    await alice.write(work)
+    await store.namespace("bob").write(work)
+    await alice.write(lambda tx: tx.delete_episode("ep_1"))
+
+    def look(s: Snapshot) -> list[list[str]]:
+        return [[each.id for each in s.statements(subject, limit=9)] for subject in ("lamp", "rug")]
+
+    assert await alice.read(look) == [["e2", "e0"]] * 2
+    assert await store.namespace("bob").read(look) == [["e2", "e1", "e0"]] * 2
+    for number in (0, 2):
+        await alice.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
+    assert await alice.read(look) == [[], []]
+    assert await store.check_integrity() == []
