@@ -19,9 +19,10 @@ from umi.types import Completion, CompletionRequest, Usage
 
 Step = Callable[[str, int, int], None]
 
-_PROMPT_TOKENS_MAX: Final = 800  # DESIGN section 10, of both prompts of a one-sentence remember
-_OWN_TIME_MS_MAX: Final = 3.0
+_PROMPT_TOKENS_MAX: Final = 1_400  # DESIGN section 10, of a prompt of a one-sentence remember
+_OWN_TIME_MS_MAX: Final = 4.0
 _HISTORY_COUNT: Final = 400
+_OWN_TIME_HISTORY_COUNT: Final = 10_000
 _MEASURED_COUNT: Final = 60
 _DAY_ONE: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _PEOPLE: Final = ("Alice", "Bob", "Carol", "Dave", "Eve", "Frank", "Grace", "Heidi")
@@ -59,7 +60,7 @@ def _answer(task: str, blocks: Sequence[str]) -> object:
         }
     if task == "rewrite":
         return {"queries": [blocks[-1].lower(), blocks[-1].upper()]}
-    new, old = ([json.loads(line) for line in block.splitlines() if line] for block in blocks)
+    new, old = ([json.loads(line) for line in block.splitlines() if line] for block in blocks[-2:])
     verdict = {"type": "extend", "reason": "more of the same", "confidence": 0.9}
     return {"relations": [{"new_id": row["id"], "related_id": old[-1]["id"], **verdict} for row in new[:1] if old]}
 
@@ -84,12 +85,17 @@ async def measure(step: Step | None = None) -> Report:
             deep = [await _counted(service, _recall(memory, deep=True), _sentence(n)) for n in range(_MEASURED_COUNT)]
     own_ms = await _own_time_ms()
     figures = (
-        _calls("remember: calls", remembered, 2),
-        _tokens("remember: prompt tokens", remembered, _PROMPT_TOKENS_MAX),
-        _calls("recall: calls", shallow, 1),
-        _calls("deep recall: calls", deep, 1),
-        _tokens("deep recall: prompt tokens", deep, None),
-        Figure("remember: Umi's own time", own_ms, "ms", _OWN_TIME_MS_MAX),
+        _calls("remember: calls", [(calls, tokens) for calls, tokens, _ in remembered], 2),
+        _tokens(
+            "remember: tokens of the largest prompt",
+            [(calls, largest) for calls, _, largest in remembered],
+            _PROMPT_TOKENS_MAX,
+        ),
+        _tokens("remember: prompt tokens together", [(calls, tokens) for calls, tokens, _ in remembered], None),
+        _calls("recall: calls", [(calls, tokens) for calls, tokens, _ in shallow], 1),
+        _calls("deep recall: calls", [(calls, tokens) for calls, tokens, _ in deep], 1),
+        _tokens("deep recall: prompt tokens", [(calls, tokens) for calls, tokens, _ in deep], None),
+        Figure("remember: Umi's own time at 10,000", own_ms, "ms", _OWN_TIME_MS_MAX),
     )
     notes = (
         "counted at a server on loopback that the OpenAI adapter talks to; a token is four bytes",
@@ -113,10 +119,12 @@ def _recall(memory: Memory, *, deep: bool) -> Callable[[str], Any]:
     return recall
 
 
-async def _counted(service: ModelService, act: Callable[[str], Any], text: str) -> tuple[int, int]:
-    calls, tokens = sum(service.count.calls.values()), sum(service.count.input_tokens.values())
+async def _counted(service: ModelService, act: Callable[[str], Any], text: str) -> tuple[int, int, int]:
+    """Calls, their prompts' tokens together, and those of the largest task."""
+    calls, before = sum(service.count.calls.values()), dict(service.count.input_tokens)
     await act(text)
-    return sum(service.count.calls.values()) - calls, sum(service.count.input_tokens.values()) - tokens
+    tokens = [count - before.get(task, 0) for task, count in service.count.input_tokens.items()]
+    return sum(service.count.calls.values()) - calls, sum(tokens), max(tokens, default=0)
 
 
 def _calls(name: str, counted: Sequence[tuple[int, int]], most: int) -> Figure:
@@ -134,7 +142,12 @@ async def _own_time_ms() -> float:
     model, clock = Attentive(), SystemClock()
     samples: list[float] = []
     with tempfile.TemporaryDirectory(prefix="umi-cost-") as folder:
-        async with Memory.open(str(Path(folder) / "umi.db"), llm=model, embedder=None) as memory:
+        url = str(Path(folder) / "umi.db")
+        async with Memory.open(url, embedder=None) as memory:
+            for start in range(0, _OWN_TIME_HISTORY_COUNT, 1_000):
+                batch = [_sentence(place) for place in range(start, start + 1_000)]
+                await memory.remember(batch, extract_entities=False, track_evolution=False)
+        async with Memory.open(url, llm=model, embedder=None) as memory:
             for place in range(_HISTORY_COUNT):
                 before_s, start_s = model.seconds, clock.monotonic_s()
                 await memory.remember(_sentence(place), at=_DAY_ONE + timedelta(hours=place))

@@ -22,7 +22,7 @@ from umi.limits import (
 from umi.modes import UNREAL, Mode
 from umi.pipelines.ledger import Ledger
 from umi.pipelines.lineage import Proposal, statement_order
-from umi.pipelines.llm_extraction import loosely, messages_before, nearest
+from umi.pipelines.llm_extraction import loosely, messages_before, nearest, says_it_all
 from umi.pipelines.model import Conversation, NamedRelation, read_relations
 from umi.pipelines.model.contracts import EVOLVE
 from umi.pipelines.prompts import build_evolution_prompt, moment, statement_line
@@ -67,7 +67,11 @@ class Judgement:
 
 
 def offer(
-    snapshot: Snapshot, episode: Episode, new: Sequence[Entity], vectors: Mapping[str, Vector] | None = None
+    snapshot: Snapshot,
+    episode: Episode,
+    new: Sequence[Entity],
+    vectors: Mapping[str, Vector] | None = None,
+    near_message: Sequence[str] | None = None,
 ) -> Offer:
     """The open statements that each new one may concern, at most ten.
 
@@ -76,6 +80,7 @@ def offer(
         episode: Their message.
         new: Statements of one message.
         vectors: Of the new ones, by id, each of shape (dimensions,); of those that are missing here words alone decide.
+        near_message: Ids of the messages nearest to theirs, where that is known: a statement that says all of it need not be looked for.
     """
     new = [one for one in new if one.mode is not Mode.UNSTATED]
     anew = [one.id for one in snapshot.entities_of([episode.id]).get(episode.id, ())]  # when it is read again
@@ -83,7 +88,9 @@ def offer(
     recent = snapshot.entities_of([one.id for one in before])
     existing: dict[str, tuple[Entity, ...]] = {}
     for one in new:
-        near = nearest(snapshot, f"{one.name} {one.content}", (vectors or {}).get(one.id), _COUNT)
+        near = near_message
+        if near is None or not says_it_all(one, episode):
+            near = nearest(snapshot, f"{one.name} {one.content}", (vectors or {}).get(one.id), _COUNT)
         groups = snapshot.entities_of(near)
         legs = (
             [old for key in (one.subject, *one.also) for old in snapshot.statements(key, None, limit=_COUNT)],
@@ -194,6 +201,8 @@ def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence
 
 def _by_words(one: Entity, group: Sequence[Entity]) -> list[Entity]:
     """The statements of one message, those that share most words with a new one first."""
+    if len(group) < 2:
+        return list(group)
     words = frozenset(analyse(f"{one.name} {one.content}"))
     return sorted(
         group, key=lambda old: (-len(words & frozenset(analyse(f"{old.name} {old.content}"))), old.span or (0, 0))

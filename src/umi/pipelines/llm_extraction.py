@@ -13,9 +13,12 @@ from datetime import UTC, datetime
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
+from umi.candidates import Keys, union
 from umi.limits import (
     ENTITIES_PER_MESSAGE_COUNT_MAX,
+    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
     LLM_BEFORE_COUNT_MAX,
     LLM_KNOWN_COUNT_MAX,
     LLM_WINDOW_BYTES_MAX,
@@ -32,9 +35,11 @@ from umi.ranking import bm25
 from umi.text import analyse, query_terms
 from umi.types import Entity, EntityType, Episode, ExtractionResult
 
+NEAR_COUNT: Final = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
 _NEAR_COUNT: Final = 6  # messages whose statements an extraction may be shown
 _NOTE_CONFIDENCE: Final = 0.5
 _LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+_SORTED_MAX: Final = 256  # candidates that are sorted whole
 _WORD: Final = re.compile(r"\w+")
 _ACKNOWLEDGING_WORDS_MAX: Final = 4
 # In English, German, Spanish, French, Portuguese, Italian, Japanese, Chinese; a message without a letter or digit has none of its own.
@@ -96,10 +101,11 @@ _ACKNOWLEDGEMENTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands around a message: the messages before it, oldest first, and open statements that it may be about."""
+    """What stands around a message: the messages before it, oldest first, open statements that it may be about, and the ids of those nearest."""
 
     before: tuple[Episode, ...] = ()
     known: tuple[Entity, ...] = ()
+    near: tuple[str, ...] = ()
 
 
 def context_of(snapshot: Snapshot, episode: Episode, vector: Vector | None) -> Context:
@@ -111,11 +117,13 @@ def context_of(snapshot: Snapshot, episode: Episode, vector: Vector | None) -> C
         vector: Of it, shape (dimensions,), where there is one.
     """
     before = messages_before(snapshot, episode)
-    near = [id_ for id_ in nearest(snapshot, episode.content, vector) if id_ != episode.id]
-    order = list(dict.fromkeys([*(one.id for one in reversed(before)), *near]))[: LLM_BEFORE_COUNT_MAX + _NEAR_COUNT]
+    near = [id_ for id_ in nearest(snapshot, episode.content, vector, NEAR_COUNT) if id_ != episode.id]
+    order = list(dict.fromkeys([*(one.id for one in reversed(before)), *near[:_NEAR_COUNT]]))[
+        : LLM_BEFORE_COUNT_MAX + _NEAR_COUNT
+    ]
     groups = snapshot.entities_of(order)
     known = [one for id_ in order for one in groups.get(id_, ()) if one.valid_to is None and one.subject]
-    return Context(before, tuple(reversed(known[:LLM_KNOWN_COUNT_MAX])))
+    return Context(before, tuple(reversed(known[:LLM_KNOWN_COUNT_MAX])), tuple(near))
 
 
 def messages_before(snapshot: Snapshot, episode: Episode) -> tuple[Episode, ...]:
@@ -127,29 +135,38 @@ def messages_before(snapshot: Snapshot, episode: Episode) -> tuple[Episode, ...]
     return tuple(one for one in mine if one.id in read)
 
 
-def nearest(snapshot: Snapshot, text: str, vector: Vector | None, count: int = _NEAR_COUNT) -> list[str]:
+def nearest(snapshot: Snapshot, text: str, vector: Vector | None, count: int) -> list[str]:
     """The ids of the messages nearest to a text in words and meaning together, best first."""
     found = snapshot.text_candidates(query_terms(text))
-    scores = bm25(found.turn, 1.0)
+    keys, scores = found.keys, bm25(found.turn, 1.0)
     scores = scores / max(float(scores.max(initial=0.0)), 1e-6)
-    by_key = dict(zip(found.keys.tolist(), scores.tolist(), strict=True))
     if vector is not None:
-        near = snapshot.vector_candidates(np.asarray(vector, dtype=np.float32), also=found.keys, pool=8 * count)
-        for key, cosine in zip(near.keys.tolist(), near.cosine.tolist(), strict=True):
-            by_key[key] = by_key.get(key, 0.0) + cosine
-    best = sorted(by_key, key=lambda key: (-by_key[key], -key))[: count + 1]
-    episodes = snapshot.episodes_at(best)
-    return [episodes[key].id for key in best if key in episodes]
+        near = snapshot.vector_candidates(np.asarray(vector, dtype=np.float32), also=keys, pool=8 * count)
+        both = union(keys, near.keys)
+        total = np.zeros(len(both))
+        total[np.searchsorted(both, keys)] += scores
+        total[np.searchsorted(both, near.keys)] += near.cosine
+        keys, scores = both, total
+    best = np.lexsort((-keys, -scores))[: count + 1] if len(keys) <= _SORTED_MAX else _first(keys, scores, count + 1)
+    episodes = snapshot.episodes_at(int(keys[place]) for place in best)
+    return [episodes[int(keys[place])].id for place in best if int(keys[place]) in episodes]
+
+
+def _first(keys: Keys, scores: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
+    """Places of the highest scores of many, the newest of equals first."""
+    least = np.partition(scores, -count)[-count]
+    places = np.flatnonzero(scores >= least)
+    return places[np.lexsort((-keys[places], -scores[places]))][:count]
+
+
+def may_acknowledge(text: str) -> bool:
+    """Whether a text says no more than that something was heard ("ok thx")."""
+    words = _WORD.findall(text.casefold())
+    return len(words) <= _ACKNOWLEDGING_WORDS_MAX and _ACKNOWLEDGEMENTS.issuperset(words)
 
 
 def only_acknowledges(snapshot: Snapshot, episode: Episode) -> bool:
-    """Whether a message says no more than that it was heard ("ok thx"), so that no model need read it.
-
-    An answer to a question says more, in however few words.
-    """
-    words = _WORD.findall(episode.content.casefold())
-    if len(words) > _ACKNOWLEDGING_WORDS_MAX or not _ACKNOWLEDGEMENTS.issuperset(words):
-        return False
+    """Whether a message that `may_acknowledge` does only that, so that no model need read it: an answer to a question says more."""
     return not any(one.content.rstrip().endswith(("?", "？")) for one in messages_before(snapshot, episode)[-1:])
 
 

@@ -154,7 +154,7 @@ class Settler:
         vectors, why, kept = embedded.vectors, embedded.why, embedded.kept
         if not item.again and await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
             return await self._write([work], vectors, why, kept=kept)
-        extracted = await self._read(model, work, vectors)
+        extracted, near = await self._read(model, work, vectors)
         told = extracted.result.entities
         of_statements = await self._vectors_of(episode, told, vectors)
         if vectors and of_statements:
@@ -166,7 +166,8 @@ class Settler:
         judgement = Judgement()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
             if item.track_evolution:
-                look = partial(llm_evolution.offer, episode=episode, new=told, vectors=of_statements)
+                look = partial(llm_evolution.offer, episode=episode, new=told, vectors=of_statements, near_message=near)
+                near = None  # from now on others may have come
                 offered = await self._storage.read(look)
                 judgement = await llm_evolution.relate(model, offered, judgement, item.attempts)
             try:
@@ -177,17 +178,22 @@ class Settler:
                     raise
         raise Moved(episode.id)  # pragma: no cover - the loop returns or raises
 
-    async def _read(self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None) -> Extracted:
-        """The statements of a message, as the model reads them."""
+    async def _read(
+        self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None
+    ) -> tuple[Extracted, Sequence[str] | None]:
+        """The statements of a message, as the model reads them, and the ids of the messages nearest to it, where they were looked for."""
         episode, item = work
         if not item.extract_entities:
-            return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None))
-        if await self._storage.read(partial(llm_extraction.only_acknowledges, episode=episode)):
-            return await self._storage.read(partial(llm_extraction.statements, episode=episode, named=()))
+            return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None)), None
+        if llm_extraction.may_acknowledge(episode.content) and await self._storage.read(
+            partial(llm_extraction.only_acknowledges, episode=episode)
+        ):
+            return await self._storage.read(partial(llm_extraction.statements, episode=episode, named=())), None
         vector = vectors[episode.id][0] if vectors and episode.id in vectors else None
         context = await self._storage.read(partial(llm_extraction.context_of, episode=episode, vector=vector))
         named = await llm_extraction.extract(model, episode, context, item.attempts)
-        return await self._storage.read(partial(llm_extraction.statements, episode=episode, named=named))
+        read = await self._storage.read(partial(llm_extraction.statements, episode=episode, named=named))
+        return read, context.near
 
     async def _vectors_of(
         self, episode: Episode, told: Sequence[Entity], vectors: Mapping[str, Matrix] | None
