@@ -61,6 +61,7 @@ QUERY_VARIATIONS_COUNT_MAX: Final = 5
 CANDIDATE_POOL_COUNT: Final = 400
 TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which statistics are read
 STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
+SUCCESSORS_STEPS_COUNT_MAX: Final = 64  # from an outdated statement that matches to what took its place
 REFINED_CANDIDATES_COUNT: Final = 150  # of a query, looked at a second time
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning
 STEM_CACHE_WORDS_COUNT_MAX: Final = 65_536

@@ -365,3 +365,14 @@ async def test_reading_later_returns_at_once_and_reads_in_order(tmp_path: object
         assert await shown(memory, "What is the rent?") == ["Rent is 400."]
         read = [prompt for prompt, task in zip(model.prompts, model.tasks, strict=True) if task == "extract"]
         assert [next(text for text in texts if f"<data>{text}</data>" in prompt) for prompt in read] == list(texts)
+
+
+async def test_the_end_of_a_long_chain_is_found_and_a_very_long_one_does_no_harm() -> None:
+    for count in (40, 400):
+        async with umi.Memory.open("dict:", embedder=None) as memory:
+            receipts = await memory.remember([f"Reading {number} of the meter." for number in range(count)])
+            ids = [entity.id for entity in receipts.entities]
+            for old, new in zip(ids, ids[1:], strict=False):
+                await memory.relate(old, new, "update", "read anew")
+            found = await memory.recall("Reading 3 of the meter", min_score=0, limit=3)
+            assert [hit.content for hit in found.hits] == [f"Reading {count - 1} of the meter."]

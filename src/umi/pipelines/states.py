@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from umi.invariants import check
+from umi.limits import SUCCESSORS_STEPS_COUNT_MAX
 from umi.pipelines.ledger import Closing, Ledger
 from umi.pipelines.lineage import statement_order
 from umi.pipelines.showing import held_text, without
@@ -80,6 +81,8 @@ class Standings:
         self._ledger = ledger or Ledger(snapshot, self._view.known_at)
         self._episode_of: dict[str, str] = {}  # by entity, of what was shown
         self._read: dict[str, tuple[Entity, ...]] = {}  # by episode
+        self._judged: dict[str, Standing] = {}  # by entity, of what was looked at
+        self._heirs: dict[str, tuple[str, ...]] = {}  # by entity, see `_heirs_of`
 
     def of(self, entities: Sequence[Entity]) -> list[Standing]:
         """The standing of each entity, in the order given; a constant number of queries unless something was derived."""
@@ -90,6 +93,7 @@ class Standings:
     def look(self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()) -> list[Look]:
         """For each episode what the view shows of it, and what took the place of what it hides; arguments as of `show`."""
         self.read([episode.id for episode in episodes])
+        self._read_ahead(self.read_in(episodes))
         terms, chosen = frozenset(query_terms), frozenset(only)
         return [self._look(episode, self._read[episode.id], terms, chosen) for episode in episodes]
 
@@ -114,6 +118,28 @@ class Standings:
             only: Ids of entities that count as matching, in the place of those whose words meet the query.
         """
         return [look.shown for look in self.look(episodes, query_terms, only)]
+
+    def _read_ahead(self, entities: Sequence[Entity]) -> None:
+        """Fetch what took the place of any of these, a bounded number of steps on, a step at a time for all of them."""
+        seen = {one.id for one in entities}
+        frontier = [end for end in self._updated_by(one.id for one in entities) if end not in seen]
+        episodes: dict[str, None] = {}
+        for _ in range(SUCCESSORS_STEPS_COUNT_MAX if frontier else 0):
+            seen.update(frontier)
+            episodes.update(dict.fromkeys(one.episode_id for one in self._ledger.entities(frontier).values()))
+            self._ledger.load(frontier)
+            frontier = [end for end in self._updated_by(frontier) if end not in seen]
+            if not frontier:
+                break
+        self.read(episodes)
+
+    def _updated_by(self, entity_ids: Iterable[str]) -> dict[str, None]:
+        rows = [row for id_ in entity_ids for row in self._ledger.relations(id_) if row.source_id == id_]
+        return {row.target_id: None for row in rows if row.acted and row.evolution_type is EvolutionType.UPDATE}
+
+    def read_in(self, episodes: Iterable[Episode]) -> list[Entity]:
+        """The statements of episodes that were given to `read`."""
+        return [entity for episode in episodes for entity in self._read[episode.id]]
 
     def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
         """The ids of the episodes of some entities, in order, each once."""
@@ -144,7 +170,7 @@ class Standings:
             return Look(None)
         if not entities:
             return Look(self._show_bare(episode))
-        standings = {standing.entity.id: standing for standing in map(self._standing, entities)}
+        standings = {entity.id: self._judge(entity) for entity in entities}
         content = self._content(episode, list(standings.values()))
         chosen = [entity for entity in entities if entity.id in only]
         matching = [standings[entity.id] for entity in chosen or _matching(entities, terms)]
@@ -159,7 +185,7 @@ class Standings:
 
     def _content(self, episode: Episode, standings: Sequence[Standing]) -> str:
         """What the view shows of a message: all of it, unless part of it is over."""
-        if self._view.include_superseded:
+        if self._view.include_superseded or all(one.shown and not one.evolutions for one in standings):
             return episode.content
         over, holding = [], []
         for standing in standings:
@@ -187,21 +213,52 @@ class Standings:
 
         As of a moment, also what it took the place of itself.
         """
-        if self._view.include_superseded:
+        if self._view.include_superseded or not standing.evolutions:
             return []
+        if self._view.as_of is None:
+            rows = [
+                row for row in standing.evolutions if row.part is None or _meets_part(row.part, standing.entity, terms)
+            ]
+            return list(dict.fromkeys(self._ahead(standing.entity.id, rows)))
         found: dict[str, None] = {}
         frontier = [standing.entity.id]
-        back = self._view.as_of is not None  # what matches may have come later: then what it took the place of
-        while frontier:
+        for _ in range(
+            SUCCESSORS_STEPS_COUNT_MAX
+        ):  # what matches may have come later: then what it took the place of, too
             self._ledger.load(frontier)
             rows = [row for id_ in frontier for row in self._ledger.relations(id_)]
             rows = [row for row in rows if row.part is None or _meets_part(row.part, standing.entity, terms)]
             frontier = list(
-                dict.fromkeys(end for row in rows for end in _beyond(row, frontier, back=back) if end not in found)
+                dict.fromkeys(end for row in rows for end in _beyond(row, frontier, back=True) if end not in found)
             )
             found.update(dict.fromkeys(frontier))
         others = sorted(self._ledger.entities(found).values(), key=statement_order, reverse=True)
-        return [one.id for one in others if one.id != standing.entity.id and self._standing(one).shown]
+        return [one.id for one in others if one.id != standing.entity.id and self._judge(one).shown]
+
+    def _ahead(self, entity_id: str, rows: Sequence[EvolutionRelation], steps: int = 0) -> list[str]:
+        """Where relations lead from a statement, newest first: to what is shown there, and on from there."""
+        ends = dict.fromkeys(end for row in rows for end in _beyond(row, (entity_id,), back=False))
+        others = sorted(self._ledger.entities(ends).values(), key=statement_order, reverse=True)
+        found: list[str] = []
+        for one in others:
+            found += [id_ for id_ in self._heirs_of(one.id, steps) if id_ != entity_id]
+            found += [one.id] if self._judge(one).shown else []
+        return found
+
+    def _heirs_of(self, entity_id: str, steps: int) -> tuple[str, ...]:
+        """What took the place of a statement, a bounded number of steps on; of a chain each link is looked at once."""
+        if steps >= SUCCESSORS_STEPS_COUNT_MAX:
+            return ()
+        if entity_id not in self._heirs:
+            self._heirs[entity_id] = ()  # two that contradict each other lead to each other
+            rows = [row for row in self._ledger.relations(entity_id) if row.evolution_type is EvolutionType.UPDATE]
+            self._heirs[entity_id] = tuple(dict.fromkeys(self._ahead(entity_id, rows, steps + 1)))
+        return self._heirs[entity_id]
+
+    def _judge(self, entity: Entity) -> Standing:
+        if entity.id not in self._judged:
+            self._judged[entity.id] = self._standing(entity)
+        return self._judged[entity.id]
 
     def _show_bare(self, episode: Episode) -> Shown | None:
         if self._view.as_of is not None and episode.at > self._view.as_of:

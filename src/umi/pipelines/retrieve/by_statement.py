@@ -48,8 +48,13 @@ class Question:
     vector: Vector | None
 
 
+def is_read(entities: Iterable[Entity]) -> bool:
+    """Whether a model read any of some messages, by their entities."""
+    return any(map(_is_read, entities))
+
+
 def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list[Candidate]:
-    """What the first places of a ranking consist of, best first; empty when no model read any of them.
+    """What the first places of a ranking consist of, best first.
 
     Args:
         snapshot: Where they are.
@@ -59,8 +64,6 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list
     keys = [int(key) for key in ranking.keys[:STATEMENT_CANDIDATES_COUNT]]
     episodes = snapshot.episodes_at(keys)
     groups = snapshot.entities_of([one.id for one in episodes.values()])
-    if not any(_is_read(entity) for group in groups.values() for entity in group):
-        return []
     windows = {} if question.vector is None else snapshot.vectors([one.id for one in episodes.values()])
     weights = _weights(question.terms, episodes.values(), groups)
     found: list[Candidate] = []

@@ -298,10 +298,11 @@ class _Search:
         disputed = look.shown is not None and look.shown.state is HitState.DISPUTED
         if look.shown is not None and disputed:
             yield look.shown
-        ids = standings.episodes_of(look.successors)
-        episodes = snapshot.episodes(ids) if ids else {}
-        later = standings.show([episodes[id_] for id_ in ids if id_ in episodes], terms, look.successors)
-        yield from (one for one in later if one is not None)
+        if look.successors:
+            ids = standings.episodes_of(look.successors)
+            episodes = snapshot.episodes(ids)
+            later = standings.show([episodes[id_] for id_ in ids if id_ in episodes], terms, look.successors)
+            yield from (one for one in later if one is not None)
         if look.shown is not None and not disputed:
             yield look.shown
 
@@ -370,20 +371,30 @@ class _Search:
         self, snapshot: Snapshot, standings: Standings, ranking: Ranking, terms: Sequence[str]
     ) -> Iterator[tuple[int, float, Look]]:
         """Places in the ranking, each with its score and what the view makes of what stands there, best first, read in growing portions."""
+        start, portion = 0, self._query.limit + 2
+        while start < len(ranking.keys):
+            keys = [int(key) for key in ranking.keys[start : start + portion]]
+            episodes = snapshot.episodes_at(keys)
+            standings.read([one.id for one in episodes.values()])
+            if not start and by_statement.is_read(standings.read_in(episodes.values())):
+                start = limits.STATEMENT_CANDIDATES_COUNT
+                yield from self._statements(snapshot, standings, ranking, terms)
+                continue
+            places = [start + step for step, key in enumerate(keys) if key in episodes]
+            looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
+            yield from ((place, float(ranking.scores[place]), look) for place, look in zip(places, looks, strict=True))
+            start, portion = start + portion, portion * 2
+
+    def _statements(
+        self, snapshot: Snapshot, standings: Standings, ranking: Ranking, terms: Sequence[str]
+    ) -> Iterator[tuple[int, float, Look]]:
+        """As `_looks`, of the first places, statement by statement where a model read them."""
         question = by_statement.Question(tuple(dict.fromkeys(terms)), self._variants[0].embedding)
         head = by_statement.candidates(snapshot, ranking, question)
         standings.read(dict.fromkeys(one.episode.id for one in head))
         for one in head:
             chosen = () if one.entity_id is None else (one.entity_id,)
             yield one.place, one.score, standings.look([one.episode], terms, chosen)[0]
-        start, portion = limits.STATEMENT_CANDIDATES_COUNT if head else 0, self._query.limit + 2
-        while start < len(ranking.keys):
-            keys = [int(key) for key in ranking.keys[start : start + portion]]
-            episodes = snapshot.episodes_at(keys)
-            places = [start + step for step, key in enumerate(keys) if key in episodes]
-            looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
-            yield from ((place, float(ranking.scores[place]), look) for place, look in zip(places, looks, strict=True))
-            start, portion = start + portion, portion * 2
 
     def _is_enough(self, ranking: Ranking, score: float, above: float, *, first: bool) -> bool:
         """Whether a hit may be shown below one with the score `above`, 0 where there is none."""
