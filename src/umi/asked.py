@@ -7,6 +7,7 @@ from collections.abc import Container
 from typing import Final
 
 from umi.text import analyse
+from umi.traits import QUESTION_ENDS
 
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
 _ADVICE: Final = re.compile(
@@ -43,6 +44,15 @@ def speaks_of_self(query: str) -> bool:
 def asks_advice(query: str) -> bool:
     """Whether a question wants a suggestion rather than a fact."""
     return _ADVICE.search(query) is not None
+
+
+def is_question(query: str) -> bool:
+    """Whether something is asked or requested, rather than said or given as keywords."""
+    return (
+        query.rstrip().endswith(QUESTION_ENDS)
+        or _QUESTION_BEGINS.match(query.lstrip()) is not None
+        or _REQUESTS.search(query) is not None
+    )
 
 
 def names_strangers(query: str, known: Container[str]) -> bool:

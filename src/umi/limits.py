@@ -59,6 +59,7 @@ GIST_SENTENCES_COUNT_MAX: Final = 4
 RRF_K: Final = 60
 QUERY_VARIATIONS_COUNT_MAX: Final = 5
 CANDIDATE_POOL_COUNT: Final = 400
+ANSWER_PLACES_COUNT_MAX: Final = 50  # of a ranking, read for what bears on a fact that is asked for
 TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which statistics are read
 STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
 SUCCESSORS_STEPS_COUNT_MAX: Final = 64  # from an outdated statement that matches to what took its place

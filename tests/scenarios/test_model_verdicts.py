@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -372,7 +373,7 @@ async def test_the_end_of_a_long_chain_is_found_and_a_very_long_one_does_no_harm
         async with umi.Memory.open("dict:", embedder=None) as memory:
             receipts = await memory.remember([f"Reading {number} of the meter." for number in range(count)])
             ids = [entity.id for entity in receipts.entities]
-            for old, new in zip(ids, ids[1:], strict=False):
+            for old, new in itertools.pairwise(ids):
                 await memory.relate(old, new, "update", "read anew")
             found = await memory.recall("Reading 3 of the meter", min_score=0, limit=3)
             assert [hit.content for hit in found.hits] == [f"Reading {count - 1} of the meter."]

@@ -3,7 +3,7 @@
 import pytest
 
 import umi
-from umi.asked import asks_advice, names_strangers, speaks_of_self
+from umi.asked import asks_advice, is_question, names_strangers, speaks_of_self
 from umi.text import analyse
 
 KNOWN = frozenset(analyse("Caroline camps"))
@@ -43,6 +43,29 @@ async def test_what_nobody_spoke_of_is_less_likely_an_answer_than_what_somebody_
         strange = await memory.recall("What did Umberto do while camping?", min_score=0)
         assert strange.hits[0].content == known.hits[0].content == "We went camping at the lake."
         assert strange.hits[0].score < known.hits[0].score / 2
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"),
+    [
+        ("Where do I work?", True),
+        ("where do i work", True),
+        ("So, what's my locker code", True),
+        ("Remind me of my locker code.", True),
+        ("I'm at the gym and need to know my locker code.", True),
+        ("The code of my locker, please.", True),
+        ("The porter asks for my town, what is it", True),
+        ("I need the assignee of WEB-9 for the report.", True),
+        ("\u6211\u5728\u54ea\u91cc\u5de5\u4f5c\uff1f", True),
+        ("The locker code of trainee 7 is 5171.", False),
+        ("locker code", False),
+        ("I need new shoes for the garden party.", False),
+        ("Whatever works", False),
+        ("", False),
+    ],
+)
+def test_what_is_said_is_told_from_what_is_asked(query: str, asked: bool) -> None:
+    assert is_question(query) is asked
 
 
 async def test_what_was_said_is_found_by_its_own_words() -> None:

@@ -9,7 +9,7 @@ from typing import Final
 
 from umi.limits import GIST_CHARACTERS_MAX
 from umi.pipelines.gist import spans
-from umi.pipelines.gist.marks import Taking, same, take, tokens_of
+from umi.pipelines.gist.marks import SORTS, Taking, same, take, tokens_of
 from umi.pipelines.gist.message import Gist, Known
 from umi.pipelines.gist.model import judge_of
 from umi.pipelines.gist.saying import is_called, is_greeted, settle
@@ -19,14 +19,17 @@ from umi.pipelines.language.lexicon import KIN
 from umi.pipelines.language.slots import attribute_slot
 from umi.pipelines.language.subjects import subject_key
 from umi.reading import TextReader
+from umi.text import analyse
 from umi.types import Entity
 
+_PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
 _OF_SPEAKER: Final = frozenset({"job", "home", "hobby", "choice"})
 _LIKELY: Final = 0.1  # a kind of fact less likely than that is not looked into
 _KNOWN_GAIN: Final = 4.0  # how much likelier a kind is of which a fact is known about what is named
 _RIVAL: Final = 0.25  # nor one that is so much less likely than the likeliest
 _NO_KIND: Final = 0.6
 _SURE: Final = 0.45  # a kind less likely than that, with all that is known, is not meant
+_TELLS: Final = 0.4  # how likely a message must be of a kind to tell of it, and may at most be to tell nothing
 _SURELY: Final = 0.02  # how unlikely it must be that a message says nothing of the speaker, to need no "I"
 _UNSAID: Final = 0.7  # of a message that says neither "I" nor names anybody: "Day job: Nordlicht."
 _FIRST_PERSON: Final = re.compile(
@@ -135,8 +138,37 @@ def _names(seen: Seen, one: Entity) -> bool:
     return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
 
 
+def may_tell(
+    text: str, at: datetime, subject: str, slots: Sequence[str], reader: TextReader | None, *, mine: bool
+) -> bool:
+    """Whether a message may tell of a subject's fact in one of some slots; `mine`: the subject is who says it.
+
+    It must speak of the subject and read as if it told of such a fact. Where values are of a sort of their own (a sum, a day), one
+    is enough: what is left out is hidden, and how somebody tells a price is nobody's to foresee.
+    """
+    found = spans.find(text, at)
+    if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
+        return scatters(text, subject)
+    kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
+    values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
+    if any(span.sort in values for span in found):
+        return True
+    taking = _taken_of(text, found, kind, subject, slots)
+    if taking is None:
+        return False
+    tokens = tokens_of(text, found)
+    judge = judge_of(text, tokens, reader)
+    return judge.kinds(tokens)[kind] >= _TELLS and judge.acts(taking)["none"] < _TELLS
+
+
 def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
     return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
+
+
+def scatters(text: str, subject: str) -> bool:
+    """Whether a text has every word of a subject of several, if not side by side: "the dentist moved my appointment"."""
+    words = frozenset(analyse(subject))
+    return len(words) > 1 and words <= frozenset(analyse(text))
 
 
 def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:

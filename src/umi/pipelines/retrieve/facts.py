@@ -8,20 +8,21 @@ looked up; what the templates do not recognise stays with the other two legs.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-from umi.pipelines.gist import asking
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, GIST_CHARACTERS_MAX
+from umi.pipelines.gist import asking, trained
 from umi.pipelines.gist.asking import month_of
 from umi.pipelines.language.complements import preference_slot
 from umi.pipelines.language.slots import ATTRIBUTES, is_single
 from umi.pipelines.language.subjects import subject_key
 from umi.pipelines.states import Standing, Standings, View
 from umi.ports import Snapshot, Vector
-from umi.types import Entity
+from umi.reading import TextReader
+from umi.types import Entity, Episode
 
 _OF_PEOPLE: Final = frozenset({"works_at", "lives_in", "speaks", "hobby"})
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
@@ -65,11 +66,15 @@ _TEMPLATES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class FactQuestion:
-    """One subject, the slots of which any may answer, and the month that is asked of (1 to 12; 0 for now)."""
+    """One subject, the slots of which any may answer, and the month that is asked of (1 to 12; 0 for now).
+
+    `exact`: nothing else is asked beside it.
+    """
 
     subject: str
     slots: tuple[str, ...]
     month: int = 0
+    exact: bool = False
 
 
 _CLAUSE: Final = re.compile(
@@ -97,27 +102,75 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
                 return FactQuestion(_subject(match["subject"]), wanted, month)
     if gist is None:
         return None
-    return FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month)
+    return FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
 
 
-def answer(snapshot: Snapshot, query: str, view: View, vector: Vector | None = None) -> tuple[Standing, ...]:
-    """The statements of the fact that a query asks for, as far as the view shows them: what is so first, then newest first.
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a fact that is asked for: the statements that the view shows, newest first, and that view."""
 
-    Empty when it asks for none. What a query is taken to ask for puts these first, and removes nothing that words or meaning found.
+    question: FactQuestion
+    standings: tuple[Standing, ...]
+    view: View
+    reader: TextReader | None = None
+    said: Callable[[Episode], Sequence[Entity]] = lambda _episode: ()
+
+    def admits(self, episode: Episode) -> bool:
+        """Whether an episode that the other legs found may stand beside the answer.
+
+        Where nothing is known, a mere resemblance is no answer (what words or meaning support, `search` asks nobody about): what was read as something else, does not speak of the subject, or speaks
+        of it in a question, a wish or with none of the words that such a fact is told with, is left out.
+        """
+        if self.standings or not self.question.exact:
+            return True
+        stated = [
+            one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+        ]
+        elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
+        subject = self.question.subject
+        named = subject in episode.content.casefold() or trained.scatters(episode.content, subject)
+        if stated and elsewhere and not named:
+            return False  # it states the same kind of fact of others: had it stated this one, there would be a standing
+        if (
+            named
+            and not _OF_PEOPLE & set(self.question.slots)
+            and any(one.slot in self.question.slots for one in stated)
+        ):
+            return True  # of "the oil of the car", where the car's is asked for
+        return evidence(self.question, episode, self.reader)
+
+    def _is_choice(self, one: Entity) -> bool:
+        """Whether a statement names a favourite, as the question asks for another."""
+        chosen = self.question.slots[0].startswith("favourite_")
+        return chosen and one.slot.startswith("favourite_")
+
+
+def answer(
+    snapshot: Snapshot, query: str, view: View, vector: Vector | None = None, reader: TextReader | None = None
+) -> Answer | None:
+    """What is known of the fact that a query asks for; None when it asks for none.
 
     Args:
         snapshot: Where to look.
         query: The question.
-        view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
         vector: Of the question, when the local embedder made it.
+        reader: Of short messages, where there is one.
+        view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
     """
     question = read_question(query, vector)
     if question is None:
-        return ()
+        return None
     found = look_up(snapshot, question)
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
-    return _affirmed_first(tuple(one for one in Standings(snapshot, view).of(found) if one.shown))
+    standings = tuple(one for one in Standings(snapshot, view).of(found) if one.shown)
+    return Answer(
+        question,
+        _affirmed_first(standings),
+        view,
+        reader,
+        lambda episode: snapshot.entities_of([episode.id]).get(episode.id, ()),
+    )
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
@@ -128,6 +181,15 @@ def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
         for slot in question.slots
         for entity in snapshot.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
     ]
+
+
+def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:
+    """Whether an episode may bear on a fact of which no statement was read."""
+    content = episode.content
+    if len(content) > GIST_CHARACTERS_MAX:
+        return True  # too long to be judged by what it names
+    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
+    return trained.may_tell(content, episode.at, question.subject, question.slots, reader, mine=mine)
 
 
 def _affirmed_first(standings: Sequence[Standing]) -> tuple[Standing, ...]:

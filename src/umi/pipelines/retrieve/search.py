@@ -15,13 +15,15 @@ from typing import Final, Protocol, TypeVar
 import numpy as np
 
 from umi import limits
-from umi.candidates import NO_KEYS, Keys, TextCandidates, VectorCandidates
+from umi.asked import is_question
+from umi.candidates import NO_KEYS, TextCandidates, VectorCandidates
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
 from umi.pipelines.retrieve import by_statement
-from umi.pipelines.retrieve.facts import answer
+from umi.pipelines.retrieve.facts import Answer, answer
+from umi.pipelines.retrieve.foreign import foreign_candidates
 from umi.pipelines.retrieve.framing import as_told, named, unframed
 from umi.pipelines.retrieve.latest import newest_amount_first
 from umi.pipelines.retrieve.period import asked_period
@@ -43,6 +45,7 @@ from umi.vectors import normalised
 
 FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
 _FEEDBACK_EPISODES: Final = 3
+_SUPPORTED: Final = 0.97  # a score from which on meaning supports a hit, whatever the question was taken to ask for
 
 
 class HasId(Protocol):
@@ -232,6 +235,7 @@ class _Search:
         self._period = asked_period(query.text)
         self._embedder = None if embedder is None else embedder.identity.name
         is_read = embedder is not None and embedder.identity.digest == EMBEDDER
+        self._reader = None if embedder is None else embedder.reader
         self._readable = variants[0].embedding if is_read else None
         self._hidden_count = 0
         self._unsure = False
@@ -251,15 +255,18 @@ class _Search:
         if len(ranking.scores):
             self.best_score = float(ranking.scores.max())
         terms = query_terms(self._variants[0].text)
-        known = answer(snapshot, self._query.text, self._query.view, self._readable)
+        known = answer(snapshot, self._query.text, self._query.view, self._readable, self._reader)
         standings = Standings(snapshot, self._query.view)
-        hits = self._facts(snapshot, standings, known, float(ranking.scores.max(initial=0.0)))
+        hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
         count = len(hits)
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         above = 0.0
         for place, score, look in self._looks(snapshot, standings, ranking, terms):
             found = [one for one in self._answers(snapshot, standings, look, terms) if one.episode.id not in given]
+            found = [one for one in found if self._admits(known, one, score, terms)]
+            if place >= limits.ANSWER_PLACES_COUNT_MAX and known is not None and not found:
+                break  # what bears on the question is not that far down, and reading on takes seconds in a large store
             if not found and (look.shown is None or look.shown.episode.id not in given):
                 self._hidden_count += 1
                 continue
@@ -306,16 +313,30 @@ class _Search:
         if look.shown is not None and not disputed:
             yield look.shown
 
-    def _facts(
-        self, snapshot: Snapshot, standings: Standings, known: Sequence[Standing], best_score: float
-    ) -> list[Hit]:
+    def _admits(self, known: Answer | None, shown: Shown, score: float, terms: Sequence[str]) -> bool:
+        """Whether a message may stand where a question was taken to ask for a fact that nobody stated.
+
+        What a model read, what meaning supports and what says every word of the question stand whatever the question was taken for.
+        """
+        if known is None or self._query.min_score is not None or not is_question(self._query.text):
+            return True
+        entity = shown.entity
+        if entity is not None and by_statement.is_read([entity]):
+            return True
+        said = frozenset(query_terms(f"{shown.episode.speaker or ''} {shown.episode.content}"))
+        return score >= _SUPPORTED or said.issuperset(terms) or known.admits(shown.episode)
+
+    def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, before whatever the legs found."""
         first_of_episode: dict[str, Standing] = {}
-        for standing in known:
+        if known is None:
+            return []
+        for standing in known.standings:
             first_of_episode.setdefault(standing.entity.episode_id, standing)
         episodes = snapshot.episodes(first_of_episode)
         score = max(FACT_SCORE, best_score)
-        shown = standings.show([episodes[id_] for id_ in first_of_episode], ())
+        chosen = [standing.entity.id for standing in first_of_episode.values()]
+        shown = Standings(snapshot, known.view).show([episodes[id_] for id_ in first_of_episode], (), chosen)
         hits = [
             _fact_hit(standing, one, score, explain=self._query.explain)
             for standing, one in zip(first_of_episode.values(), shown, strict=True)
@@ -348,7 +369,7 @@ class _Search:
         pool = max(limits.CANDIDATE_POOL_COUNT, 2 * self._query.limit)
         try:
             if variant.hits is not None:
-                return _foreign_candidates(snapshot, variant.hits)
+                return foreign_candidates(snapshot, variant.hits)
             return snapshot.vector_candidates(variant.embedding, pool=pool)
         except UmiError:
             degraded[Degradation.VECTOR_LEG_FAILED] = None
@@ -463,22 +484,6 @@ def _fact_hit(standing: Standing, shown: Shown, score: float, *, explain: bool) 
         legs={"fact": 1.0} if explain else {},
         matched=entity.span,
     )
-
-
-def _foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorCandidates:
-    """Candidates of a vector backend that knows ids only. A vector without a row is left out."""
-    best: dict[int, float] = {}
-    ids = [hit.id for hit in hits]
-    arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items() if entity.arrival >= 0}
-    arrivals |= {id_: episode.arrival for id_, episode in snapshot.episodes(ids).items()}
-    for hit in hits:
-        arrival = arrivals.get(hit.id)
-        if arrival is not None:
-            best[arrival] = max(best.get(arrival, -1.0), hit.score)
-    keys: Keys = np.array(sorted(best), dtype=np.int64)
-    cosine = np.array([best[int(key)] for key in keys], dtype=np.float32)
-    plain = np.zeros(len(keys), dtype=np.float32)
-    return VectorCandidates(keys, cosine, plain, mean=0.0, deviation=0.0, count=0)
 
 
 def _guarded(embedder: EmbeddingProvider | None) -> GuardedEmbedder | None:
