@@ -7,7 +7,7 @@ Every failure leaves a poorer answer that says so: no vectors, then words; no wo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol, TypeVar
@@ -263,8 +263,8 @@ class _Search:
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         above = 0.0
         for place, score, look in self._looks(snapshot, standings, ranking, terms):
-            found = [one for one in self._answers(snapshot, standings, look, terms) if one.episode.id not in given]
-            found = [one for one in found if self._admits(known, one, score, terms)]
+            answers = self._answers(snapshot, standings, look, terms, given)
+            found = [one for one in answers if self._admits(known, one, score, terms)]
             if place >= limits.ANSWER_PLACES_COUNT_MAX and known is not None and not found:
                 break  # what bears on the question is not that far down, and reading on takes seconds in a large store
             if not found and (look.shown is None or look.shown.episode.id not in given):
@@ -297,21 +297,24 @@ class _Search:
             return self._query.min_score
         return 0.0 if ranking.calibrator is None else ranking.calibrator.keep_from
 
-    def _answers(self, snapshot: Snapshot, standings: Standings, look: Look, terms: Sequence[str]) -> Iterator[Shown]:
-        """What a place of the ranking stands for: its message as far as it holds, and what took the place of what does not.
+    def _answers(
+        self, snapshot: Snapshot, standings: Standings, look: Look, terms: Sequence[str], given: Collection[str]
+    ) -> Iterator[Shown]:
+        """What a place of the ranking stands for, unless it is given: its message as far as it holds, and what took the place of what does not.
 
         The newer comes first; of two that contradict each other the one that was found.
         """
-        disputed = look.shown is not None and look.shown.state is HitState.DISPUTED
-        if look.shown is not None and disputed:
-            yield look.shown
-        if look.successors:
-            ids = standings.episodes_of(look.successors)
+        mine = look.shown if look.shown is not None and look.shown.episode.id not in given else None
+        disputed = mine is not None and mine.state is HitState.DISPUTED
+        if mine is not None and disputed:
+            yield mine
+        ids = [id_ for id_ in standings.episodes_of(look.successors) if id_ not in given] if look.successors else []
+        if ids:
             episodes = snapshot.episodes(ids)
             later = standings.show([episodes[id_] for id_ in ids if id_ in episodes], terms, look.successors)
             yield from (one for one in later if one is not None)
-        if look.shown is not None and not disputed:
-            yield look.shown
+        if mine is not None and not disputed:
+            yield mine
 
     def _admits(self, known: Answer | None, shown: Shown, score: float, terms: Sequence[str]) -> bool:
         """Whether a message may stand where a question was taken to ask for a fact that nobody stated.
