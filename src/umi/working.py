@@ -12,6 +12,7 @@ from umi import limits, validate
 from umi.errors import LLMError
 from umi.pipelines import timeline
 from umi.pipelines.remember import Wishes, outbox_item
+from umi.pipelines.settle import Outcome
 from umi.ports import Transaction
 from umi.receipts import RereadReceipt
 from umi.types import EvolutionRelation, MaintainReceipt
@@ -58,17 +59,15 @@ class Working(ABC):
 
 async def work(engine: Engine, idle_s: float | None, progress: Callable[[int, int], None] | None) -> MaintainReceipt:
     """See `Working.work`."""
-    clock, done, portion = engine.parts.clock, 0, _portion(engine)
+    clock, done = engine.parts.clock, 0
     since_s = clock.monotonic_s()
     while True:
-        waiting = await engine.storage.read(timeline.waiting_count)
-        outcome = await engine.drain(portion) if waiting else None
-        left = await engine.storage.read(timeline.waiting_count) if waiting else 0
-        if outcome is not None and len(outcome.waiting) < min(waiting, portion):
-            done += min(waiting, portion) - len(outcome.waiting)
+        read, outcome = await _read_portion(engine)
+        if read:
+            done += read
             since_s = clock.monotonic_s()
             if progress is not None:
-                progress(done, left)
+                progress(done, await engine.storage.read(timeline.waiting_count))
             continue
         if idle_s is not None and clock.monotonic_s() - since_s >= idle_s:
             still = await engine.storage.read(partial(timeline.waiting, limit=limits.LIST_LIMIT_DEFAULT))
@@ -84,13 +83,12 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
         )
     total = await engine.storage.write(_ask_for_all)
     changes: list[EvolutionRelation] = []
-    done, portion = 0, _portion(engine)
+    done = 0
     while True:
-        waiting = await engine.storage.read(timeline.waiting_count)
-        outcome = await engine.drain(portion) if waiting else None
-        if outcome is None or len(outcome.waiting) >= min(waiting, portion):
+        read, outcome = await _read_portion(engine)
+        if outcome is None or not read:
             break
-        done += min(waiting, portion) - len(outcome.waiting)
+        done += read
         changes += [row for row in outcome.evolutions if row.acted]
         if progress is not None:
             progress(done, max(0, total - done))
@@ -101,9 +99,17 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
     return RereadReceipt(done, tuple(changes[: limits.REREAD_CHANGES_COUNT_MAX]), len(changes), tuple(still), degraded)
 
 
-def _portion(engine: Engine) -> int:
-    """How many are read before the next deadline begins: a slow model may need all of one for a single text."""
-    return limits.OUTBOX_DRAIN_COUNT if engine.parts.asker is None else 1
+async def _read_portion(engine: Engine) -> tuple[int, Outcome | None]:
+    """Read the oldest that wait; how many were finished, and what came of it: None when nothing waits.
+
+    With a model one text is a portion, before the next deadline begins: a slow one may need all of it for a single text.
+    """
+    portion = limits.OUTBOX_DRAIN_COUNT if engine.parts.asker is None else 1
+    portion = min(portion, await engine.storage.read(timeline.waiting_count))
+    if not portion:
+        return 0, None
+    outcome = await engine.drain(portion)
+    return max(0, portion - len(outcome.waiting)), outcome
 
 
 def _ask_for_all(tx: Transaction) -> int:

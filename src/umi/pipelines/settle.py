@@ -100,9 +100,9 @@ class Settler:
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
         return outcome
 
-    async def index(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
+    async def index(self, items: Sequence[Work]) -> Outcome:
         """Embed and write the vectors only: a worker reads the texts later."""
-        embedded = embedded or await self.embed(items)
+        embedded = await self.embed(items)
         vectors = embedded.vectors
         if vectors:
             await self._storage.write(lambda tx: tx.add_vectors(vectors))

@@ -324,10 +324,10 @@ class _Search:
         if known is None or self._query.min_score is not None or not is_question(self._query.text):
             return True
         entity = shown.entity
-        if entity is not None and by_statement.is_read([entity]):
+        if score >= _SUPPORTED or (entity is not None and by_statement.is_read([entity])):
             return True
         said = frozenset(query_terms(f"{shown.episode.speaker or ''} {shown.episode.content}"))
-        return score >= _SUPPORTED or said.issuperset(terms) or known.admits(shown.episode)
+        return said.issuperset(terms) or known.admits(shown.episode)
 
     def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, before whatever the legs found."""
