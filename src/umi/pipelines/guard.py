@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from umi import limits
+from umi.comparing import Compares, PairReader
 from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, UmiError
 from umi.ports import Clock, Closing, EmbedderIdentity, EmbeddingProvider, Entropy, Matrix, Prepared, Vector
 from umi.reading import Reads, TextReader
@@ -82,6 +83,11 @@ class GuardedEmbedder:
     def reader(self) -> TextReader | None:
         """Of short messages, when the inner embedder's model can read."""
         return self._inner.reader if isinstance(self._inner, Reads) else None
+
+    @property
+    def pair_reader(self) -> PairReader | None:
+        """Of statements, when they can be compared with the inner embedder's model."""
+        return self._inner.pair_reader if isinstance(self._inner, Compares) else None
 
     async def prepare(self, kept: EmbedderIdentity | None) -> None:
         """Let the inner embedder load, or ask its server for, what it needs.

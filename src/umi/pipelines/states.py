@@ -164,6 +164,18 @@ class Standings:
         pairs = [(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in found]
         return [pair for pair in pairs if pair[0] != pair[1] and pair[0] in episode_ids and pair[1] in episode_ids]
 
+    def taken_back(self, episode_ids: Collection[str]) -> frozenset[tuple[str, str]]:
+        """As `told_again`, of updates that were undone."""
+        rows = [
+            row
+            for id_, episode_id in self._episode_of.items()
+            if episode_id in episode_ids
+            for row in self._ledger.rows(id_)
+            if row.evolution_type is EvolutionType.UPDATE and row.undone_at is not None
+        ]
+        found = {(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in rows}
+        return frozenset(found)
+
     def _look(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str], only: frozenset[str]) -> Look:
         known_at = self._view.known_at
         if known_at is not None and episode.recorded_at > known_at:

@@ -13,14 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from umi.comparing import Compared, Pair, PairReader, Passage
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.minilm import DIMENSIONS, MiniLM, load
+from umi.providers.pair_reader import LocalPairReader
+from umi.providers.pair_reader import load as load_pair_reader
 from umi.providers.reader import LocalReader
 from umi.providers.reader import load as load_reader
 from umi.reading import OpenText, TextReader
@@ -36,6 +39,9 @@ SHA256: Final = {
 WINDOW_TOKENS: Final = 254  # the model was made for 256 with [CLS] and [SEP]
 OVERLAP_TOKENS: Final = 32  # so that a sentence on a border is whole in one of two windows
 _ARITHMETIC: Final = "mean, weights in 7 bits by column"  # another one makes other vectors
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 IDENTITY: Final = EmbedderIdentity(
     name="all-MiniLM-L6-v2",
@@ -67,6 +73,7 @@ class LocalEmbedder:
         self._folder = installed_folder() if folder is None else folder
         self._model: _Model | None = None
         self._reader: LocalReader | None = None
+        self._pair_reader: LocalPairReader | None = None
         self._lock = threading.RLock()
 
     @property
@@ -92,6 +99,51 @@ class LocalEmbedder:
                 self._reader = load_reader(model.encoder, model.tokenizer, model.open_session)
             reader = self._reader
         return reader.read(text)
+
+    @property
+    def pair_reader(self) -> PairReader:
+        """This embedder as `umi.comparing.Compares` has it; its weights are loaded when it is first asked."""
+        return self
+
+    async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
+        """Pairs of statements, some on each core at a time; see `umi.comparing.PairReader`.
+
+        Raises:
+            EmbedderUnavailable: A file is missing or not the pinned one.
+            EmbeddingError: The runtime failed.
+        """
+        return await self._each(pairs, lambda pair: self.loaded_pair_reader().compare(pair))
+
+    async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
+        """How likely each statement answers a question; see `umi.comparing.PairReader`.
+
+        Raises:
+            EmbedderUnavailable: A file is missing or not the pinned one.
+            EmbeddingError: The runtime failed.
+        """
+        return await self._each(passages, lambda passage: self.loaded_pair_reader().answers(question, passage))
+
+    async def _each(self, items: Sequence[T], do: Callable[[T], R]) -> list[R]:
+        """Something done with each item, in as many threads as there are cores."""
+        loop, threads = asyncio.get_running_loop(), min(os.cpu_count() or 1, len(items))
+
+        def some(first: int) -> list[R]:
+            return [do(item) for item in items[first::threads]]
+
+        shares = await asyncio.gather(*(loop.run_in_executor(None, some, first) for first in range(threads)))
+        return [shares[place % threads][place // threads] for place in range(len(items))]
+
+    def loaded_pair_reader(self) -> LocalPairReader:
+        """The pair reader, loaded once.
+
+        Raises:
+            EmbedderUnavailable: A file is missing or not the pinned one.
+        """
+        with self._lock:
+            if self._pair_reader is None:
+                model = self._load()
+                self._pair_reader = load_pair_reader(model.encoder, model.tokenizer, model.open_session)
+            return self._pair_reader
 
     async def embed(self, text: str) -> Vector:
         """One query as a vector, cut at `WINDOW_TOKENS`.

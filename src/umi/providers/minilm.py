@@ -25,6 +25,7 @@ DIMENSIONS: Final = 384
 _WORDS: Final = 30_522
 _KINDS: Final = 2
 _POSITIONS: Final = 512
+TABLE_ROWS: Final = (_WORDS, _KINDS, _POSITIONS)
 TABLES: Final = _WORDS + _KINDS + _POSITIONS  # rows that stand before the first layer
 LOWER_LAYERS: Final = 4  # also those that the reader of messages stands on
 UPPER_LAYERS: Final = 2
@@ -32,8 +33,8 @@ _HEADS: Final = 12
 _EPSILON: Final = 1e-12
 _WEIGHT_STEPS: Final = 63  # of a 7-bit number with sign
 GIVEN: Final = "given"
-_CLS: Final = 101
-_SEP: Final = 102
+CLS: Final = 101
+SEP: Final = 102
 
 Floats = npt.NDArray[np.float32]
 
@@ -62,7 +63,7 @@ class MiniLM:
         Raises:
             RuntimeError: onnxruntime failed.
         """
-        marked = [_CLS, *tokens, _SEP]
+        marked = [CLS, *tokens, SEP]
         start = self.words[marked] + self.places[: len(marked)]
         found: Floats = self.lower.run(None, {GIVEN: start[None]})[0][0]
         return found
@@ -98,7 +99,7 @@ def load(weights: Path, open_session: Callable[[bytes], Any]) -> MiniLM:
     except (OSError, ValueError) as error:
         raise EmbedderUnavailable(f"the local embedder's file {weights} cannot be read: {error}") from error
     numbers = Numbers(np.asarray(data))
-    words, kinds, places = (numbers.take(count, DIMENSIONS) for count in (_WORDS, _KINDS, _POSITIONS))
+    words, kinds, places = (numbers.take(count, DIMENSIONS) for count in TABLE_ROWS)
     lower, upper = layers(numbers, LOWER_LAYERS, begins=True), layers(numbers, UPPER_LAYERS)
     if not numbers.is_at_end:
         raise EmbedderUnavailable(f"the local embedder's file {weights} has {len(data):,} numbers, which is not MiniLM")

@@ -17,14 +17,16 @@ import numpy as np
 from umi import limits
 from umi.asked import is_question
 from umi.candidates import NO_KEYS, TextCandidates, VectorCandidates
+from umi.comparing import PairReader
 from umi.errors import EmbeddingError, UmiError
 from umi.pipelines.gist.model import EMBEDDER
 from umi.pipelines.guard import GuardedEmbedder
 from umi.pipelines.learn.weighing import Lessons
-from umi.pipelines.retrieve import by_statement
+from umi.pipelines.retrieve import answering, by_statement
 from umi.pipelines.retrieve.facts import Answer, answer
 from umi.pipelines.retrieve.foreign import foreign_candidates
 from umi.pipelines.retrieve.framing import as_told, named, unframed
+from umi.pipelines.retrieve.hits import fact_hit, hit_of, within_tokens
 from umi.pipelines.retrieve.latest import newest_amount_first
 from umi.pipelines.retrieve.period import asked_period
 from umi.pipelines.retrieve.rewrite import rewrite
@@ -155,10 +157,14 @@ class DualRetriever:
             variants = await self._prepare(variations, await self._speakers(names), degraded)
         else:
             variants, _ = await asyncio.gather(self._prepare(variations, frozenset(), degraded), self._catch_up())
-        asked = _Search(query, variants, self._embedder, deep=deep)
+        reader = self._reader_for(query)
+        most = query.limit if reader is None else max(query.limit, limits.PAIR_READER_HITS_COUNT)
+        asked = _Search(replace(query, limit=most), variants, self._embedder, deep=deep)
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
+        if reader is not None:
+            hits = (await self._in_order(reader, query, hits, asked, degraded))[: query.limit]
         return Found(
-            hits=tuple(_within_tokens(hits, query.max_tokens)),
+            hits=tuple(within_tokens(hits, query.max_tokens)),
             abstained=not hits,
             degraded=tuple(degraded),
             deep_search_used=deep,
@@ -166,6 +172,24 @@ class DualRetriever:
             best_score=asked.best_score,
             why_abstained="" if hits else asked.why_nothing(),
         )
+
+    def _reader_for(self, query: Query) -> PairReader | None:
+        """What orders the hits of a question for what holds, where the embedder brings it and outcomes have not taught an order."""
+        wanted = is_question(query.text) and not query.view.include_superseded and query.lessons is None
+        return None if self._embedder is None or not wanted else self._embedder.pair_reader
+
+    async def _in_order(
+        self, reader: PairReader, query: Query, hits: list[Hit], asked: _Search, degraded: dict[Degradation, None]
+    ) -> list[Hit]:
+        """Of hits that answer about equally well and tell one thing the newest first; what a better judge has ordered stays."""
+        if asked.facts_count or by_statement.is_read(hit.entity for hit in hits if hit.entity is not None):
+            return hits  # they were looked up, or a model read them and has judged what is outdated
+        try:
+            ordered = await answering.in_order(reader, query.text, hits, asked.taken_back)
+        except EmbeddingError:
+            degraded[Degradation.EMBEDDING_FAILED] = None
+            return hits
+        return asked.newest_first(ordered)
 
     async def _catch_up(self) -> None:
         """Let what is searched follow the rows while the query is embedded, in steps between which others get their turn."""
@@ -240,6 +264,9 @@ class _Search:
         self._hidden_count = 0
         self._unsure = False
         self.best_score: float | None = None
+        self.facts_count = 0  # first hits that were looked up
+        self.told_again: list[tuple[str, str]] = []  # ids of hits' messages: (earlier, later)
+        self.taken_back: frozenset[tuple[str, str]] = frozenset()  # such of which somebody has said that it is not so
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -259,7 +286,7 @@ class _Search:
         standings = Standings(snapshot, self._query.view)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
-        count = len(hits)
+        self.facts_count = count = len(hits)
         facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
         above = 0.0
         for place, score, look in self._looks(snapshot, standings, ranking, terms):
@@ -273,13 +300,23 @@ class _Search:
             if len(hits) >= self._query.limit or not self._is_enough(ranking, score, above, first=facts or not hits):
                 break
             for shown in found[: self._query.limit - len(hits)]:
-                hits.append(_hit(shown, ranking, place, score, explain=self._query.explain))
+                hits.append(hit_of(shown, ranking, place, score, explain=self._query.explain))
                 given.add(shown.episode.id)
             above = score
-        hits[count:] = newest_amount_first(self._query.text, _newer_first(hits[count:], standings))
+        hits[count:] = self._newest_first(hits[count:], standings)
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
+
+    def _newest_first(self, hits: list[Hit], standings: Standings) -> list[Hit]:
+        """The hits, with what was told again above what told it before."""
+        ids = {hit.episode.id for hit in hits}
+        self.told_again, self.taken_back = standings.told_again(ids), standings.taken_back(ids)
+        return self.newest_first(hits)
+
+    def newest_first(self, hits: Sequence[Hit]) -> list[Hit]:
+        """The same, of hits that `run` has found."""
+        return newest_amount_first(self._query.text, answering.newer_first(hits, self.told_again))
 
     def why_nothing(self) -> str:
         """Why there is no hit, in words."""
@@ -341,7 +378,7 @@ class _Search:
         chosen = [standing.entity.id for standing in first_of_episode.values()]
         shown = Standings(snapshot, known.view).show([episodes[id_] for id_ in first_of_episode], (), chosen)
         hits = [
-            _fact_hit(standing, one, score, explain=self._query.explain)
+            fact_hit(standing, one, score, explain=self._query.explain)
             for standing, one in zip(first_of_episode.values(), shown, strict=True)
             if one is not None
         ]
@@ -432,61 +469,6 @@ class _Search:
         if falls_off(above, score):
             return False
         return score >= ranking.calibrator.keep_from or first
-
-
-def _newer_first(hits: Sequence[Hit], standings: Standings) -> list[Hit]:
-    """The hits, with what tells a thing again right above what told it before, and no less relevant; none is left out."""
-    places = {hit.episode.id: hit for hit in hits}
-    order = list(places)
-    for earlier, later in standings.told_again(places.keys()):
-        if order.index(later) > order.index(earlier):
-            order.remove(later)
-            order.insert(order.index(earlier), later)
-            places[later] = replace(places[later], score=places[earlier].score)
-    return [places[id_] for id_ in order]
-
-
-def _hit(shown: Shown, ranking: Ranking, place: int, score: float, *, explain: bool) -> Hit:
-    episode, entity = shown.episode, shown.entity
-    span = None if entity is None else entity.span
-    return Hit(
-        id=episode.id if entity is None else entity.id,
-        content=shown.content,
-        score=score,
-        state=shown.state,
-        episode=episode,
-        entity=entity,
-        evolutions=shown.evolutions,
-        calibrated=ranking.calibrator is not None,
-        legs=ranking.legs(place) if explain else {},
-        matched=span,
-    )
-
-
-def _within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]:
-    """The first hits whose text stays within about so many tokens, at four bytes each."""
-    left = max_tokens
-    for hit in hits:
-        if left is not None:
-            left -= -(-len(hit.content.encode()) // 4)
-            if left < 0:
-                return
-        yield hit
-
-
-def _fact_hit(standing: Standing, shown: Shown, score: float, *, explain: bool) -> Hit:
-    entity = standing.entity
-    return Hit(
-        id=entity.id,
-        content=shown.content,
-        score=score,
-        state=standing.state,
-        episode=shown.episode,
-        entity=entity,
-        evolutions=standing.evolutions,
-        legs={"fact": 1.0} if explain else {},
-        matched=entity.span,
-    )
 
 
 def _guarded(embedder: EmbeddingProvider | None) -> GuardedEmbedder | None:
