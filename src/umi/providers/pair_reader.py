@@ -8,7 +8,7 @@ Weights are kept and used in 7 bits, as the embedder's are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
@@ -240,24 +240,23 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) 
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name] for name in kept.files}
     version = str(tables.pop("version"))
-    whole = {name: np.asarray(values, dtype=np.float32) for name, values in tables.items()}
-    numbers = Numbers(_flat(whole))
+    numbers = Numbers(_flat(tables))
     lower = open_session(layers(numbers, EARLY_LAYERS, begins=True))
     upper = open_session(layers(numbers, LAYERS - EARLY_LAYERS))
-    heads = {name: values for name, values in whole.items() if not name[0].isdigit()}
+    heads = {name: np.asarray(values, dtype=np.float32) for name, values in tables.items() if not name[0].isdigit()}
     return LocalPairReader(encoder, tokenizer, lower, upper, heads, version)
 
 
-def _flat(tables: dict[str, Floats]) -> Floats:
+def _flat(tables: Mapping[str, npt.NDArray[Any]]) -> Floats:
     """The first normalisation and the layers one after the other, in single precision, as the embedder's file has its own."""
     names = ["0.gain", "0.shift", *(f"{layer + 1}.{name}" for layer in range(LAYERS) for name in ORDER)]
-    return np.concatenate([_whole(tables, name) for name in names], dtype=np.float32)
-
-
-def _whole(tables: dict[str, Floats], name: str) -> Floats:
-    """A tensor as it was before it was kept in whole numbers, flat."""
-    scale = tables.get(f"{name}.scale")
-    return np.ravel(tables[name] if scale is None else tables[name] * scale)
+    found, start = np.empty(sum(tables[name].size for name in names), dtype=np.float32), 0
+    for name in names:
+        values = tables[name]
+        place = found[start : start + values.size].reshape(values.shape)
+        np.multiply(values, tables.get(f"{name}.scale", 1), out=place)  # whole numbers have a scale
+        start += values.size
+    return found
 
 
 def _mean(hidden: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
