@@ -7,7 +7,7 @@ from typing import Final
 
 from umi.bench.planted import Mutation, edited, patched
 from umi.pipelines.retold import likeness, noticing
-from umi.pipelines.retrieve import search
+from umi.pipelines.retrieve import answering, search
 
 RETOLD: Final[tuple[Mutation, ...]] = (
     Mutation(
@@ -19,11 +19,11 @@ RETOLD: Final[tuple[Mutation, ...]] = (
     Mutation(
         "older-telling-first",
         "Of two tellings of the same thing recall shows the older one first.",
-        "umi.pipelines.retrieve.search._newer_first",
+        "umi.pipelines.retrieve.answering.newer_first",
         partial(
             edited,
-            search,
-            "_newer_first",
+            answering,
+            "newer_first",
             "order.index(later) > order.index(earlier)",
             "order.index(later) < order.index(earlier)",
         ),
