@@ -30,8 +30,8 @@ demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what c
 test: lint types unit sim ## Lint, types, every test, and 2,500 simulated worlds
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests scripts bench tools
-	$(BIN)/ruff format --check src tests scripts bench tools
+	$(BIN)/ruff check src tests scripts bench
+	$(BIN)/ruff format --check src tests scripts bench
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -44,11 +44,11 @@ sim: $(STAMP) ## Run 2,500 simulated worlds, each with faults, restarts and powe
 	$(BIN)/umi sim sweep --seeds 2500
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
-	$(FIT)/bin/python tools/reader/fit.py
+	$(FIT)/bin/python scripts/pair_reader/fit.py
 
-$(FIT)/.installed: tools/reader/requirements.txt
+$(FIT)/.installed: scripts/pair_reader/requirements.txt
 	$(PYTHON) -m venv $(FIT)
-	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement tools/reader/requirements.txt
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement scripts/pair_reader/requirements.txt
 	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 

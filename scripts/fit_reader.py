@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from evolution_examples import Example, of_bank, of_chats, of_own, told_banks, voices
+from pair_reader.network import Layer
 from torch import nn
 from torch.nn import functional
 
@@ -28,7 +29,8 @@ from umi.pipelines.gist.marks import Token, marks_of, takes_role
 from umi.pipelines.gist.model import taken
 from umi.providers import minilm
 from umi.providers.local import NUMBERS, LocalEmbedder, installed_folder
-from umi.providers.reader import ORDER, WITHOUT_STATE, flat, marked
+from umi.providers.reader import WITHOUT_STATE, marked
+from umi.providers.weights import unpacked
 from umi.reading import ACTS, KINDS, MARKS, ROLES, STATES, WHICH, Take
 
 FILLS = 2
@@ -58,55 +60,6 @@ class Item:
     kind: int
     act: int
     roles: tuple[int, ...]
-
-
-class Layer(nn.Module):
-    """A layer of a BERT encoder, with the weights of one of the embedder's."""
-
-    def __init__(self, numbers: minilm.Numbers) -> None:
-        super().__init__()
-        wide = 4 * WIDTH
-
-        def linear(weights: Sequence[np.ndarray], biases: Sequence[np.ndarray]) -> nn.Linear:
-            weight, bias = np.concatenate(weights, axis=1), np.concatenate(biases)
-            made = nn.Linear(*weight.shape)
-            made.weight.data, made.bias.data = torch.tensor(weight.T.copy()), torch.tensor(bias.copy())
-            return made
-
-        def norm() -> nn.LayerNorm:
-            made = nn.LayerNorm(WIDTH, eps=1e-12)
-            made.weight.data = torch.tensor(numbers.take(WIDTH).copy())
-            made.bias.data = torch.tensor(numbers.take(WIDTH).copy())
-            return made
-
-        three = [numbers.take(WIDTH, WIDTH) for _ in "qkv"]
-        self.qkv = linear(three, [numbers.take(WIDTH) for _ in "qkv"])
-        self.out = linear([numbers.take(WIDTH, WIDTH)], [numbers.take(WIDTH)])
-        self.seen = norm()
-        self.wide = linear([numbers.take(WIDTH, wide)], [numbers.take(wide)])
-        self.narrow = linear([numbers.take(wide, WIDTH)], [numbers.take(WIDTH)])
-        self.end = norm()
-        self.drop = nn.Dropout(DROPPED)
-
-    def forward(self, given: torch.Tensor, there: torch.Tensor) -> torch.Tensor:
-        count, length, _ = given.shape
-        query, key, value = self.qkv(given).view(count, length, 3, HEADS, WIDTH // HEADS).permute(2, 0, 3, 1, 4)
-        heard = functional.scaled_dot_product_attention(query, key, value, attn_mask=there[:, None, None, :])
-        told = self.seen(given + self.drop(self.out(heard.transpose(1, 2).reshape(count, length, WIDTH))))
-        return self.end(told + self.drop(self.narrow(functional.gelu(self.wide(told)))))
-
-    def tensors(self) -> dict[str, np.ndarray]:
-        """In the embedder's shapes, by the names of `ORDER`."""
-        parts = [part.T for part in self.qkv.weight.chunk(3)]
-        biases = self.qkv.bias.chunk(3)
-        found = dict(zip(("query", "key", "value"), parts, strict=True))
-        found |= dict(zip(("query.bias", "key.bias", "value.bias"), biases, strict=True))
-        for name in ("out", "wide", "narrow"):
-            layer = getattr(self, name)
-            found |= {name: layer.weight.T, f"{name}.bias": layer.bias}
-        for name in ("seen", "end"):
-            found |= {f"{name}.gain": getattr(self, name).weight, f"{name}.shift": getattr(self, name).bias}
-        return {name: found[name].detach().numpy() for name in ORDER}
 
 
 class Reader(nn.Module):
@@ -146,13 +99,7 @@ class Reader(nn.Module):
         """As `umi.providers.reader` loads it."""
         found: dict[str, np.ndarray] = {}
         for number, layer in enumerate(self.layers):
-            for name, values in layer.tensors().items():
-                if values.ndim == 1:
-                    found[f"{number}.{name}"] = values.astype(np.float32)
-                else:
-                    scale = np.abs(values).max(axis=0) / STEPS
-                    found[f"{number}.{name}"] = np.rint(values / scale).astype(np.int8)
-                    found[f"{number}.{name}.scale"] = scale.astype(np.float32)
+            found |= layer.packed(number)
         for name in ("mark", "kind", "state"):
             found[name] = getattr(self, name).weight.detach().numpy().astype(np.float16)
         found["mark"][0] = 0
@@ -274,7 +221,7 @@ def _again(path: Path) -> Reader:
     """The reader that was kept."""
     with np.load(path) as file:
         kept = {name: file[name].astype(np.float32) for name in file.files}
-    net = Reader(minilm.Numbers(flat(kept)))
+    net = Reader(minilm.Numbers(unpacked(kept, range(minilm.UPPER_LAYERS))))
     for name in ("mark", "kind", "state"):
         getattr(net, name).weight.data = torch.tensor(kept[name])
     for name, head in net.heads.items():

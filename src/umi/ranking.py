@@ -338,6 +338,12 @@ def logistic(logit: Array | float) -> Array:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -50.0, 50.0))), dtype=np.float64)
 
 
+def log_odds(chance: float) -> float:
+    """A probability as log-odds, no surer than one in a million."""
+    sure = min(max(chance, 1e-6), 1 - 1e-6)
+    return float(np.log(sure / (1 - sure)))
+
+
 def log_shares(fused: Array) -> Array:
     """The logarithm of each candidate's share under the softmax that the second look was fitted with; never above 0."""
     if not len(fused):

@@ -145,9 +145,13 @@ async def ask(memory: umi.Memory, question: Row, score: Score) -> None:
         "clash": both_sides and disputed,
     }
     score.add(kind, won[kind])
+    if kind == "now":
+        score.add("now, after a change: first hit" if ban else "now, nothing changed: first hit", first)
     if kind == "now" and ban:
         score.add("now, after a change", won[kind])
         score.add("stale leak", leak)
+    if kind not in {"absent", "clash"}:
+        score.add("answerable, yet nothing shown", not texts)
     if kind in {"now", "both"}:
         again = await memory.recall(question["text"], limit=5, include_superseded=True)
         all_texts = [hit.content.lower() for hit in again.hits]

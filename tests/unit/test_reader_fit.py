@@ -57,7 +57,7 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     file = tmp_path / "sample.npz"
     command = [
         sys.executable,
-        str(ROOT / "tools/reader/fit.py"),
+        str(ROOT / "scripts/pair_reader/fit.py"),
         "--share",
         "0.004",
         "--passes",
@@ -67,8 +67,7 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     ]
     subprocess.run(command, check=True, capture_output=True)
     monkeypatch.setattr(pair_reader, "WEIGHTS", str(file))
-    model = LocalEmbedder()._load()
-    reader = pair_reader.load(model.encoder, model.tokenizer, model.open_session)
+    reader = LocalEmbedder().loaded_pair_reader()
     text = "The Pro plan costs $20 a month."
     found = reader.compare(Pair(Passage(text, (0, len(text)), "user"), Passage(text, (0, len(text)), "user")))
     assert tuple(found.likely) == VERDICTS

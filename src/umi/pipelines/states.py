@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -151,30 +151,34 @@ class Standings:
         Args:
             episode_ids: Which to look among.
         """
-        rows = {
-            row.id: row
-            for id_, episode_id in self._episode_of.items()
-            if episode_id in episode_ids
-            for row in self._ledger.relations(id_)
-            if row.evolution_type is EvolutionType.UPDATE and not row.acted
-        }
-        ends = self._ledger.entities(row.target_id for row in rows.values())
-        found = [row for row in rows.values() if row.target_id in ends]
+        rows = [row for row in self._updates_among(episode_ids, self._ledger.relations) if not row.acted]
+        ends = self._ledger.entities(row.target_id for row in rows)
+        found = [row for row in rows if row.target_id in ends]
         found.sort(key=lambda row: (statement_order(ends[row.target_id]), row.id))
-        pairs = [(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in found]
+        pairs = map(self._episodes_at, found)
         return [pair for pair in pairs if pair[0] != pair[1] and pair[0] in episode_ids and pair[1] in episode_ids]
 
     def taken_back(self, episode_ids: Collection[str]) -> frozenset[tuple[str, str]]:
         """As `told_again`, of updates that were undone."""
-        rows = [
-            row
+        rows = self._updates_among(episode_ids, self._ledger.rows)
+        return frozenset(self._episodes_at(row) for row in rows if row.undone_at is not None)
+
+    def _updates_among(
+        self, episode_ids: Collection[str], rows_of: Callable[[str], Iterable[EvolutionRelation]]
+    ) -> list[EvolutionRelation]:
+        """The updates that touch statements of these episodes, each once; `rows_of` gives a statement's relations."""
+        rows = {
+            row.id: row
             for id_, episode_id in self._episode_of.items()
             if episode_id in episode_ids
-            for row in self._ledger.rows(id_)
-            if row.evolution_type is EvolutionType.UPDATE and row.undone_at is not None
-        ]
-        found = {(self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")) for row in rows}
-        return frozenset(found)
+            for row in rows_of(id_)
+            if row.evolution_type is EvolutionType.UPDATE
+        }
+        return list(rows.values())
+
+    def _episodes_at(self, row: EvolutionRelation) -> tuple[str, str]:
+        """The ids of the episodes at a relation's ends; "" for one that was not shown."""
+        return self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")
 
     def _look(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str], only: frozenset[str]) -> Look:
         known_at = self._view.known_at

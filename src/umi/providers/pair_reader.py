@@ -8,9 +8,8 @@ Weights are kept and used in 7 bits, as the embedder's are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from importlib import resources
 from typing import Any, Final
 
@@ -20,16 +19,12 @@ import numpy.typing as npt
 from umi.comparing import VERDICTS, Compared, Pair, Passage
 from umi.errors import EmbeddingError
 from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, Numbers, layers
+from umi.providers.weights import likely, unpacked
+from umi.ranking import logistic
 
 WEIGHTS: Final = "pairs.npz"
 LAYERS: Final = 6
 EARLY_LAYERS: Final = 3  # after these a pair that is surely none is let go, and a question is answered
-# A layer's tensors in the order of the embedder's file.
-ORDER: Final = (
-    "query", "key", "value", "query.bias", "key.bias", "value.bias", "out", "out.bias", "seen.gain", "seen.shift",
-    "wide", "wide.bias", "narrow", "narrow.bias", "end.gain", "end.shift",
-)  # fmt: skip
-
 # The part that a token plays: a row of the table `part`.
 APART, OLDER, NEWER_REST, NEWER, BEFORE, QUESTION = range(6)
 PARTS_COUNT: Final = 8
@@ -42,12 +37,10 @@ _SPEAKER_TOKENS_MAX: Final = 8
 _DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)  # borders between the classes of time between two statements
 _UNDATED: Final = 7
 _SAME_SPEAKER: Final = 8  # added to the class when one person said both
-_ODDS_MAX: Final = 27.0  # a chance of one in a million million
 _SAYS_SO: Final = 0.5
 _SURELY_NONE: Final = 0.97
 _AROUND_CHARACTERS: Final = 600  # of a message on each side of a statement that are looked at
 _STATEMENT_CHARACTERS: Final = 1_200  # of a statement; the model takes fewer
-_CACHED_TEXTS: Final = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +89,7 @@ class Layout:
     """
 
     def __init__(self, tokenizer: Any) -> None:
-        def encode(text: str) -> Encoding:
-            encoded = tokenizer.encode(text, add_special_tokens=False)
-            return Encoding(tuple(encoded.ids), tuple(encoded.offsets))
-
-        self._encode = lru_cache(_CACHED_TEXTS)(encode)
+        self._tokenizer = tokenizer
 
     def pair(self, pair: Pair) -> Input:
         """Older [SEP] before [SEP] newer, each by whoever said it."""
@@ -138,10 +127,15 @@ class Layout:
             gap=_UNDATED,
         )
 
+    def _encode(self, text: str) -> Encoding:
+        # Nothing is kept between calls: what was said must not outlive its erasure here.
+        encoded = self._tokenizer.encode(text, add_special_tokens=False)
+        return Encoding(tuple(encoded.ids), tuple(encoded.offsets))
+
     def _piece(self, passage: Passage, room: int) -> Piece:
         begun = max(0, passage.span[0] - _AROUND_CHARACTERS)
-        last = min(passage.span[1], passage.span[0] + _STATEMENT_CHARACTERS)
-        text = self._encode(passage.text[begun : last + _AROUND_CHARACTERS])
+        ended = min(passage.span[1], passage.span[0] + _STATEMENT_CHARACTERS)
+        text = self._encode(passage.text[begun : ended + _AROUND_CHARACTERS])
         start, end = passage.span[0] - begun, passage.span[1] - begun
         focus = tuple(last > start and first < end for first, last in text.offsets)
         begin, stop = 0, len(text.ids)
@@ -194,7 +188,7 @@ class LocalPairReader:
         if early["none"] >= _SURELY_NONE:
             return Compared(early, pair.older.span, pair.newer.span)
         hidden = self._run(self._upper, lower)
-        said = _sigmoid(self._head("words", hidden)[:, 0])
+        said = logistic(self._head("words", hidden)[:, 0].astype(np.float64))
         return Compared(
             self._verdict("verdict", hidden, given),
             _words(said, given.older, given.offsets, pair.older.span),
@@ -205,7 +199,7 @@ class LocalPairReader:
         """How likely it is that a statement answers a question, in this thread."""
         given = self._layout.question(question, passage)
         lower = self._run(self._lower, self._start(given))
-        return float(_sigmoid(self._head("early_answer", self._pooled(lower, given)))[0])
+        return float(logistic(self._head("early_answer", self._pooled(lower, given)).astype(np.float64))[0])
 
     def _start(self, given: Input) -> Floats:
         start = self._encoder.words[list(given.ids)] + self._encoder.places[: len(given.ids)]
@@ -225,9 +219,7 @@ class LocalPairReader:
         return np.asarray(given @ self._tables[name] + self._tables[f"{name}.bias"])
 
     def _verdict(self, name: str, hidden: Floats, given: Input) -> dict[str, float]:
-        logits = self._head(name, self._pooled(hidden, given))
-        raised = np.exp(np.asarray(logits - logits.max(), dtype=np.float64))
-        return dict(zip(VERDICTS, map(float, raised / raised.sum()), strict=True))
+        return likely(VERDICTS, self._head(name, self._pooled(hidden, given)))
 
     @staticmethod
     def _pooled(hidden: Floats, given: Input) -> Floats:
@@ -240,23 +232,11 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) 
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name] for name in kept.files}
     version = str(tables.pop("version"))
-    numbers = Numbers(_flat(tables))
+    numbers = Numbers(unpacked(tables, range(1, LAYERS + 1), ("0.gain", "0.shift")))
     lower = open_session(layers(numbers, EARLY_LAYERS, begins=True))
     upper = open_session(layers(numbers, LAYERS - EARLY_LAYERS))
     heads = {name: np.asarray(values, dtype=np.float32) for name, values in tables.items() if not name[0].isdigit()}
     return LocalPairReader(encoder, tokenizer, lower, upper, heads, version)
-
-
-def _flat(tables: Mapping[str, npt.NDArray[Any]]) -> Floats:
-    """The first normalisation and the layers one after the other, in single precision, as the embedder's file has its own."""
-    names = ["0.gain", "0.shift", *(f"{layer + 1}.{name}" for layer in range(LAYERS) for name in ORDER)]
-    found, start = np.empty(sum(tables[name].size for name in names), dtype=np.float32), 0
-    for name in names:
-        values = tables[name]
-        place = found[start : start + values.size].reshape(values.shape)
-        np.multiply(values, tables.get(f"{name}.scale", 1), out=place)  # whole numbers have a scale
-        start += values.size
-    return found
 
 
 def _mean(hidden: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
@@ -264,14 +244,10 @@ def _mean(hidden: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
 
 
 def _words(
-    said: Floats, mask: Sequence[bool], offsets: Sequence[tuple[int, int]], span: tuple[int, int]
+    said: npt.NDArray[np.float64], mask: Sequence[bool], offsets: Sequence[tuple[int, int]], span: tuple[int, int]
 ) -> tuple[int, int]:
     """The characters from the first to the last token that the verdict is about; all of the statement where none is."""
     chosen = [place for place, inside in enumerate(mask) if inside and said[place] >= _SAYS_SO]
     if not chosen:
         return span
     return max(offsets[chosen[0]][0], span[0]), min(offsets[chosen[-1]][1], span[1])
-
-
-def _sigmoid(odds: Floats) -> Floats:
-    return np.asarray(1 / (1 + np.exp(-odds.clip(-_ODDS_MAX, _ODDS_MAX))), dtype=np.float32)

@@ -16,13 +16,10 @@ import numpy as np
 
 from umi.errors import EmbeddingError
 from umi.providers.minilm import GIVEN, UPPER_LAYERS, Floats, MiniLM, Numbers, layers
+from umi.providers.weights import likely, unpacked
 from umi.reading import ACTS, KINDS, MARKS, ROLES, STATES, WHICH, Judged, Take
 
 WEIGHTS: Final = "reader.npz"
-ORDER: Final = (
-    "query", "key", "value", "query.bias", "key.bias", "value.bias", "out", "out.bias", "seen.gain", "seen.shift",
-    "wide", "wide.bias", "narrow", "narrow.bias", "end.gain", "end.shift",
-)  # fmt: skip
 WITHOUT_STATE: Final = 2 * len(STATES)  # the row of `state` for a text of which only the kind is asked
 
 
@@ -74,10 +71,10 @@ class LocalText:
             hidden: Floats = self.reader.upper.run(None, {GIVEN: states[None]})[0][0]
         except RuntimeError as error:
             raise EmbeddingError(f"the reader of messages failed on {len(states)} tokens: {error}") from error
-        roles = [_likely(ROLES, row) for row in self.reader.head("role", hidden[1:-1])] if take.kind != WHICH else []
+        roles = [likely(ROLES, row) for row in self.reader.head("role", hidden[1:-1])] if take.kind != WHICH else []
         return Judged(
-            _likely(KINDS, self.reader.head("kind", hidden[0])),
-            _likely(ACTS, self.reader.head("act", hidden[0])),
+            likely(KINDS, self.reader.head("kind", hidden[0])),
+            likely(ACTS, self.reader.head("act", hidden[0])),
             [(start, end, role) for (start, end), role in zip(self.offsets, roles, strict=False)],
         )
 
@@ -86,21 +83,9 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Any) -> LocalReader:
     """The reader on a loaded embedder, whose sessions are opened alike."""
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name].astype(np.float32) for name in kept.files}
-    session = open_session(layers(Numbers(flat(tables)), UPPER_LAYERS))
+    session = open_session(layers(Numbers(unpacked(tables, range(UPPER_LAYERS))), UPPER_LAYERS))
     small = {name: values for name, values in tables.items() if not name[0].isdigit()}
     return LocalReader(encoder, tokenizer, session, small)
-
-
-def flat(tables: dict[str, Floats]) -> Floats:
-    """The layers' weights one after the other, in single precision, as the embedder's file has its own."""
-    parts = [_whole(tables, f"{layer}.{name}") for layer in range(UPPER_LAYERS) for name in ORDER]
-    return np.concatenate(parts, dtype=np.float32)
-
-
-def _whole(tables: dict[str, Floats], name: str) -> Floats:
-    """A tensor as it was before it was kept in whole numbers, flat."""
-    scale = tables.get(f"{name}.scale")
-    return np.ravel(tables[name] if scale is None else tables[name] * scale)
 
 
 def marked(offsets: Sequence[tuple[int, int]], take: Take) -> list[int]:
@@ -109,8 +94,3 @@ def marked(offsets: Sequence[tuple[int, int]], take: Take) -> list[int]:
         next((MARKS.index(mark) + 1 for first, last, mark in take.marks if start < last and first < end), 0)
         for start, end in offsets
     ]
-
-
-def _likely(classes: Sequence[str], logits: Floats) -> dict[str, float]:
-    raised = np.exp(np.asarray(logits - logits.max(), dtype=np.float64))
-    return dict(zip(classes, map(float, raised / raised.sum()), strict=True))

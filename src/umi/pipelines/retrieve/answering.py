@@ -5,7 +5,6 @@ Nothing is hidden and nothing is stored: it only orders. What acts on a change i
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Final
@@ -13,20 +12,20 @@ from typing import Final
 from umi.comparing import Pair, PairReader, Passage
 from umi.limits import PAIR_READER_HITS_COUNT
 from umi.pipelines.retrieve.segments import segments
+from umi.ranking import log_odds
 from umi.text import analyse
 from umi.types import Hit
 
-# Chosen on two authors whom the reader was not fitted to, and looked at on two others (docs/state.md).
+# Chosen on four authors whom the reader was not fitted to; docs/state.md has three that neither has seen.
 _LESS_WELL: Final = 2.0  # log-odds by which the newer of two may answer less well and still stand above the older
 _CHANGED_FROM: Final = 0.5  # how likely the older must hold no longer
-_LEAST: Final = 1e-6
 _DAY_S: Final = 86_400
 
 
 async def in_order(
-    reader: PairReader, question: str, hits: Sequence[Hit], not_so: Collection[tuple[str, str]] = ()
+    reader: PairReader, question: str, hits: list[Hit], not_so: Collection[tuple[str, str]] = ()
 ) -> list[Hit]:
-    """The hits, with the newest of those that tell the first one's thing anew above it; none is left out.
+    """The hits, with the newest of those that tell the first one's thing anew above it, none left out; those given themselves where nothing moves.
 
     Args:
         reader: Compares statements.
@@ -40,15 +39,15 @@ async def in_order(
     later = [hit for hit in hits[1:PAIR_READER_HITS_COUNT] if hit.at > hits[0].at]
     later = [hit for hit in later if (hits[0].episode.id, hit.episode.id) not in not_so]
     if not later:
-        return list(hits)
+        return hits
     top, *others = [_passage(hit, question) for hit in (hits[0], *later)]
-    least, *odds = map(_log_odds, await reader.answers(question, [top, *others]))
+    least, *odds = map(log_odds, await reader.answers(question, [top, *others]))
     near = [place for place, mine in enumerate(odds) if mine >= least - _LESS_WELL]
     pairs = [Pair(top, others[place], days=(later[place].at - hits[0].at).total_seconds() / _DAY_S) for place in near]
     compared = await reader.compare(pairs)
     anew = [later[place] for place, one in zip(near, compared, strict=True) if one.changed >= _CHANGED_FROM]
     if not anew:
-        return list(hits)
+        return hits
     newest = max(anew, key=lambda hit: (hit.at, hit.episode.arrival))
     moved = replace(newest, score=hits[0].score, newer_than=(*newest.newer_than, hits[0].id))
     return [moved, *(hit for hit in hits if hit is not newest)]
@@ -78,8 +77,3 @@ def _passage(hit: Hit, question: str) -> Passage:
     terms = frozenset(analyse(question))
     best = max(inside, key=lambda span: (len(terms & frozenset(analyse(text[slice(*span)]))), -span[0]))
     return Passage(text, best, hit.speaker or hit.episode.role)
-
-
-def _log_odds(chance: float) -> float:
-    sure = min(max(chance, _LEAST), 1 - _LEAST)
-    return math.log(sure / (1 - sure))

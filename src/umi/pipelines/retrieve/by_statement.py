@@ -18,7 +18,7 @@ from umi.limits import STATEMENT_CANDIDATES_COUNT
 from umi.modes import UNREAL, Mode
 from umi.pipelines.llm_extraction import says_it_all
 from umi.ports import Matrix, Snapshot, Vector
-from umi.ranking import Ranking
+from umi.ranking import Ranking, log_odds, logistic
 from umi.text import analyse
 from umi.types import Entity, Episode
 
@@ -27,7 +27,6 @@ _CLOSER: Final = 10.0  # of a cosine of 1 above that of the message's best windo
 _NAMED: Final = 1.0  # of all of a question's words in a statement's name and words, and none in the message
 _UNREAL: Final = -1.0  # of what is wished, supposed or asked
 _UNSTATED: Final = -1.5  # of a message that states nothing
-_LEAST: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +70,12 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list
         episode = episodes.get(key)
         if episode is None:
             continue
-        odds = _log_odds(float(ranking.scores[place]))
+        odds = log_odds(float(ranking.scores[place]))
         read = [one for one in groups.get(episode.id, ()) if _is_read(one)]
         if not read:
-            found.append(Candidate(place, episode, None, _probability(odds)))
+            found.append(Candidate(place, episode, None, float(logistic(odds))))
         mine = _Message(episode, read, windows.get(episode.id), question, weights)
-        found += [Candidate(place, episode, one.id, _probability(odds + mine.gain(one))) for one in read]
+        found += [Candidate(place, episode, one.id, float(logistic(odds + mine.gain(one)))) for one in read]
     return sorted(found, key=lambda one: (-round(one.score, 6), one.place))
 
 
@@ -142,12 +141,3 @@ def _weights(
 def _share(weights: Mapping[str, float], words: frozenset[str]) -> float:
     whole = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in words) / whole if whole else 0.0
-
-
-def _log_odds(score: float) -> float:
-    sure = min(max(score, _LEAST), 1 - _LEAST)
-    return float(np.log(sure / (1 - sure)))
-
-
-def _probability(odds: float) -> float:
-    return float(1 / (1 + np.exp(-odds)))

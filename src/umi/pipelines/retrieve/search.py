@@ -189,7 +189,7 @@ class DualRetriever:
         except EmbeddingError:
             degraded[Degradation.EMBEDDING_FAILED] = None
             return hits
-        return asked.newest_first(ordered)
+        return hits if ordered is hits else asked.newest_first(ordered)
 
     async def _catch_up(self) -> None:
         """Let what is searched follow the rows while the query is embedded, in steps between which others get their turn."""

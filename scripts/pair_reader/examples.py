@@ -22,6 +22,8 @@ from umi.providers.pair_reader import Input, Layout
 Row = dict[str, Any]
 Span = tuple[int, int]
 
+HERE = Path(__file__).resolve().parents[2]
+DATA = HERE / "data" / "reader"
 SAYS = 0.5  # share of a listed span that a statement must hold to be the one that is listed
 TOUCHES = 0.1  # one that holds more than that, and less than SAYS, teaches nothing
 BEFORE_S = 12 * 3_600
@@ -39,6 +41,11 @@ class Example:
     answers: bool | None = None
     words: tuple[bool, ...] | None = None
     mode: str = ""
+
+
+def authors() -> list[str]:
+    """All who wrote histories or groups."""
+    return sorted(path.stem for folder in ("histories", "groups") for path in (DATA / folder).glob("*.jsonl"))
 
 
 def rows_of(path: Path) -> list[Row]:
@@ -84,33 +91,23 @@ class Maker:
 
     def pairs_of(self, history: Row) -> Iterator[tuple[Example, bool]]:
         """Every pair of statements of two messages, and whether the messages are listed as a pair."""
-        said = history["messages"]
-        parts = [segments(one["text"]) for one in said]
         listed: dict[tuple[int, int], list[Row]] = defaultdict(list)
         for row in history["pairs"]:
             listed[row["old"], row["new"]].append(row)
-        for new, later in enumerate(said):
-            before = said[new - 1] if new and _seconds(said[new - 1], later) <= BEFORE_S else None
-            just_before = "" if before is None else f"{before['speaker']}: {before['text']}"
-            for old, earlier in enumerate(said[:new]):
-                rows = listed.get((old, new), [])
-                days = _seconds(earlier, later) / DAY_S
-                for one in parts[old]:
-                    for other in parts[new]:
-                        verdict, spans = _verdict(rows, (earlier["text"], one), (later["text"], other))
-                        if verdict is not None:
-                            pair = Pair(_passage(earlier, one), _passage(later, other), just_before, days)
-                            yield self.pair(history["author"], verdict, pair, spans), bool(rows)
+        for places, pairs in statement_pairs(history):
+            rows = listed.get(places, [])
+            for pair in pairs:
+                verdict, spans = _verdict(rows, pair)
+                if verdict is not None:
+                    yield self.pair(history["author"], verdict, pair, spans), bool(rows)
 
     def asked_of(self, history: Row, others_per_answer: int = 1) -> Iterator[Example]:
         """Its questions with statements that answer them, be they outdated, and some that do not."""
         for question in history["questions"]:
             yes, no = [], []
-            for message in history["messages"]:
-                for span in segments(message["text"]):
-                    given = self._layout.question(question["text"], _passage(message, span))
-                    answers = tells(question, message["text"], span)
-                    (yes if answers else no).append(Example(given, history["author"], answers=answers))
+            for passage, answers in answers_to(question, history):
+                given = self._layout.question(question["text"], passage)
+                (yes if answers else no).append(Example(given, history["author"], answers=answers))
             self._random.shuffle(no)
             yield from yes
             yield from no[: others_per_answer * max(2, len(yes))]
@@ -165,6 +162,26 @@ class Maker:
         yield from (self.pair("chat", "none", one) for one in made[:most])
 
 
+def statement_pairs(history: Row) -> Iterator[tuple[tuple[int, int], list[Pair]]]:
+    """For every two messages of a history (places of the older and the newer) each pair of their statements."""
+    said = history["messages"]
+    passages = [[_passage(one, span) for span in segments(one["text"])] for one in said]
+    for new, later in enumerate(said):
+        before = said[new - 1] if new and _seconds(said[new - 1], later) <= BEFORE_S else None
+        just_before = "" if before is None else f"{before['speaker']}: {before['text']}"
+        for old, earlier in enumerate(said[:new]):
+            days = _seconds(earlier, later) / DAY_S
+            pairs = [Pair(one, other, just_before, days) for one in passages[old] for other in passages[new]]
+            yield (old, new), pairs
+
+
+def answers_to(question: Row, history: Row) -> Iterator[tuple[Passage, bool]]:
+    """Every statement of a history, and whether it is what a question asks for, or was before."""
+    for message in history["messages"]:
+        for span in segments(message["text"]):
+            yield _passage(message, span), tells(question, message["text"], span)
+
+
 def is_left_out(row: Row) -> bool:
     """Whether a human pair is of the tenth that is never fitted to, by its dialogue, page or project."""
     return crc32(str(row["id"]).encode()) % 10 == 0
@@ -181,14 +198,12 @@ def tells(question: Row, text: str, span: Span) -> bool:
     return held and any(one in low[slice(*span)] for one in [*want, *ban])
 
 
-def _verdict(
-    rows: Sequence[Row], old: tuple[str, Span], new: tuple[str, Span]
-) -> tuple[str | None, tuple[Span, Span] | None]:
+def _verdict(rows: Sequence[Row], pair: Pair) -> tuple[str | None, tuple[Span, Span] | None]:
     """What is listed of a pair of statements; None where one of them holds only a piece of what is listed."""
     best, verdict, spans, touched = 0.0, "none", None, False
     for row in rows:
-        mine, other = _found(old[0], row["old_span"]), _found(new[0], row["new_span"])
-        share = min(_share(mine, old[1]), _share(other, new[1]))
+        mine, other = _found(pair.older.text, row["old_span"]), _found(pair.newer.text, row["new_span"])
+        share = min(_share(mine, pair.older.span), _share(other, pair.newer.span))
         if share >= SAYS and share > best:
             best, verdict, spans = share, row["label"], (mine, other)
         touched = touched or share > TOUCHES

@@ -16,7 +16,8 @@ from torch.nn import functional
 from umi.comparing import VERDICTS
 from umi.providers import minilm
 from umi.providers.local import NUMBERS, installed_folder
-from umi.providers.pair_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, ORDER, PARTS_COUNT, Input
+from umi.providers.pair_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, PARTS_COUNT, Input
+from umi.providers.weights import ORDER
 
 WIDTH = minilm.DIMENSIONS
 HEADS = 12
@@ -62,7 +63,7 @@ class Read:
 
 
 class Layer(nn.Module):
-    """A layer of a BERT encoder (Devlin et al., 2019), with the weights of one of the embedder's."""
+    """A layer of a BERT encoder (Devlin et al., 2019), with the weights of one of the embedder's. The fit of the short-message reader uses it, too."""
 
     def __init__(self, numbers: minilm.Numbers) -> None:
         super().__init__()
@@ -100,6 +101,18 @@ class Layer(nn.Module):
         for name in ("seen", "end"):
             found |= {f"{name}.gain": getattr(self, name).weight, f"{name}.shift": getattr(self, name).bias}
         return {name: found[name].detach().numpy() for name in ORDER}
+
+    def packed(self, number: int) -> dict[str, np.ndarray]:
+        """As `umi.providers.weights` unpacks it, under the layer's number."""
+        found: dict[str, np.ndarray] = {}
+        for name, values in self.tensors().items():
+            if values.ndim == 1:
+                found[f"{number}.{name}"] = values.astype(np.float32)
+            else:
+                scale = np.abs(values).max(axis=0) / STEPS
+                found[f"{number}.{name}"] = np.rint(values / scale).astype(np.int8)
+                found[f"{number}.{name}.scale"] = scale.astype(np.float32)
+        return found
 
 
 def norm_of(numbers: minilm.Numbers) -> nn.LayerNorm:
@@ -169,16 +182,10 @@ class Reader(nn.Module):
 
     def kept(self, version: str) -> dict[str, np.ndarray]:
         """As `umi.providers.pair_reader` loads it."""
-        found = {"version": np.array(version), "0.gain": self.norm.weight, "0.shift": self.norm.bias}
-        found |= {name: np.asarray(values.detach()) for name, values in list(found.items())[1:]}
+        found = {"version": np.array(version)}
+        found |= {"0.gain": self.norm.weight.detach().numpy(), "0.shift": self.norm.bias.detach().numpy()}
         for number, layer in enumerate(self.layers, 1):
-            for name, values in layer.tensors().items():
-                if values.ndim == 1:
-                    found[f"{number}.{name}"] = values.astype(np.float32)
-                else:
-                    scale = np.abs(values).max(axis=0) / STEPS
-                    found[f"{number}.{name}"] = np.rint(values / scale).astype(np.int8)
-                    found[f"{number}.{name}.scale"] = scale.astype(np.float32)
+            found |= layer.packed(number)
         found |= {name: getattr(self, name).weight.detach().numpy().astype(np.float16) for name in ("part", "gap")}
         for name, head in self.heads.items():
             found[name] = head.weight.T.detach().numpy().astype(np.float32)

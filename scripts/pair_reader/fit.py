@@ -1,8 +1,8 @@
 """Fit the local reader: src/umi/providers/pairs.npz, from data/reader alone.
 
     make reader                                        everything: fit, manifest, figures of the model card
-    python tools/reader/fit.py --write FILE            fit to every author
-    python tools/reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
+    python scripts/pair_reader/fit.py --write FILE            fit to every author
+    python scripts/pair_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
 
 About 25 minutes on two quiet cores. Two passes over task talk and chat written by many hands come first, then passes over histories and groups of
 statements, whose authors are told apart. Same data and seed on the same machine give the same file.
@@ -21,15 +21,13 @@ from random import Random
 
 import numpy as np
 import torch
-from examples import Example, Maker, rows_of
-from network import Read, Reader, batch_of
+from examples import DATA, HERE, Example, Maker, authors, rows_of
+from network import Batch, Read, Reader, batch_of
 from torch.nn import functional
 
 from umi.providers.local import LocalEmbedder
 from umi.providers.pair_reader import Layout
 
-HERE = Path(__file__).resolve().parents[2]
-DATA = HERE / "data" / "reader"
 WEIGHTS = HERE / "src" / "umi" / "providers" / "pairs.npz"
 SIZE = 32
 SORTED = 30  # batches of about one length are cut from so many batches' examples
@@ -46,11 +44,6 @@ LOG_STEPS = 100
 def layout() -> Layout:
     """As the product makes its inputs."""
     return Layout(LocalEmbedder()._load().tokenizer)  # noqa: SLF001 - the same tokenizer as the reader's
-
-
-def authors() -> list[str]:
-    """All who wrote histories or groups."""
-    return sorted(path.stem for folder in ("histories", "groups") for path in (DATA / folder).glob("*.jsonl"))
 
 
 def of_authors(maker: Maker, without: Sequence[str]) -> list[Example]:
@@ -76,7 +69,7 @@ def of_others(maker: Maker) -> list[Example]:
     return found + list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
 
 
-def loss_of(read: Read, some: Sequence[Example], newer_or_older: torch.Tensor) -> torch.Tensor:
+def loss_of(read: Read, some: Sequence[Example], given: Batch) -> torch.Tensor:
     """Of a batch: verdicts, answers and words, each where it is known."""
     total = torch.zeros(())
     judged = [row for row, one in enumerate(some) if one.verdict is not None]
@@ -98,7 +91,7 @@ def loss_of(read: Read, some: Sequence[Example], newer_or_older: torch.Tensor) -
         for place, row in enumerate(marked):
             words = some[row].words or ()
             said[place, : len(words)] = torch.tensor(words, dtype=torch.float)
-        inside = newer_or_older[marked]
+        inside = (given.older | given.newer)[marked]
         total = total + WORDS * functional.binary_cross_entropy_with_logits(
             read.words[marked].float()[inside], said[inside]
         )
@@ -107,9 +100,10 @@ def loss_of(read: Read, some: Sequence[Example], newer_or_older: torch.Tensor) -
 
 def fit(model: Reader, examples: Sequence[Example], passes: int, rate: float, seed: int, name: str) -> None:
     """Some passes, in batches of about one length."""
-    random, model_on, since = Random(seed), model.train(), time.monotonic()
+    random, since = Random(seed), time.monotonic()
     torch.manual_seed(seed)
-    optimizer = torch.optim.AdamW(model_on.parameters(), lr=rate, weight_decay=0.01)
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
     steps, step, lately = passes * (len(examples) // SIZE + 1), 0, deque[float](maxlen=LOG_STEPS)
     for _ in range(passes):
         order = list(range(len(examples)))
@@ -125,7 +119,7 @@ def fit(model: Reader, examples: Sequence[Example], passes: int, rate: float, se
                 group["lr"] = rate * min(1, (step + 1) / WARM) * max(0.02, 1 - step / steps)
             with torch.autocast("cpu", dtype=torch.bfloat16):
                 read = model(given)
-            loss = loss_of(read, some, given.older | given.newer)
+            loss = loss_of(read, some, given)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

@@ -1,7 +1,7 @@
 """What a fitted reader is worth on authors that it was not fitted to: pairs and questions, author by author, and the product on their histories.
 
-    python tools/reader/measure.py FILE --authors a,b [--json OUT]
-    python tools/reader/measure.py FILE --authors a,b --told ../shared/tools/histories_run.py     the product with that reader
+    python scripts/pair_reader/measure.py FILE --authors a,b [--json OUT]
+    python scripts/pair_reader/measure.py FILE --authors a,b --told      the product with that reader on their histories
 
 `found` are listed changes among the pairs of messages that are judged changed from a bound on, `right` the share of those that are listed.
 """
@@ -9,63 +9,41 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
-import runpy
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from examples import rows_of, tells
-from fit import DATA, authors
+from examples import DATA, HERE, Row, answers_to, authors, rows_of, statement_pairs
 
-from umi.comparing import Pair, Passage
-from umi.pipelines.retrieve.segments import segments
+import umi
+from umi.comparing import CHANGES
 from umi.providers import pair_reader
 from umi.providers.local import LocalEmbedder
 from umi.providers.pair_reader import LocalPairReader
 
-CHANGED = ("update", "correct", "retract")
+sys.path.append(str(HERE / "tests" / "scenarios"))
+from recorded import Score, ask, tell
+
 BOUNDS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
 RIGHT = (0.98, 0.95, 0.9, 0.8)
-Row = dict[str, Any]
 
 
 def judged(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
     """Every pair of messages: the surest pair of their statements, and whether a change is listed."""
     found: list[Row] = []
     for history in histories:
-        said = history["messages"]
         listed = {(row["old"], row["new"]): row["label"] for row in history["pairs"]}
-        changes = {(row["old"], row["new"]) for row in history["pairs"] if row["label"] in CHANGED}
-        for new in range(len(said)):
-            for old in range(new):
-                pairs = _pairs(said, old, new)
-                best = max((reader.compare(one) for one in pairs), key=lambda one: one.changed)
-                row = {
-                    "id": history["id"],
-                    "author": history["author"],
-                    "class": history["class"],
-                    "old": old,
-                    "new": new,
-                }
-                label = "change" if (old, new) in changes else listed.get((old, new), "none")
-                found.append({**row, "changed": best.changed, "likely": dict(best.likely), "label": label})
+        changes = {(row["old"], row["new"]) for row in history["pairs"] if row["label"] in CHANGES}
+        for places, pairs in statement_pairs(history):
+            best = max((reader.compare(one) for one in pairs), key=lambda one: one.changed)
+            row = {name: history[name] for name in ("id", "author", "class")} | {"old": places[0], "new": places[1]}
+            label = "change" if places in changes else listed.get(places, "none")
+            found.append({**row, "changed": best.changed, "likely": dict(best.likely), "label": label})
     return found
-
-
-def _pairs(said: Sequence[Row], old: int, new: int) -> list[Pair]:
-    from datetime import datetime
-
-    moments = [datetime.fromisoformat(one["at"]) for one in said]
-    before = said[new - 1] if new and (moments[new] - moments[new - 1]).total_seconds() <= 12 * 3_600 else None
-    just_before = "" if before is None else f"{before['speaker']}: {before['text']}"
-    days = (moments[new] - moments[old]).total_seconds() / 86_400
-    passages = [
-        [Passage(one["text"], span, one["speaker"]) for span in segments(one["text"])] for one in (said[old], said[new])
-    ]
-    return [Pair(one, other, just_before, days) for one in passages[0] for other in passages[1]]
 
 
 def asked(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
@@ -73,17 +51,30 @@ def asked(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
     found: list[Row] = []
     for history in histories:
         for question in history["questions"]:
-            every = [
-                (
-                    reader.answers(question["text"], Passage(one["text"], span, one["speaker"])),
-                    tells(question, one["text"], span),
-                )
-                for one in history["messages"]
-                for span in segments(one["text"])
-            ]
-            best = max(every)
+            told = answers_to(question, history)
+            best = max((reader.answers(question["text"], passage), right) for passage, right in told)
             found.append({"author": history["author"], "kind": question["kind"], "answers": best[0], "right": best[1]})
     return found
+
+
+async def told(histories: Sequence[Row]) -> Score:
+    """What the product makes of histories, each in a memory of its own: no model, default settings, five hits a question."""
+    score = Score()
+    for history in histories:
+        async with umi.Memory.open(":memory:") as memory:
+            await tell(memory, history, score)
+            for question in history["questions"]:
+                await ask(memory, question, score)
+    return score
+
+
+def sum_of(scores: Iterable[Score]) -> Score:
+    """All of them together."""
+    total = Score()
+    for score in scores:
+        total.won.update(score.won)
+        total.of.update(score.of)
+    return total
 
 
 def table(rows: Sequence[Row], questions: Sequence[Row], name: str) -> Row:
@@ -141,7 +132,9 @@ def main() -> None:
     parser.add_argument("weights", type=Path)
     parser.add_argument("--authors", required=True)
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--told", type=Path)
+    parser.add_argument(
+        "--told", action="store_true", help="tell the histories to Umi with that reader and ask their questions"
+    )
     args = parser.parse_args()
     names = args.authors.split(",")
     if unknown := set(names) - set(authors()):
@@ -149,14 +142,12 @@ def main() -> None:
     pair_reader.WEIGHTS = str(args.weights.resolve())
     histories = {name: rows_of(DATA / "histories" / f"{name}.jsonl") for name in names}
     if args.told:
-        for name in names:
-            print(f"== {name}", flush=True)
-            out = [] if args.json is None else ["--json", str(args.json.with_suffix(f".{name}.json"))]
-            sys.argv = [str(args.told), str(DATA / "histories" / f"{name}.jsonl"), *out]
-            runpy.run_path(str(args.told), run_name="__main__")
+        scores = {name: asyncio.run(told(some)) for name, some in histories.items()}
+        scores["all"] = sum_of(scores.values())
+        for name, score in scores.items():
+            print(f"{name}: {score}")
         return
-    model = LocalEmbedder()._load()  # noqa: SLF001 - the same tokenizer and session options as the product's
-    reader = pair_reader.load(model.encoder, model.tokenizer, model.open_session)
+    reader = LocalEmbedder().loaded_pair_reader()
     kept: Row = {"figures": {}, "pairs": [], "asked": []}
     for name, some in histories.items():
         pairs, questions = judged(reader, some), asked(reader, some)
