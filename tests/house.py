@@ -10,6 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SRC = ROOT / "src"
 PACKAGE = SRC / "umi"
+LAB = ROOT / "lab" / "umi_lab"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def modules(package: Path = PACKAGE) -> list[Module]:
     """Every module of the package, parsed."""
     found = []
     for path in sorted(package.rglob("*.py")):
-        parts = ("umi", *path.relative_to(package).with_suffix("").parts)
+        parts = (package.name, *path.relative_to(package).with_suffix("").parts)
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
         found.append(Module(name, name if is_package else name.rpartition(".")[0], path, ast.parse(path.read_text())))

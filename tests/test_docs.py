@@ -106,7 +106,7 @@ def test_every_exit_code_is_documented() -> None:
 
 
 def test_the_reference_is_what_the_docstrings_say() -> None:
-    made = runpy.run_path(str(house.ROOT / "scripts" / "make_reference.py"))["made"]()
+    made = runpy.run_path(str(house.ROOT / "lab" / "tools" / "make_reference.py"))["made"]()
     page = house.ROOT / "docs" / "reference.md"
     if REWRITE:
         page.write_text(made, "utf-8")

@@ -13,6 +13,7 @@ import umi
 # Adding a name is a decision, and so is taking one away: both are made here.
 EXPORTED: list[str] = [
     "BulkReceipt",
+    "Clock",
     "Closed",
     "Completion",
     "CompletionRequest",
@@ -23,12 +24,15 @@ EXPORTED: list[str] = [
     "Detector",
     "DualRetriever",
     "EVOLUTION_TYPES",
+    "EmbedderIdentity",
     "EmbedderMismatch",
     "EmbedderUnavailable",
     "EmbeddingError",
+    "EmbeddingProvider",
     "Entity",
     "EntityExtractor",
     "EntityType",
+    "Entropy",
     "Episode",
     "ErasureCheck",
     "ErasurePreview",
@@ -52,6 +56,7 @@ EXPORTED: list[str] = [
     "InvalidInput",
     "InvalidOptions",
     "LLMError",
+    "LLMProvider",
     "LearnStatus",
     "Learning",
     "Lesson",
@@ -92,6 +97,10 @@ EXPORTED: list[str] = [
     "UmiError",
     "Usage",
     "VectorHit",
+    "check_message",
+    "open_embedder",
+    "open_llm",
+    "reembed",
 ]
 HEAVY = ("voyager", "onnxruntime", "tokenizers", "typer", "rich")
 

@@ -8,75 +8,37 @@ from pathlib import Path
 import house
 import pytest
 
-GROUND, PORTS, CLOCK, ADAPTER, SIM, PIPELINES, WIRING, ROOF, WORLD, BENCH, FACES = (
-    "ground", "ports", "clock", "adapter", "sim", "pipelines", "wiring", "roof", "world", "bench", "faces",
+# From the ground up: a room is a folder of `umi`, or one of its public files, and may import what stands below it.
+FLOORS = (
+    "errors", "limits", "types", "ports", "config", "_core",
+    "providers", "signals", "stores",
+    "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
+    "_engine", "memory", "blocking", "umi", "sim", "bench", "faces",
 )  # fmt: skip
-
-# Rooms that are folders, and the single files with a place of their own; every other file beside them is ground.
-FOLDERS = {
-    "providers": ADAPTER,
-    "stores": ADAPTER,
-    "signals": ADAPTER,
-    "pipelines": PIPELINES,
-    "sim": SIM,
-    "bench": BENCH,
-    "faces": FACES,
-}
-FILES = {
-    "umi": ROOF,
-    "umi.ports": PORTS,
-    "umi.clock": CLOCK,
-    "umi.config": WIRING,
-    "umi.copying": WIRING,
-    "umi.build": WIRING,
-    "umi.engine": WIRING,
-    "umi.models": WIRING,
-    "umi.reembed": WIRING,
-    "umi.loopthread": WIRING,
-    "umi.memory": WIRING,
-    "umi.routing": WIRING,
-    "umi.erasing": WIRING,
-    "umi.working": WIRING,
-    "umi.learning": WIRING,
-    "umi.blocking": WIRING,
-    **dict.fromkeys(
-        (
-            "umi.sim",
-            *(f"umi.sim.{name}" for name in ("pytest_plugin", "report", "shrink", "sweep", "testing", "world")),
-        ),
-        WORLD,  # the part of the simulation that knows the facade
-    ),
-}
-# Which rooms a room may import besides itself. An adapter's "itself" is its own folder: adapters never meet.
-ARROWS = {
-    GROUND: (),
-    PORTS: (GROUND,),
-    CLOCK: (GROUND, PORTS),
-    ADAPTER: (GROUND, PORTS),
-    SIM: (GROUND, PORTS, ADAPTER, PIPELINES),
-    WORLD: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, SIM, WIRING),
-    PIPELINES: (GROUND, PORTS),
-    WIRING: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES),
-    ROOF: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING),
-    BENCH: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, SIM, WORLD),
-    FACES: (GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, WIRING, ROOF, BENCH, SIM, WORLD),
-}
+PUBLIC = frozenset({"umi", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
+GROUND = frozenset({"errors", "limits", "types", "ports", "config", "_core"})
+ADAPTERS = frozenset({"providers", "signals", "stores"})
+# What Umi does knows the ports, and no adapter behind them.
+FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})
+# A face shows what others can do: it stands on the public names, on sources of signals, and on what measures an install.
+FACE_GROUND = PUBLIC | {"signals", "bench"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": (ADAPTER, SIM, BENCH),
-    "sqlite3": (),
-    "onnxruntime": (ADAPTER,),
-    "tokenizers": (ADAPTER,),
-    "openai": (ADAPTER,),
-    "anthropic": (ADAPTER,),
-    "fastembed": (ADAPTER,),
-    "voyager": (ADAPTER,),
-    "httpx2": (ADAPTER, SIM),
-    "typer": (FACES,),
-    "click": (FACES,),
-    "rich": (FACES,),
+    "apsw": {"stores", "sim", "bench"},
+    "sqlite3": set[str](),
+    "onnxruntime": {"providers"},
+    "tokenizers": {"providers"},
+    "openai": {"providers"},
+    "anthropic": {"providers"},
+    "fastembed": {"providers"},
+    "voyager": {"providers"},
+    "httpx2": {"providers", "sim"},
+    "typer": {"faces"},
+    "click": {"faces"},
+    "rich": {"faces"},
 }
-# Ground is pure: it neither reads nor writes nor waits.
+# Records, limits and what computes with them neither read nor write nor wait.
+PURE = GROUND - {"_core"}
 IMPURE = frozenset(
     [
         "asyncio",
@@ -110,17 +72,8 @@ IMPURE = frozenset(
 
 def room(name: str) -> str:
     """The room of a module of ours."""
-    if name in FILES:
-        return FILES[name]
     parts = name.split(".")
-    if len(parts) > 1 and parts[1] in FOLDERS:
-        return FOLDERS[parts[1]]
-    return GROUND
-
-
-def neighbours(importer: str, imported: str) -> bool:
-    """Whether two modules of one room may meet: always, but adapters only within their own folder."""
-    return room(importer) != ADAPTER or importer.split(".")[1] == imported.split(".")[1]
+    return parts[1] if len(parts) > 1 else parts[0]
 
 
 def findings(modules: list[house.Module]) -> list[str]:
@@ -128,69 +81,137 @@ def findings(modules: list[house.Module]) -> list[str]:
     known = frozenset(module.name for module in modules)
     found = []
     for module in modules:
-        own = room(module.name)
         for node, name in house.imports(module, known):
-            if wrong := _verdict(module.name, own, name, known):
-                found.append(f"{module.where(node)} {module.name} ({own}) imports {name}: {wrong}")
+            if wrong := _verdict(module.name, name, known):
+                found.append(f"{module.where(node)} {module.name} imports {name}: {wrong}")
     return found
 
 
-def _verdict(importer: str, own: str, name: str, known: frozenset[str]) -> str:
-    top = name.split(".", maxsplit=1)[0]
+def _verdict(importer: str, name: str, known: frozenset[str]) -> str:
+    own, top = room(importer), name.split(".", maxsplit=1)[0]
     if name == "?":
         return "an import by a computed name cannot be checked"
+    if top == "umi_lab":
+        return "the product does not know its laboratory"
     if top == "umi":
-        if name not in known:
-            return "no such module"
-        target = room(name)
-        if target == own:
-            return "" if neighbours(importer, name) else "adapters never import each other"
-        return "" if target in ARROWS[own] else f"{own} must not know {target}"
+        return _arrow(own, room(name)) if name in known else "no such module"
     if top in LIBRARIES and own not in LIBRARIES[top]:
-        return f"only {LIBRARIES[top] or 'nobody'} may know {top}"
-    return "ground is pure" if own == GROUND and top in IMPURE else ""
+        return f"only {sorted(LIBRARIES[top]) or 'nobody'} may know {top}"
+    return f"{own} is pure" if own in PURE and top in IMPURE else ""
+
+
+def _arrow(own: str, target: str) -> str:
+    if own == target:
+        return ""
+    if FLOORS.index(target) > FLOORS.index(own):
+        return f"{target} stands above {own}"
+    if own in ADAPTERS and target not in GROUND:
+        return "adapters know the ports and each other not"
+    if own in FLOWS and target in ADAPTERS:
+        return "what Umi does knows no adapter"
+    return "a face knows public names only" if own == "faces" and target not in FACE_GROUND else ""
+
+
+def circles(modules: list[house.Module]) -> list[list[str]]:
+    """Files that import each other in a loop, each loop sorted (Tarjan's strongly connected components)."""
+    known = frozenset(module.name for module in modules)
+    arrows = {
+        module.name: sorted({name for _, name in house.imports(module, known) if name in known and name != module.name})
+        for module in modules
+    }
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        number[name] = low[name] = len(number)
+        stack.append(name)
+        for other in arrows[name]:
+            if other not in number:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], number[other])
+        if low[name] == number[name]:
+            loop = stack[stack.index(name) :]
+            del stack[stack.index(name) :]
+            found.extend([sorted(loop)] if len(loop) > 1 else [])
+
+    for name in arrows:
+        if name not in number:
+            visit(name)
+    return found
 
 
 def test_every_arrow_points_one_way() -> None:
     assert findings(house.modules()) == []
 
 
-def test_every_folder_is_a_room() -> None:
-    folders = sorted(path.name for path in house.PACKAGE.iterdir() if path.is_dir() and any(path.glob("*.py")))
-    assert [name for name in folders if name not in FOLDERS] == [], "give the new folder its place in FOLDERS"
+def test_no_two_files_import_each_other() -> None:
+    assert circles(house.modules()) == []
+    assert circles(house.modules(house.LAB)) == []
 
 
-def test_there_is_something_to_check() -> None:
-    rooms = sorted({room(module.name) for module in house.modules()})
-    assert {GROUND, PORTS, CLOCK, ADAPTER, PIPELINES, FACES} <= set(rooms)
+def test_every_room_has_its_floor() -> None:
+    rooms = {room(module.name) for module in house.modules()}
+    assert sorted(rooms) == sorted(FLOORS), "a new folder or file gets its place in FLOORS; an empty one goes"
+
+
+def test_what_is_not_public_says_so_by_its_name() -> None:
+    open_rooms = PUBLIC | ADAPTERS | {"sim", "bench", "faces"}
+    assert [name for name in FLOORS if name not in open_rooms and not name.startswith("_")] == []
+
+
+def test_documents_and_examples_use_public_names() -> None:
+    known = frozenset(module.name for module in house.modules())
+    found = []
+    for path in sorted((house.ROOT / "tests" / "docs_src").rglob("*.py")):
+        module = house.Module(path.stem, "", path, ast.parse(path.read_text()))
+        private = [name for _, name in house.imports(module, known) if name.startswith("umi._")]
+        found += [f"{path.name} imports {name}" for name in private]
+    pages = [house.ROOT / "README.md", *sorted((house.ROOT / "docs").glob("*.md"))]
+    found += [
+        f"{page.name}: {line.strip()}"
+        for page in pages
+        for line in page.read_text("utf-8").splitlines()
+        if line.lstrip().startswith(("from umi._", "import umi._"))
+    ]
+    assert found == []
 
 
 @pytest.mark.parametrize(
     ("name", "source", "wrong"),
     [
-        ("umi.text", "import umi.ports", "ground must not know ports"),
-        ("umi.text", "def f():\n    from umi import ports", "ground must not know ports"),
-        ("umi.text", "import os", "ground is pure"),
-        ("umi.text", "import apsw", "may know apsw"),
-        ("umi.stores.sqlite", "from umi.providers.local import x", "adapters never import each other"),
-        ("umi.stores.sqlite", "from ..providers import local", "adapters never import each other"),
-        ("umi.pipelines.recall", "from umi.stores import sqlite", "pipelines must not know adapter"),
-        ("umi.pipelines.recall", "import importlib\nimportlib.import_module('umi.stores.sqlite')", "must not know"),
-        ("umi.pipelines.recall", "from umi import Memory", "pipelines must not know roof"),
-        ("umi.memory", "def f():\n    import umi.faces.cli", "wiring must not know faces"),
+        ("umi.types.records", "import umi.ports", "ports stands above types"),
+        ("umi.types.records", "def f():\n    from umi import ports", "ports stands above types"),
+        ("umi.types.records", "import os", "types is pure"),
+        ("umi._core.text", "import apsw", "may know apsw"),
+        ("umi.stores.sqlite.store", "from umi.providers.local import x", "adapters know the ports"),
+        ("umi.stores.sqlite.store", "from ...providers import local", "adapters know the ports"),
+        ("umi._retrieval.recall", "from umi.stores.sqlite import store", "knows no adapter"),
+        (
+            "umi._retrieval.recall",
+            "import importlib\nimportlib.import_module('umi.stores.sqlite.store')",
+            "knows no adapter",
+        ),
+        ("umi._retrieval.recall", "from umi import Memory", "umi stands above _retrieval"),
+        ("umi._evolution.states", "from umi._retrieval import search", "_retrieval stands above _evolution"),
+        ("umi.memory", "def f():\n    import umi.faces.cli", "faces stands above memory"),
         ("umi.memory", "if x:\n    import rich.table", "may know rich"),
-        ("umi.bench.speed", "import umi.faces.cli", "bench must not know faces"),
-        ("umi.stores.sqlite", "import umi.nowhere", "no such module"),
-        ("umi.stores.sqlite", "import sqlite3", "may know sqlite3"),
-        ("umi.stores.sqlite", "import umi.sim.disk", "adapter must not know sim"),
-        ("umi.pipelines.recall", "from umi.sim.disk import SimDisk", "pipelines must not know sim"),
-        ("umi.sim.disk", "from umi import Memory", "sim must not know roof"),
-        ("umi.stores.sqlite", "__import__(name)", "computed name"),
+        ("umi.memory", "from umi_lab.bench import state", "does not know its laboratory"),
+        ("umi.bench.speed", "import umi.faces.cli", "faces stands above bench"),
+        ("umi.faces.cli.main", "from umi._retrieval import search", "public names only"),
+        ("umi.faces.cli.main", "from umi.stores.sqlite import store", "public names only"),
+        ("umi.stores.sqlite.store", "import umi.nowhere", "no such module"),
+        ("umi.stores.sqlite.store", "import sqlite3", "may know sqlite3"),
+        ("umi.stores.sqlite.store", "import umi.sim.disk", "sim stands above stores"),
+        ("umi.stores.sqlite.store", "__import__(name)", "computed name"),
     ],
 )
 def test_a_wrong_arrow_is_seen(name: str, source: str, wrong: str) -> None:
-    others = ["umi", "umi.ports", "umi.stores.sqlite", "umi.providers", "umi.providers.local", "umi.faces.cli"]
-    others.append("umi.sim.disk")
+    others = ["umi", "umi.ports", "umi.stores.sqlite.store", "umi.providers", "umi.providers.local", "umi.faces.cli"]
+    others += ["umi.sim.disk", "umi._retrieval.search"]
     tree = [_module(other, "") for other in others if other != name] + [_module(name, source)]
     assert len(findings(tree)) == 1
     assert wrong in findings(tree)[0]
@@ -199,14 +220,32 @@ def test_a_wrong_arrow_is_seen(name: str, source: str, wrong: str) -> None:
 @pytest.mark.parametrize(
     ("name", "source"),
     [
-        ("umi.text", "from umi.limits import X\nimport re, numpy"),
-        ("umi.stores.sqlite", "import apsw\nfrom umi.ports import Store\nfrom .index import Index"),
-        ("umi.faces.cli.main", "import typer, umi\nfrom umi.stores import sqlite"),
+        ("umi._core.text", "from umi.limits import X\nimport re, numpy"),
+        ("umi.stores.sqlite.store", "import apsw\nfrom umi.ports import Store\nfrom ..index import search_index"),
+        ("umi.faces.cli.main", "import typer, umi\nfrom umi.types import Entity"),
     ],
 )
 def test_a_right_arrow_is_let_through(name: str, source: str) -> None:
-    others = ["umi", "umi.limits", "umi.ports", "umi.stores", "umi.stores.sqlite", "umi.stores.index"]
+    others = [
+        "umi",
+        "umi.limits",
+        "umi.types",
+        "umi.ports",
+        "umi.stores",
+        "umi.stores.sqlite.store",
+        "umi.stores.index.search_index",
+    ]
     assert findings([*(_module(other, "") for other in others if other != name), _module(name, source)]) == []
+
+
+def test_a_circle_is_seen() -> None:
+    tree = [
+        _module("umi._core.a", "from umi._core import b"),
+        _module("umi._core.b", "def f():\n    import umi._core.c"),
+        _module("umi._core.c", "from umi._core.a import x"),
+        _module("umi._core.d", "from umi._core import a"),
+    ]
+    assert circles(tree) == [["umi._core.a", "umi._core.b", "umi._core.c"]]
 
 
 def _module(name: str, source: str) -> house.Module:

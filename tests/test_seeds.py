@@ -43,13 +43,13 @@ COVERED = {
         "umi:EvolutionTracker.parse_response", "test_a_useless_answer_is_none_and_counted",
     ),
     "EVOLUTION_DETECTION_PROMPT": (
-        "umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT",
+        "umi._reading.model.prompts:EVOLUTION_DETECTION_PROMPT",
         "test_the_prompt_offers_the_five_verdicts_and_delimits_what_is_not_ours",
     ),
-    "{new_content}": ("umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
-    "{existing_list}": ("umi.pipelines.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
+    "{new_content}": ("umi._reading.model.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
+    "{existing_list}": ("umi._reading.model.prompts:EVOLUTION_DETECTION_PROMPT", "test_the_prompts_places_are_the_seeds"),
     "build_detection_prompt": (
-        "umi.pipelines.prompts:build_detection_prompt",
+        "umi._reading.model.prompts:build_detection_prompt",
         "test_the_prompt_offers_the_five_verdicts_and_delimits_what_is_not_ours",
     ),
     "test_detect_update": ("umi:EvolutionTracker", "test_detect_update"),
@@ -133,11 +133,11 @@ COVERED = {
     ".errors": ("umi:IntelligenceLoader.errors", "test_bad_signals_of_a_provider_are_told_with_their_place"),
     "load_grouped": ("umi:IntelligenceLoader.load_grouped", "test_the_loader_gathers_what_providers_give"),
     "TaskComplexityAnalyzer.calibration_bias()": (
-        "umi.pipelines.route.complexity:TaskComplexityAnalyzer.calibration_bias",
+        "umi._learning.routing.complexity:TaskComplexityAnalyzer.calibration_bias",
         "test_the_bias_is_what_was_predicted_less_what_was_actual",
     ),
     "Memory.open(..., intelligence=loader)": ("umi:Memory.open", "test_signals_find_their_recall_by_its_id_or_by_the_task"),
-    "models": ("umi.models:open_llm", "test_answers_are_valid_by_their_schema"),
+    "models": ("umi._engine.model_names:open_llm", "test_answers_are_valid_by_their_schema"),
     'pytest -m "not models"': ("umi.sim:SimEnvironment", "test_these_tests_need_no_more_than_the_core_install_and_no_network"),
 }  # fmt: skip
 
@@ -215,7 +215,7 @@ def test_a_signal_has_the_seeds_fields() -> None:
     from dataclasses import fields
 
     from umi import ProviderQualityWeights, QualityFactors, QualitySignal
-    from umi.quality import Outcome, Verdict
+    from umi.types import Outcome, Verdict
 
     names = {field.name for field in fields(QualitySignal)}
     assert names == {
@@ -237,7 +237,7 @@ def test_evolution_types_are_the_four() -> None:
 
 
 def test_the_prompts_places_are_the_seeds() -> None:
-    from umi.pipelines.prompts import EVOLUTION_DETECTION_PROMPT
+    from umi._reading.model.prompts import EVOLUTION_DETECTION_PROMPT
 
     for part in ("{new_content}", "{existing_list}", '"update"', '"extend"', '"derive"', '"contradict"', '"none"'):
         assert part in EVOLUTION_DETECTION_PROMPT

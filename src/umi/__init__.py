@@ -1,5 +1,16 @@
 """Umi: memory for AI agents. What was said word for word, what holds now, what held then, and why it changed."""
 
+from umi._core.validate import check_message
+from umi._engine.components import open_embedder
+from umi._engine.learning import Learning
+from umi._engine.model_names import open_llm
+from umi._engine.reembed import reembed
+from umi._engine.router import Router
+from umi._evolution.tracker import EvolutionTracker
+from umi._learning import IntelligenceLoader
+from umi._learning.routing import RouteOptions, TaskComplexityAnalyzer
+from umi._reading.extract import EntityExtractor
+from umi._retrieval import DualRetriever
 from umi.config import Config
 from umi.errors import (
     Closed,
@@ -24,20 +35,8 @@ from umi.errors import (
     StoreVersion,
     UmiError,
 )
-from umi.learning import Learning
-from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt, SignalFault
 from umi.memory import Memory
-from umi.modes import Mode, Nature
-from umi.pipelines.evolve import EvolutionTracker
-from umi.pipelines.extract import EntityExtractor
-from umi.pipelines.learn import IntelligenceLoader
-from umi.pipelines.retrieve import DualRetriever
-from umi.pipelines.route import RouteOptions, TaskComplexityAnalyzer
-from umi.ports import IntelligenceProvider
-from umi.quality import ProviderQualityWeights, QualityFactors, QualitySignal
-from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt, ExportReceipt, RereadReceipt, RestoreReceipt
-from umi.routed import Route, RouterStatus
-from umi.routing import Router
+from umi.ports import Clock, EmbedderIdentity, EmbeddingProvider, Entropy, IntelligenceProvider, LLMProvider
 from umi.signals import FileSignalProvider
 from umi.types import (
     EVOLUTION_TYPES,
@@ -51,31 +50,49 @@ from umi.types import (
     Entity,
     EntityType,
     Episode,
+    ErasureCheck,
+    ErasurePreview,
+    ErasureReceipt,
     EvolutionRelation,
     EvolutionType,
     Explanation,
+    ExportReceipt,
     ExtractionResult,
+    FeedbackReceipt,
     HistoryStep,
     Hit,
     HitState,
+    LearnStatus,
+    Lesson,
     MaintainReceipt,
     Message,
+    Mode,
     NamespaceInfo,
+    Nature,
     OutboxItem,
     Page,
+    ProviderQualityWeights,
+    QualityFactors,
+    QualitySignal,
     RecallReceipt,
     Relation,
     RememberReceipt,
+    RereadReceipt,
+    RestoreReceipt,
+    RunReceipt,
+    SignalFault,
     Stats,
     Usage,
     VectorHit,
 )
+from umi.types.routing_rows import Route, RouterStatus
 
 __version__ = "0.1.0"
 
 __all__ = [
     "EVOLUTION_TYPES",
     "BulkReceipt",
+    "Clock",
     "Closed",
     "Completion",
     "CompletionRequest",
@@ -85,12 +102,15 @@ __all__ = [
     "DetectionResult",
     "Detector",
     "DualRetriever",
+    "EmbedderIdentity",
     "EmbedderMismatch",
     "EmbedderUnavailable",
     "EmbeddingError",
+    "EmbeddingProvider",
     "Entity",
     "EntityExtractor",
     "EntityType",
+    "Entropy",
     "Episode",
     "ErasureCheck",
     "ErasurePreview",
@@ -114,6 +134,7 @@ __all__ = [
     "InvalidInput",
     "InvalidOptions",
     "LLMError",
+    "LLMProvider",
     "LearnStatus",
     "Learning",
     "Lesson",
@@ -154,4 +175,8 @@ __all__ = [
     "UmiError",
     "Usage",
     "VectorHit",
+    "check_message",
+    "open_embedder",
+    "open_llm",
+    "reembed",
 ]

@@ -1,6 +1,6 @@
 """Umi without `await`: the same memory for scripts, notebooks and threads, also where an event loop is running already.
 
-Each memory works in a thread of its own. Written by scripts/make_blocking.py from `umi.Memory`; change that, not this.
+Each memory works in a thread of its own. Written by lab/tools/make_blocking.py from `umi.Memory`; change that, not this.
 """
 
 from __future__ import annotations
@@ -11,29 +11,38 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from umi import copying, learning, limits, memory
+from umi import limits, memory
+from umi._core.loop_thread import LoopThread
+from umi._engine import files, learning
+from umi._engine.model_names import LLMChoice
+from umi._learning import IntelligenceLoader
 from umi.config import Config
-from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
-from umi.loopthread import LoopThread
 from umi.memory import MessageLike
-from umi.models import LLMChoice
-from umi.pipelines.learn import IntelligenceLoader
 from umi.ports import Clock, EmbeddingProvider, Entropy
-from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt, ExportReceipt, RereadReceipt, RestoreReceipt
 from umi.types import (
     BulkReceipt,
     Entity,
     Episode,
+    ErasureCheck,
+    ErasurePreview,
+    ErasureReceipt,
     EvolutionRelation,
     EvolutionType,
     Explanation,
+    ExportReceipt,
+    FeedbackReceipt,
     HistoryStep,
+    LearnStatus,
+    Lesson,
     MaintainReceipt,
     NamespaceInfo,
     OutboxItem,
     Page,
     RecallReceipt,
     RememberReceipt,
+    RereadReceipt,
+    RestoreReceipt,
+    RunReceipt,
     Stats,
 )
 
@@ -370,7 +379,7 @@ class Memory:
         return self._thread.run(self._twin.undo(relation_id))
 
     def export(
-        self, target: copying.Target, *, every_namespace: bool = False, progress: Callable[[int], None] | None = None
+        self, target: files.Target, *, every_namespace: bool = False, progress: Callable[[int], None] | None = None
     ) -> ExportReceipt:
         """Write all of this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
 
@@ -386,7 +395,7 @@ class Memory:
         """
         return self._thread.run(self._twin.export(target, every_namespace=every_namespace, progress=progress))
 
-    def restore(self, source: copying.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+    def restore(self, source: files.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
         """Bring an export back, into any store, with nothing read or embedded again.
 
         An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken

@@ -32,7 +32,7 @@
     |-- SignalError                      signals that cannot be read: too many, too large, a broken seal, a failing provider
     `-- Closed                           the memory was used after it was closed
 
-`InvariantError` (an AssertionError, in `umi.invariants`) is not in this tree on purpose: it is a bug, not a condition.
+`InvariantError` (an AssertionError, in `umi._core.invariants`) is not in this tree on purpose: it is a bug, not a condition.
 """
 
 from __future__ import annotations

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from umi.invariants import check
-
 # What a caller may hand in.
 TEXT_BYTES_MAX: Final = 1_000_000
 QUERY_BYTES_MAX: Final = 10_000
@@ -144,21 +142,3 @@ ROUTE_EXPLORE_RATIO_MAX: Final = 0.1  # of all decisions may try another tier th
 # Simulation.
 SIM_VIRTUAL_S_MAX: Final = 366 * 24 * 3600.0  # of one run
 SIM_STEPS_COUNT_MAX: Final = 10_000_000  # callbacks of one run
-
-check(QUERY_BYTES_MAX <= TEXT_BYTES_MAX, "a query is a text")
-check(REASON_BYTES_MAX >= NAME_BYTES_MAX, "a reason can quote a name")
-check(RECALL_LIMIT_DEFAULT <= RECALL_LIMIT_MAX <= LIST_LIMIT_MAX, "recall returns no more than list may")
-check(CANDIDATE_POOL_COUNT >= 10 * RECALL_LIMIT_DEFAULT, "the pool leaves room for hidden hits")
-check(
-    0 < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT < EVOLUTION_SUPERSEDE_CONFIDENCE_MIN < 1, "flagged lies below acted on"
-)
-check(4 * LLM_WINDOW_BYTES_MAX < LLM_PROMPT_BYTES_MAX, "a window fits its prompt, escapes and instructions included")
-check(LLM_LATENCY_MS_MIN <= LLM_LATENCY_MS_DEFAULT <= LLM_LATENCY_MS_MAX, "the default latency is a possible one")
-check(LLM_CALL_TIMEOUT_S < DEADLINE_S_DEFAULT, "one call leaves time in the operation")
-check(EMBED_QUERY_TIMEOUT_S < DEADLINE_S_DEFAULT, "a recall without its embedder is in time")
-check(4 * LLM_ANSWER_TOKENS_MAX <= LLM_RESPONSE_BYTES_MAX, "an answer of the length that was asked for is read")
-check(LLM_BACKOFF_BASE_S <= LLM_BACKOFF_MAX_S, "backoff grows up to its bound")
-check(BULK_BATCH_COUNT <= REMEMBER_MESSAGES_COUNT_MAX, "a bulk batch is a legal remember")
-check(LEARN_EVIDENCE_ALONE_COUNT_MAX <= LEARN_EVIDENCE_COUNT_MAX, "one voice weighs no more alone than in company")
-check(TRAJECTORIES_FLUSH_COUNT <= TRAJECTORIES_IN_RAM_COUNT_MAX, "a batch fits the ring")
-check(LEARN_RERANKED_COUNT_MAX <= CANDIDATE_POOL_COUNT, "what may be moved was looked at")

@@ -1,9 +1,9 @@
 """The facade: everything Umi does, in the order a reader wants to know it.
 
-Text goes in through `remember` (umi.pipelines.remember: durable first, then read by umi.pipelines.extract and related by
-umi.pipelines.evolve), answers come out of `recall` (umi.pipelines.retrieve finds, umi.pipelines.states decides what may be
-shown), and `history`, `why`, `relate`, `resolve` and `undo` read and correct what changed (umi.pipelines.timeline and .lineage).
-Stores and embedders are behind umi.ports; umi.build picks them.
+Text goes in through `remember` (umi._remember.apply: durable first, then read by umi._reading.extract and related by
+umi._evolution.tracker), answers come out of `recall` (umi._retrieval finds, umi._evolution.states decides what may be
+shown), and `history`, `why`, `relate`, `resolve` and `undo` read and correct what changed (umi._retrieval.history and .lineage).
+Stores and embedders are behind umi.ports; umi._engine.components picks them.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ from os import PathLike, fspath
 from types import TracebackType
 from typing import Any, Literal, Self
 
-from umi import copying, limits, validate
-from umi.build import Parts, choose_parts, close_parts, open_store, prepare_embedder
+from umi import limits
+from umi._core import validate
+from umi._engine import files
+from umi._engine.components import Components, choose_parts, close_parts
+from umi._engine.engine import Engine
+from umi._engine.erasing import Erasing
+from umi._engine.learning import Learning
+from umi._engine.maintain import Working
+from umi._engine.model_names import LLMChoice
+from umi._evolution.relation_writer import Proposal
+from umi._evolution.states import View
+from umi._learning import IntelligenceLoader
+from umi._remember.apply import RememberOptions
+from umi._retrieval import Query, history
 from umi.config import Config
-from umi.engine import Engine
-from umi.erasing import Erasing
 from umi.errors import Closed, InvalidInput
-from umi.learning import Learning
-from umi.lessons import FeedbackReceipt
-from umi.models import LLMChoice
-from umi.pipelines import timeline
-from umi.pipelines.learn import IntelligenceLoader
-from umi.pipelines.lineage import Proposal
-from umi.pipelines.remember import Wishes
-from umi.pipelines.retrieve import Query
-from umi.pipelines.states import View
 from umi.ports import Clock, EmbeddingProvider, Entropy
-from umi.receipts import ExportReceipt, RestoreReceipt
 from umi.types import (
     BulkReceipt,
     Detector,
@@ -40,6 +40,8 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     Explanation,
+    ExportReceipt,
+    FeedbackReceipt,
     HistoryStep,
     MaintainReceipt,
     Message,
@@ -48,9 +50,9 @@ from umi.types import (
     Page,
     RecallReceipt,
     RememberReceipt,
+    RestoreReceipt,
     Stats,
 )
-from umi.working import Working
 
 MessageLike = str | Message | Mapping[str, Any]
 
@@ -67,7 +69,7 @@ class Memory(Erasing, Working):
         self,
         url: str,
         namespace: str,
-        parts: Parts,
+        parts: Components,
         engine: Engine | None = None,
     ) -> None:
         self._url = url
@@ -123,7 +125,7 @@ class Memory(Erasing, Working):
             self._url,
             name,
             self._parts,
-            Engine(self._parts, mine.store, name, mine.draining, mine.learners, something_waits=True),
+            mine.view(name),
         )
 
     def __await__(self) -> Generator[Any, None, Self]:
@@ -132,14 +134,7 @@ class Memory(Erasing, Working):
     async def __aenter__(self) -> Self:
         if self._engine is not None:
             raise InvalidInput("this memory is open already")
-        store = await open_store(self._url, self._parts)
-        try:
-            await prepare_embedder(store, self._parts.embedder)
-            waiting = await store.namespace(self._name).read(timeline.waiting_count)
-        except BaseException:
-            await store.close()
-            raise
-        self._engine = Engine(self._parts, store, self._name, {}, {}, something_waits=waiting > 0)
+        self._engine = await Engine.open(self._url, self._parts, self._name)
         return self
 
     async def __aexit__(
@@ -200,9 +195,9 @@ class Memory(Erasing, Working):
         given = list(content) if several else [content]  # type: ignore[arg-type]
         validate.count(len(given), "number of messages", low=1, high=limits.REMEMBER_MESSAGES_COUNT_MAX)
         defaults = {"at": at, "speaker": speaker, "role": role, "session": session, "metadata": metadata}
-        messages = [validate.message(one, defaults) for one in given]
+        messages = [validate.check_message(one, defaults) for one in given]
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
-        wishes = Wishes(
+        wishes = RememberOptions(
             extract_entities=extract_entities,
             track_evolution=track_evolution,
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
@@ -278,17 +273,17 @@ class Memory(Erasing, Working):
     async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
         """The entity or episode of that id, or None."""
         key = validate.name(id, "id")
-        return await self._open.storage.read(partial(timeline.find, key=key))
+        return await self._open.storage.read(partial(history.find, key=key))
 
     async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
         """Entities in order of arrival, a page at a time, with the state of each."""
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        return await self._open.storage.read(partial(timeline.page, after=after, limit=limit))
+        return await self._open.storage.read(partial(history.page, after=after, limit=limit))
 
     async def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
         """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
         key = validate.name(entity_id_or_subject, "entity id or subject")
-        return await self._open.storage.read(partial(timeline.history, key=key))
+        return await self._open.storage.read(partial(history.history, key=key))
 
     async def why(self, entity_id: str) -> Explanation:
         """Where an entity comes from, what it rests on, and what made it stand as it does.
@@ -381,7 +376,7 @@ class Memory(Erasing, Working):
 
     async def export(
         self,
-        target: copying.Target,
+        target: files.Target,
         *,
         every_namespace: bool = False,
         progress: Callable[[int], None] | None = None,
@@ -399,9 +394,9 @@ class Memory(Erasing, Working):
             InvalidInput: When the file cannot be written.
         """
         names = None if every_namespace else [self._name]
-        return await copying.export(self._open, self._url, target, names, progress)
+        return await files.export(self._open, self._url, target, names, progress)
 
-    async def restore(self, source: copying.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+    async def restore(self, source: files.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
         """Bring an export back, into any store, with nothing read or embedded again.
 
         An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken
@@ -417,7 +412,7 @@ class Memory(Erasing, Working):
             EmbedderMismatch: When the vectors are of another embedder.
             StoreVersion: When a newer Umi wrote the export.
         """
-        return await copying.restore(self._open, self._name, source, progress)
+        return await files.restore(self._open, self._name, source, progress)
 
     async def backup(self, path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> int:
         """Copy the whole database, as of one moment, into a new file, while others go on writing. Its size in bytes.
@@ -440,7 +435,7 @@ class Memory(Erasing, Working):
     async def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
         """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        return await self._open.storage.read(partial(timeline.waiting, limit=limit))
+        return await self._open.storage.read(partial(history.waiting, limit=limit))
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
         """Every namespace of the store, by name."""
@@ -451,7 +446,7 @@ class Memory(Erasing, Working):
         engine = self._open
         identity = await engine.store.embedder_identity()
         degradations = {str(name): engine.degradations[name] for name in sorted(engine.degradations)}
-        return await timeline.stats(engine.storage, identity.name if identity else None, degradations)
+        return await history.stats(engine.storage, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the store, in words; empty when all is well."""

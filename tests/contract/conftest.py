@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
 from umi.errors import Closed
 from umi.ports import StorageBackend, Store
-from umi.stores.memory import MemoryStore
-from umi.stores.sqlite import SqliteStore
+from umi.stores.memory.store import MemoryStore
+from umi.stores.sqlite.store import SqliteStore
 
 Opener = Callable[[], Awaitable[Store]]
 

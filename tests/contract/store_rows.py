@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 
+from umi._core.text import analyse
 from umi.ports import EpisodeRow, Matrix, StorageBackend, Transaction, Vector
-from umi.text import analyse
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from store_rows import DIMENSIONS, axis, entity, episode_row, windows
 
-from umi.candidates import TextCandidates, VectorCandidates
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound
 from umi.ports import EpisodeRow, Snapshot, StorageBackend, Store, Transaction
+from umi.ports.candidates import TextCandidates, VectorCandidates
 from umi.types import Entity, EntityType, VectorHit
 
 Opener = Callable[[], Awaitable[Store]]

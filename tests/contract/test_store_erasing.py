@@ -9,9 +9,9 @@ import pytest
 from store_rows import entity, episode_row, relation
 
 from umi.errors import NotFound
-from umi.modes import Mode, Nature
 from umi.ports import ReplayRow, Snapshot, StorageBackend, Store, Transaction
-from umi.proof import make_proof
+from umi.types import Mode, Nature
+from umi.types.erasure_proof import make_proof
 
 SALT = "00" * 16
 

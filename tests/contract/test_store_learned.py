@@ -9,8 +9,8 @@ import pytest
 from store_rows import NOON, axis, entity, episode_row, later
 
 from umi.errors import UmiError
-from umi.learned import Belief, LearnedCounts, LearnedRows, Share, SignalRow, Total, Trajectory, Version
 from umi.ports import StorageBackend, Store, Transaction
+from umi.types.learning_rows import Belief, LearnedCounts, LearnedRows, Share, SignalRow, Total, Trajectory, Version
 
 
 def trajectory(name: str = "rec_1", *shares: Share, minutes: float = 0, task: str | None = None) -> Trajectory:

@@ -10,7 +10,7 @@ import pytest
 from store_rows import NOON, later
 
 from umi.ports import StorageBackend, Store
-from umi.routed import Decision
+from umi.types.routing_rows import Decision
 
 Opener = Callable[[], Awaitable[Store]]
 

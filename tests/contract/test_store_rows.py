@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from store_rows import axis, entity, episode_row, later, relation, seed, windows
 
+from umi._core.invariants import InvariantError
 from umi.errors import EmbedderMismatch
-from umi.invariants import InvariantError
 from umi.ports import EmbedderIdentity, ReplayRow, Snapshot, StorageBackend, Store, Transaction
 from umi.types import Detector, Entity, EntityType, EvolutionType, NamespaceInfo, OutboxItem
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from store_rows import entity, episode_row, later, relation, seed
 
-from umi.modes import Mode, Nature
 from umi.ports import Snapshot, StorageBackend, Store, Transaction
+from umi.types import Mode, Nature
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from store_rows import NOON, axis, entity, episode_row, later, relation, windows
 
+from umi._core.invariants import InvariantError
 from umi.errors import Closed, EmbedderMismatch, InvalidInput, NotFound
-from umi.invariants import InvariantError
 from umi.ports import EmbedderIdentity, ReplayRow, Snapshot, StorageBackend, Store, Transaction
 from umi.types import NamespaceInfo, OutboxItem
 

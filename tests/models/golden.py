@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
-from umi.pipelines.model import read_extraction, read_queries, read_relations, read_verdict
-from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA
-from umi.pipelines.prompts import (
+from umi._reading.model import read_extraction, read_queries, read_relations, read_verdict
+from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA
+from umi._reading.model.prompts import (
     build_detection_prompt,
     build_evolution_prompt,
     build_extraction_prompt,

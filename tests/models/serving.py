@@ -9,8 +9,8 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any
 
 import umi
+from umi._engine.model_names import open_llm
 from umi.bench.model_server import ModelServer
-from umi.models import open_llm
 from umi.ports import LLMProvider
 from umi.providers.anthropic_llm import AnthropicLLM
 from umi.sim.service import ModelService

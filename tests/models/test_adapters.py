@@ -16,10 +16,10 @@ from openai.types.chat.completion_create_params import CompletionCreateParamsNon
 from pydantic import TypeAdapter
 from serving import ADAPTERS, QUICK_S, serving
 
+from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA, read_extraction
+from umi._reading.model.prompts import build_extraction_prompt
 from umi.bench.model_server import ModelServer
 from umi.errors import LLMError
-from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA, read_extraction
-from umi.pipelines.prompts import build_extraction_prompt
 from umi.ports import LLMProvider
 from umi.providers.dialect import Shape
 from umi.sim import SimLLM
@@ -222,7 +222,7 @@ async def test_visiting_costs_no_tokens(llm: Any, server: ModelServer) -> None:
 
 
 async def test_a_model_that_the_server_does_not_list_is_said(server: ModelServer) -> None:
-    from umi.models import open_llm
+    from umi._engine.model_names import open_llm
 
     llm: Any = open_llm(f"{server.url}/v1#another-model")
     with pytest.raises(LLMError.NotConfigured, match="another-model"):
@@ -231,7 +231,7 @@ async def test_a_model_that_the_server_does_not_list_is_said(server: ModelServer
 
 
 async def test_without_a_model_the_first_listed_one_is_asked(server: ModelServer) -> None:
-    from umi.models import open_llm
+    from umi._engine.model_names import open_llm
 
     llm: Any = open_llm(f"{server.url}/v1")
     await llm.complete(CompletionRequest("Rewrite.", REWRITE, schema=SCHEMAS[REWRITE]))

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import umi
+from umi._engine.model_names import open_embedding, open_llm
+from umi._engine.reembed import reembed
 from umi.bench.model_server import ModelServer
 from umi.errors import EmbedderBusy, EmbedderMismatch, EmbedderUnavailable, InvalidInput, LLMError
 from umi.limits import EMBED_REQUEST_TEXTS_COUNT_MAX, EMBED_WINDOW_BYTES_MAX
-from umi.models import open_embedding, open_llm
 from umi.providers.windows import windows
-from umi.reembed import reembed
 from umi.sim import SimClock, SimEmbedder, SimLLM
 from umi.sim.rng import DeterministicRng
 from umi.sim.service import ModelService, WireResponse, refused

@@ -14,7 +14,7 @@ import pytest
 from golden import SCENARIOS
 from serving import ADAPTERS, serving
 
-from umi.pipelines.model.contracts import TASKS
+from umi._reading.model.contracts import TASKS
 from umi.sim import SimLLM
 
 RECORDED = Path(__file__).with_name("golden.json")

@@ -18,11 +18,11 @@ import pytest
 from golden import SCENARIOS
 
 import umi
+from umi._engine.model_names import open_llm
+from umi._reading.model import read_extraction
+from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA
+from umi._reading.model.prompts import build_detection_prompt, build_extraction_prompt
 from umi.errors import LLMError
-from umi.models import open_llm
-from umi.pipelines.model import read_extraction
-from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, VERDICT_SCHEMA
-from umi.pipelines.prompts import build_detection_prompt, build_extraction_prompt
 from umi.types import Completion, CompletionRequest, Degradation, Entity, EntityType
 
 pytestmark = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from umi.bench.faults import CALL_TIMEOUT_S, DEADLINE_S, TROUBLES, Trouble, markdown, real, simulated
+from umi_lab.bench.faults import CALL_TIMEOUT_S, DEADLINE_S, TROUBLES, Trouble, markdown, real, simulated
 
 # What the receipt has to say, and how many calls it may take: one extraction and one evolution at most, each with one re-ask
 # after a bad answer, or with two more tries after trouble that may pass.

@@ -13,9 +13,9 @@ import sys
 from collections import Counter
 from datetime import UTC, datetime
 
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
 from umi.ports import EpisodeRow, Snapshot, StorageBackend, Transaction
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType, Episode
 
 NAMESPACE = "shared"

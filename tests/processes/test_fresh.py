@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import umi
-from umi.stores.index import NamespaceIndex
-from umi.stores.sqlite_cache import Execute, Head, IndexCache
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.sqlite.cache import Execute, Head, IndexCache
 
 WRITES = 25
 BUSY = 2

@@ -7,7 +7,7 @@ from typing import Any
 
 import umi
 from umi import Memory, ProviderQualityWeights, QualitySignal
-from umi.clock import SystemClock
+from umi._core.clock import SystemClock
 
 LEARN = umi.Config(learn=True)
 QUESTION = "how do I restart the printer"

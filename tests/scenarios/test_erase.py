@@ -13,7 +13,7 @@ from test_forget import file_bytes, found
 
 import umi
 from umi import HitState, InvalidInput, Message
-from umi.stores import sqlite_clean
+from umi.stores.sqlite import clean
 
 TRACES = ("anneliese", "annelies", "zanzibar", "timbuktu", "cuckoo", "pistachio", "meningitis", "mening")
 
@@ -103,7 +103,7 @@ async def test_bytes_that_a_row_no_longer_holds_are_found(tmp_path: Path, monkey
     path = tmp_path / "umi.db"
     async with umi.Memory.open(str(path), embedder=None) as memory:
         await _fill(memory)
-        monkeypatch.setattr(sqlite_clean, "_log_is_empty", lambda *_: True)  # and it never is
+        monkeypatch.setattr(clean, "_log_is_empty", lambda *_: True)  # and it never is
         receipt = await memory.erase("Anneliese")
         assert found(path, "meningitis") == ["meningitis"]
         check = await memory.verify_erasure(receipt)

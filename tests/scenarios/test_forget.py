@@ -11,7 +11,7 @@ from conftest import day
 
 import umi
 from umi import Detector, EvolutionType, HitState, InvalidInput, Message
-from umi.text import analyse
+from umi._core.text import analyse
 
 SECRET = "Alice hid the Zanzibar certificate behind the cuckoo clock."
 WORDS = ("zanzibar", "certificate", "cuckoo", "alice hid", "behind the", "certif")

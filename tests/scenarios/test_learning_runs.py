@@ -12,9 +12,9 @@ import pytest
 from teaching import CORD, GREEN, LEARN, QUESTION, Provider, beliefs, factors, first, judged, two_ways
 
 import umi
-import umi.reembed
+import umi._engine.reembed
 from umi import FileSignalProvider, IntelligenceLoader, Memory, ProviderQualityWeights
-from umi.clock import SystemClock
+from umi._core.clock import SystemClock
 from umi.errors import InvalidInput
 from umi.ports import EmbedderIdentity, Matrix, Vector
 
@@ -132,7 +132,7 @@ async def test_words_are_not_matched_across_embedders(tmp_path: Path) -> None:
     async with Memory.open(path, embedder=Letters(), config=LEARN) as memory:
         await two_ways(memory)
         await memory.recall(QUESTION, min_score=0)
-    await umi.reembed.reembed(path, Others())
+    await umi._engine.reembed.reembed(path, Others())
     async with Memory.open(path, embedder=Others(), intelligence=IntelligenceLoader([provider])) as memory:
         provider.signals = [judged(0, task_description=QUESTION)]
         assert (await memory.learning.run()).unmatched == 1

@@ -10,9 +10,9 @@ from conftest import day
 
 import umi
 from umi import HitState
-from umi.comparing import Compared, Pair, Passage
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.pair_reader import Compared, Pair, Passage
 from umi.providers.local import LocalEmbedder
 
 BETWEEN = "It rained all day and the cat slept."

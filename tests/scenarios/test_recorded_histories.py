@@ -9,7 +9,7 @@ import pytest
 from recorded import Answers, Score, ask, recorded, tell
 
 import umi
-from umi.pipelines.prompts import EVOLUTION_BATCH_PROMPT, EXTRACTION_PROMPT
+from umi._reading.model.prompts import EVOLUTION_BATCH_PROMPT, EXTRACTION_PROMPT
 from umi.providers.local import LocalEmbedder
 
 # The answers were given to these prompts. After a change to one, have them answered anew by somebody who sees nothing else.

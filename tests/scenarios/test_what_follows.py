@@ -9,10 +9,10 @@ from conftest import day
 
 import umi
 from umi import EvolutionError, EvolutionType, HitState, NotFound, RelationCycle
-from umi.clock import SystemClock, SystemEntropy
-from umi.pipelines.lineage import Lineage, Proposal
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._evolution.relation_writer import Proposal, RelationWriter
 from umi.ports import Transaction
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 
 
 async def _note(memory: umi.Memory, text: str, when: str, *, derived_from: tuple[str, ...] = ()) -> umi.Entity:
@@ -179,7 +179,7 @@ async def test_an_unsure_update_is_flagged_and_closes_nothing(tmp_path: Path) ->
 
     def record(tx: Transaction) -> umi.EvolutionRelation:
         proposal = Proposal(old, new, EvolutionType.UPDATE, "perhaps", 0.5, umi.Detector.RULES)
-        return Lineage(tx, entropy, clock.now()).record(proposal)
+        return RelationWriter(tx, entropy, clock.now()).record(proposal)
 
     relation = await storage.write(record)
     assert not relation.acted

@@ -12,8 +12,8 @@ from conftest import HandClock, day
 
 import umi
 from umi import Completion, CompletionRequest, Degradation, EvolutionType, HitState, limits
+from umi._reading.model.extraction import windows
 from umi.errors import LLMError
-from umi.pipelines.llm_extraction import windows
 
 
 class Reader:

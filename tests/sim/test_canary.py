@@ -14,8 +14,8 @@ cpus = sorted(os.sched_getaffinity(0))
 os.sched_setaffinity(0, cpus[: int(sys.argv[1])])
 import logging
 logging.getLogger("umi").addHandler(logging.NullHandler())
-from umi.sim.plan import make_plan
-from umi.sim.world import run_plan
+from umi_lab.worlds.plan import make_plan
+from umi_lab.worlds.world import run_plan
 for seed in map(int, sys.argv[2:]):
     outcome = run_plan(make_plan(seed))
     print(seed, outcome.trace_hash, outcome.image_hash, outcome.virtual_s, outcome.failure)
@@ -24,7 +24,7 @@ for seed in map(int, sys.argv[2:]):
 
 def kinds_of_world() -> list[int]:
     """The first seed of each kind: on the disk in both orders, with a model and without, and on real files."""
-    from umi.sim.plan import make_plan
+    from umi_lab.worlds.plan import make_plan
 
     found: dict[object, int] = {}
     for seed in range(200):

@@ -13,7 +13,7 @@ from contextlib import suppress
 import apsw
 import pytest
 
-from umi.invariants import InvariantError
+from umi._core.invariants import InvariantError
 from umi.sim.clock import SimClock
 from umi.sim.disk import SimDisk
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType

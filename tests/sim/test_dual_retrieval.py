@@ -14,8 +14,8 @@ import pytest
 
 import umi
 from umi import Degradation, DualRetriever, Entity, EntityType
+from umi._retrieval import Found, Query
 from umi.errors import StoreError
-from umi.pipelines.retrieve import Found, Query
 from umi.sim import FaultConfig, FaultType, SimConfig, SimEnvironment, SimStorage
 from umi.sim.embedder import text_vector
 from umi.types import Hit

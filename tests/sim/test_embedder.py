@@ -7,13 +7,13 @@ import itertools
 import numpy as np
 import pytest
 
+from umi._core.vectors import normalised, pack, unpack
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.sim.clock import SimClock
 from umi.sim.embedder import DIMENSIONS, TIMEOUT_S, SimEmbedder, text_vector
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.loop import run
 from umi.sim.rng import DeterministicRng
-from umi.vectors import normalised, pack, unpack
 
 TEXTS = ["Alice works at Acme.", "Bob", "", "…", "山田さんは東京に住んでいます", "word " * 200]
 

@@ -15,8 +15,8 @@ import pytest
 import umi
 import umi.sim
 from umi import DetectionOptions, Entity, EntityType, EvolutionTracker, EvolutionType, InvalidInput
+from umi._reading.extract import EntityExtractor
 from umi.errors import EmbedderMismatch, NotFound, StoreError, StoreFull
-from umi.pipelines.extract import EntityExtractor
 from umi.ports import NamespaceStore, StorageBackend, VectorBackend
 from umi.sim import FaultConfig, FaultType, SimConfig, SimEnvironment, SimStorage, SimVectorBackend, Temper
 from umi.sim.clock import EPOCH
@@ -386,5 +386,5 @@ def test_the_public_names_are_frozen() -> None:
 def test_importing_it_brings_in_no_more_than_it_needs() -> None:
     code = "import json, sys, umi.sim; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy = ("umi.sim.world", "onnxruntime", "tokenizers", "typer", "rich", "_pytest")
+    heavy = ("umi_lab.worlds.world", "onnxruntime", "tokenizers", "typer", "rich", "_pytest")
     assert [name for name in heavy if name in json.loads(done.stdout)] == []

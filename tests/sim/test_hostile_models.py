@@ -18,7 +18,7 @@ import pytest
 
 import umi
 from umi import Degradation, Entity, EntityType, EvolutionTracker, Message, RememberReceipt, limits
-from umi.pipelines.extract import EntityExtractor
+from umi._reading.extract import EntityExtractor
 from umi.ports import Snapshot
 from umi.sim import FaultConfig, FaultType, Hostility, SimConfig, SimEnvironment, Temper
 from umi.types import EvolutionRelation

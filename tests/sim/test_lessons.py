@@ -8,20 +8,19 @@ from typing import Any
 
 import pytest
 
-from umi.bench.planted_learning import LEARNING
+from umi._learning import IntelligenceLoader, runs
 from umi.config import Config
 from umi.errors import StoreError
 from umi.memory import Memory
-from umi.pipelines.learn import IntelligenceLoader, runs
-from umi.quality import ProviderQualityWeights, QualitySignal
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.loop import run as run_in_virtual_time
-from umi.sim.plan import make_plan
 from umi.sim.rng import DeterministicRng
-from umi.sim.steps import Kind
-from umi.sim.world import run_plan
-from umi.types import Message
+from umi.types import Message, ProviderQualityWeights, QualitySignal
+from umi_lab.mutation.planted_learning import LEARNING
+from umi_lab.worlds.plan import make_plan
+from umi_lab.worlds.steps import Kind
+from umi_lab.worlds.world import run_plan
 
 TEXTS = [f"To wind the tower clock, use way number {number}." for number in range(4)]
 SIGNALS_COUNT = 8

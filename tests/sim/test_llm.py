@@ -14,10 +14,9 @@ from dataclasses import dataclass
 import pytest
 
 from umi import limits
+from umi._reading.model import extraction, prompts, read_extraction, read_queries, read_relations
+from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, TASKS, read_verdict
 from umi.errors import InvalidInput, LLMError
-from umi.pipelines import llm_extraction, prompts
-from umi.pipelines.model import read_extraction, read_queries, read_relations
-from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE, SCHEMAS, TASKS, read_verdict
 from umi.sim import FaultConfig, FaultInjector, FaultType, Hostility, SimClock, SimLLM, SimLLMProvider, Temper, run
 from umi.sim.llm import EVOLUTION_WEIGHTS, HANDLERS, SLOW_S, route
 from umi.sim.rng import DeterministicRng
@@ -269,7 +268,7 @@ WORST = (
 
 @pytest.mark.parametrize("text", WORST, ids=range(len(WORST)))
 async def test_the_answer_to_every_window_is_whole_and_within_the_limit(text: str) -> None:
-    for window in llm_extraction.windows(text):
+    for window in extraction.windows(text):
         prompt = prompts.build_extraction_prompt(window, "Dana", "2026-11-20")
         answer = await said(SimLLM(1), CompletionRequest(prompt, EXTRACT))
         assert len(answer.encode()) <= limits.LLM_RESPONSE_BYTES_MAX

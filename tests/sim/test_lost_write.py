@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from umi.sim.checks import Violation
 from umi.sim.loop import run as run_in_virtual_time
-from umi.sim.plan import make_plan
-from umi.sim.steps import Plan
-from umi.sim.world import World, run_plan
+from umi_lab.worlds.checks import Violation
+from umi_lab.worlds.plan import make_plan
+from umi_lab.worlds.steps import Plan
+from umi_lab.worlds.world import World, run_plan
 
 
 def _small(seed: int) -> Plan:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from umi.invariants import InvariantError
+from umi._core.invariants import InvariantError
 from umi.sim.clock import SimClock
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.loop import run

@@ -2,19 +2,20 @@
 
 import pkgutil
 from importlib import import_module
+from types import ModuleType
 
 import pytest
 
-import umi.pipelines
+import umi
 import umi.providers
 import umi.stores
-from umi.bench import mutants
-from umi.bench.planted import MUTATIONS, Mutation, edited, patched
-from umi.bench.planted_adapters import ADAPTERS
-from umi.bench.planted_blind import BLIND
-from umi.bench.planted_erasures import ERASURES
+from umi._evolution import relation_writer, tracker
 from umi.errors import InvalidInput
-from umi.pipelines import evolve, lineage
+from umi_lab.mutation import mutants
+from umi_lab.mutation.planted import MUTATIONS, Mutation, edited, patched
+from umi_lab.mutation.planted_adapters import ADAPTERS
+from umi_lab.mutation.planted_blind import BLIND
+from umi_lab.mutation.planted_erasures import ERASURES
 
 SEEDS = 60
 
@@ -22,14 +23,15 @@ SEEDS = 60
 def product() -> dict[tuple[str, str], object]:
     """Every function, constant and method of the rooms that mutations reach into."""
     found: dict[tuple[str, str], object] = {}
-    rooms = (umi.stores, umi.pipelines, umi.providers)
+    rooms = (umi.stores, umi.providers)
     files = [info.name for room in rooms for info in pkgutil.walk_packages(room.__path__, f"{room.__name__}.")]
-    for place in (*files, "umi.credit", "umi.engine"):
+    files += [info.name for info in pkgutil.walk_packages(umi.__path__, "umi.") if info.name.startswith("umi._")]
+    for place in (*files, "umi._learning.credit", "umi._engine.engine"):
         try:
             module = import_module(place)
         except ModuleNotFoundError:  # an adapter whose extra is not installed
             continue
-        found |= {(place, name): value for name, value in vars(module).items()}
+        found |= {(place, name): value for name, value in vars(module).items() if not isinstance(value, ModuleType)}
         for kind in [value for value in vars(module).values() if isinstance(value, type)]:
             found |= {(f"{place}.{kind.__qualname__}", name): value for name, value in vars(kind).items()}
     return found
@@ -81,12 +83,12 @@ def test_where_a_mutation_sits_exists(mutation: Mutation) -> None:
 
 
 def test_a_mutation_that_no_longer_fits_says_so() -> None:
-    with pytest.raises(AttributeError, match="no attribute 'gone'"), patched(lineage, "gone", None):
+    with pytest.raises(AttributeError, match="no attribute 'gone'"), patched(relation_writer, "gone", None):
         pass
     with pytest.raises(InvalidInput, match="0 times"):
-        edited(evolve, "_open_at", "what it does not say", "")
+        edited(tracker, "_open_at", "what it does not say", "")
     with pytest.raises(InvalidInput, match="fits no more"):
-        edited(evolve, "_open_at", "valid_to", "valid_from")
+        edited(tracker, "_open_at", "valid_to", "valid_from")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_worlds_find_it(name: str) -> None:
 
 
 def test_a_fault_that_does_no_harm_is_not_called_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    harmless = Mutation("harmless", "Nothing.", "umi", lambda: patched(lineage, "KEEP", lineage.KEEP))
+    harmless = Mutation("harmless", "Nothing.", "umi", lambda: patched(relation_writer, "KEEP", relation_writer.KEEP))
     monkeypatch.setattr(mutants, "ALL", (harmless,))
     found = mutants.hunt("harmless", 4)
     assert (found.seed, found.worlds, found.failure, found.steps) == (None, 4, "", ())

@@ -13,7 +13,7 @@ import pytest
 
 import umi
 import umi.sim
-from umi.clock import SystemClock
+from umi._core.clock import SystemClock
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
 from umi.sim import FaultConfig, FaultType, World, simulate
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import apsw
 import pytest
 
-from umi.sim.checks import Violation
-from umi.sim.remains import search
+from umi_lab.worlds.byte_search import search
+from umi_lab.worlds.checks import Violation
 
 SPELLS_VERA = int.from_bytes(b"\x06\xba\x16\x9e}\x89V")  # its last byte, and the reason "erasure" behind it
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from umi.invariants import InvariantError
+from umi._core.invariants import InvariantError
 from umi.sim.rng import DeterministicRng
 
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
+from umi._evolution import states
 from umi.errors import InvalidInput
-from umi.pipelines import states
 from umi.sim.faults import FaultConfig, FaultType
-from umi.sim.outcome import Outcome
-from umi.sim.plan import make_plan
-from umi.sim.saved import plan_from_json, plan_to_json, read_plan
-from umi.sim.shrink import Shrunk, manner, shrink, with_sources
-from umi.sim.steps import Kind, Plan, Step
-from umi.sim.world import run_plan
 from umi.types import HitState
+from umi_lab.worlds.outcome import Outcome
+from umi_lab.worlds.plan import make_plan
+from umi_lab.worlds.saved import plan_from_json, plan_to_json, read_plan
+from umi_lab.worlds.shrink import Shrunk, manner, shrink, with_sources
+from umi_lab.worlds.steps import Kind, Plan, Step
+from umi_lab.worlds.world import run_plan
 
 FAULTS = tuple(FaultConfig(kind, probability=0.5) for kind in (FaultType.EmbeddingFail, FaultType.StorageSlow))
 
@@ -135,14 +135,14 @@ def test_words_matter() -> None:
 
 def test_a_planted_bug_shrinks_to_a_handful_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conclusions that never grow stale: a real fault in the product, found by worlds, told in five steps."""
-    right = states.Standings._state
+    right = states.StateResolver._state
 
-    def wrong(self: states.Standings, entity: object) -> HitState:
+    def wrong(self: states.StateResolver, entity: object) -> HitState:
         state = right(self, entity)  # type: ignore[arg-type]
         return HitState.CURRENT if state is HitState.STALE else state
 
     assert run_plan(make_plan(0)).failure is None
-    monkeypatch.setattr(states.Standings, "_state", wrong)
+    monkeypatch.setattr(states.StateResolver, "_state", wrong)
     failed = next(outcome for seed in range(100) if (outcome := run_plan(make_plan(seed))).failure)
     found = shrink(failed)
     assert len(found.plan.steps) <= 5, found.plan

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 import umi
-from umi.bench import killed, killing, operators
-from umi.bench.killing import Known, Verdict, Yard
-from umi.bench.operators import IMPORT, Place
 from umi.errors import InvalidInput
+from umi_lab.mutation import operators, results, testing
+from umi_lab.mutation.operators import IMPORT, Place
+from umi_lab.mutation.testing import Known, Verdict, Yard
 
 pytestmark = pytest.mark.slow  # runs pytest in processes of its own, again and again
 
@@ -137,7 +137,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("checkout")
     shutil.copytree(Path(umi.__file__).parent, root / "src/umi", ignore=shutil.ignore_patterns("__pycache__"))
     (root / "src/umi/stores/toy.py").write_text(TOY)
-    for folder in killing.TESTS:
+    for folder in testing.TESTS:
         (root / folder).mkdir(parents=True)
     (root / TOY_FILE).write_text(TOY_TESTS)
     for folder in ("contract", "scenarios"):
@@ -152,14 +152,14 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module", autouse=True)
 def small() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(killing, "WORLDS_COUNT", 2)
-        patch.setattr(killing, "_TEST_S", 2.0)
+        patch.setattr(testing, "WORLDS_COUNT", 2)
+        patch.setattr(testing, "_TEST_S", 2.0)
         yield
 
 
 @pytest.fixture(scope="module")
 def yard(checkout: Path) -> Iterator[Yard]:
-    with killing._copied(checkout, threading.Event()) as made:
+    with testing._copied(checkout, threading.Event()) as made:
         yield made
 
 
@@ -274,9 +274,9 @@ def test_a_fault_that_never_ends_is_a_timeout(yard: Yard, known: Known) -> None:
 
 
 def test_worlds_notice_what_no_test_runs(yard: Yard, known: Known) -> None:
-    file = yard._package / "pipelines/intake.py"
+    file = yard._package / "_remember/ingest.py"
     source = file.read_text("utf-8")
-    found = operators.places(source, "pipelines/intake.py")
+    found = operators.places(source, "_remember/ingest.py")
     settled = next(place for place in found if place.before.startswith("await self._settler.settle(begun.items"))
     verdict = yard.tried(settled, known)
     assert (verdict.killed_by, verdict.tests) == ("worlds", 0)
@@ -294,20 +294,20 @@ def test_verdicts_are_written_as_they_come_and_found_again(checkout: Path, tmp_p
             assert len(file.read_text().splitlines()) == done
 
     before = {path: path.read_bytes() for path in sorted(checkout.rglob("*")) if path.is_file()}
-    found = killing.measure(2, checkout=checkout, verdicts=file, step=tell)
+    found = testing.measure(2, checkout=checkout, verdicts=file, step=tell)
     assert told == [("the product as it is", 0, 2), ("small faults", 1, 2), ("small faults", 2, 2)]
     assert {path: path.read_bytes() for path in sorted(checkout.rglob("*")) if path.is_file()} == before
 
     lines = [json.loads(line) | {"how": f"kept {number}"} for number, line in enumerate(file.read_text().splitlines())]
     lines[0]["killed_by"], lines[1]["killed_by"] = "tests", ""
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"file": "cut o')
-    again = killing.measure(2, checkout=checkout, verdicts=file)
+    again = testing.measure(2, checkout=checkout, verdicts=file)
     assert [(one.place, one.how) for one in again] == [(one.place, f"kept {n}") for n, one in enumerate(found)]
 
     other = tmp_path / "other"
     shutil.copytree(checkout, other)
     (other / "tests/unit/test_more.py").write_text("def test_more():\n    pass\n")
-    with_more_tests = killing.measure(2, checkout=other, verdicts=file)
+    with_more_tests = testing.measure(2, checkout=other, verdicts=file)
     assert with_more_tests[0].how == "kept 0"
     assert with_more_tests[1].how != "kept 1"
     learned = json.loads(file.with_suffix(".known").read_text())["files"]
@@ -317,7 +317,7 @@ def test_verdicts_are_written_as_they_come_and_found_again(checkout: Path, tmp_p
 def test_who_asks_to_stop_gets_what_is_known(checkout: Path, tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
-    assert killing.measure(2, checkout=checkout, verdicts=tmp_path / "v.jsonl", stop=stop) == []
+    assert testing.measure(2, checkout=checkout, verdicts=tmp_path / "v.jsonl", stop=stop) == []
 
 
 def test_a_product_that_fails_teaches_nothing(checkout: Path, tmp_path: Path) -> None:
@@ -325,9 +325,9 @@ def test_a_product_that_fails_teaches_nothing(checkout: Path, tmp_path: Path) ->
     shutil.copytree(checkout, broken)
     (broken / "tests/unit/test_toy.py").write_text("def test_no():\n    assert 1 == 2\n")
     with pytest.raises(InvalidInput, match=r"does not pass.*test_no"):
-        killing.measure(1, checkout=broken, verdicts=tmp_path / "v.jsonl")
+        testing.measure(1, checkout=broken, verdicts=tmp_path / "v.jsonl")
     with pytest.raises(InvalidInput, match="run this in a checkout"):
-        killing.measure(1, checkout=tmp_path, verdicts=tmp_path / "v.jsonl")
+        testing.measure(1, checkout=tmp_path, verdicts=tmp_path / "v.jsonl")
 
 
 def test_the_command_wants_a_checkout(tmp_path: Path) -> None:
@@ -348,7 +348,7 @@ def test_the_command_wants_a_checkout(tmp_path: Path) -> None:
 
 def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     place = of_toy("biggest", "item > best")
-    monkeypatch.setattr(killed, "EQUIVALENT", {place.key: "the same biggest"})
+    monkeypatch.setattr(results, "EQUIVALENT", {place.key: "the same biggest"})
     missed = replace(of_toy("unseen", "item == 1"), before="a | b")
     found = [
         *(Verdict(replace(place, number=number), "tests") for number in range(8)),
@@ -357,7 +357,7 @@ def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
         Verdict(place, ""),
         Verdict(missed, ""),
     ]
-    section = killed.markdown(found)
+    section = results.markdown(found)
     assert "Of 12 changes 10 were noticed: 8 by a test that failed, 1 by" in section
     assert "Of the other 11, 90.9 % were noticed (95 % interval 62.3 to 98.4 %)" in section
     assert "| boundary | 10 | 8 | 0 | 1 | 1 | 0 | 100.0 % |" in section
@@ -365,14 +365,14 @@ def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "| all | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
     assert "| stores/toy.py:8, biggest | `item > best` | `item >= best` | the same biggest |" in section
     assert "| stores/toy.py:28, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
-    assert killed.open_survivors(found) == [found[-1]]
+    assert results.open_survivors(found) == [found[-1]]
 
-    page = killed.with_section("# Page\n\nText.\n", section)
+    page = results.with_section("# Page\n\nText.\n", section)
     assert page == f"# Page\n\nText.\n\n{section}"
-    assert killed.tail_of(page) == section
-    other = f"{killed.HEADING}\n\nNew.\n"
+    assert results.tail_of(page) == section
+    other = f"{results.HEADING}\n\nNew.\n"
     assert (
-        killed.with_section(f"{page}\n## Last\n\nKept.\n", other) == f"# Page\n\nText.\n\n{other}\n## Last\n\nKept.\n"
+        results.with_section(f"{page}\n## Last\n\nKept.\n", other) == f"# Page\n\nText.\n\n{other}\n## Last\n\nKept.\n"
     )
-    assert killed.with_section("# New page\n", killed.tail_of(page)) == f"# New page\n\n{section}"
-    assert killed.with_section("# Page\n\nText.\n", killed.tail_of("# Page")) == "# Page\n\nText.\n"
+    assert results.with_section("# New page\n", results.tail_of(page)) == f"# New page\n\n{section}"
+    assert results.with_section("# Page\n\nText.\n", results.tail_of("# Page")) == "# Page\n\nText.\n"

@@ -18,7 +18,7 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.loop import run
 from umi.sim.rng import DeterministicRng
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType
 
 WRITERS = 2

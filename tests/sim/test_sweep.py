@@ -13,29 +13,29 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from umi._evolution import states
 from umi.errors import InvalidInput
 from umi.faces.cli.main import app
-from umi.pipelines import states
-from umi.sim import sweep as sweeps
-from umi.sim.plan import make_plan
-from umi.sim.report import failure_text, markdown, outcome_text, sweep_text
-from umi.sim.saved import plan_to_json
-from umi.sim.steps import Plan
-from umi.sim.sweep import Item, SweepReport, known_worlds, parse_worlds, sweep
-from umi.sim.world import run_plan
 from umi.types import HitState
+from umi_lab.worlds import sweep as sweeps
+from umi_lab.worlds.plan import make_plan
+from umi_lab.worlds.report import failure_text, markdown, outcome_text, sweep_text
+from umi_lab.worlds.saved import plan_to_json
+from umi_lab.worlds.steps import Plan
+from umi_lab.worlds.sweep import Item, SweepReport, known_worlds, parse_worlds, sweep
+from umi_lab.worlds.world import run_plan
 
 
 @pytest.fixture
 def stale_never(monkeypatch: pytest.MonkeyPatch) -> None:
     """A planted bug: conclusions never grow stale."""
-    right = states.Standings._state
+    right = states.StateResolver._state
 
-    def wrong(self: states.Standings, entity: object) -> HitState:
+    def wrong(self: states.StateResolver, entity: object) -> HitState:
         state = right(self, entity)  # type: ignore[arg-type]
         return HitState.CURRENT if state is HitState.STALE else state
 
-    monkeypatch.setattr(states.Standings, "_state", wrong)
+    monkeypatch.setattr(states.StateResolver, "_state", wrong)
 
 
 def umi_sim(*arguments: str) -> tuple[int, str]:

@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 import umi
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._core.vectors import normalised
 from umi.ports import EmbedderIdentity, EpisodeRow, ReplayRow, Transaction
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType, Episode
-from umi.vectors import normalised
 
 DIMENSIONS = 384
 BATCH = 500

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from umi.ports import Matrix
-from umi.stores.index import Documents, NamespaceIndex
+from umi.stores.index.search_index import Documents, NamespaceIndex
 
 
 class Document(NamedTuple):

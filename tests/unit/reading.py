@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+from umi._evolution.rules import Verdict, candidate_slots, judge
+from umi._reading.extract import extract_rules
+from umi._reading.grammar.statements import Statement, read_statements
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-from umi.pipelines.extract import extract_rules
-from umi.pipelines.language.statements import Statement, read_statements
-from umi.pipelines.rules import Verdict, candidate_slots, judge
 from umi.types import Entity, Episode, EvolutionType
 
 FRIDAY = datetime(2026, 11, 20, 9, tzinfo=UTC)

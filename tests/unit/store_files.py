@@ -10,11 +10,11 @@ from pathlib import Path
 
 import apsw
 
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._core.text import analyse
 from umi.ports import EpisodeRow, StorageBackend
-from umi.stores.sqlite import SqliteStore
-from umi.stores.sqlite_crc import register
-from umi.text import analyse
+from umi.stores.sqlite.crc import register
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType, Episode
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -3,8 +3,8 @@
 import pytest
 
 import umi
-from umi.asked import asks_advice, is_question, names_strangers, speaks_of_self
-from umi.text import analyse
+from umi._core.query_features import asks_advice, is_question, names_strangers, speaks_of_self
+from umi._core.text import analyse
 
 KNOWN = frozenset(analyse("Caroline camps"))
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from umi.bench import filling, floors, install, speed, tenants, texts
+from umi.bench import filling, install, lower_bounds, speed, texts
 from umi.bench.report import Figure, Report, machine_facts, quantile
 from umi.faces.cli.main import app
+from umi_lab.bench import tenants
 
 
 def test_made_up_texts_are_the_same_everywhere() -> None:
@@ -55,9 +56,9 @@ def test_a_report_is_json() -> None:
 
 
 def test_floors_do_the_work(tmp_path: Path) -> None:
-    assert floors.commit_s(tmp_path, ["one", "two"]) > 0
-    assert floors.scan_s(20) > 0
-    assert floors.bytes_scan_s(20) > 0
+    assert lower_bounds.commit_s(tmp_path, ["one", "two"]) > 0
+    assert lower_bounds.scan_s(20) > 0
+    assert lower_bounds.bytes_scan_s(20) > 0
     import apsw
 
     assert apsw.Connection(str(tmp_path / "floor.db")).execute("SELECT count(*) FROM t").fetchall() == [(2,)]

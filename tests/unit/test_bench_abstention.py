@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from umi.bench.abstention import (
+from umi_lab.bench.abstention import (
     ASKED_PER_SET_COUNT,
     FOREIGN,
     FOREIGN_FACT,
@@ -14,9 +14,9 @@ from umi.bench.abstention import (
     reliability,
     summarise,
 )
-from umi.bench.asking import UMI, Outcome, Refusal
-from umi.bench.baselines import BM25, COSINE
-from umi.bench.datasets import Collection, Question
+from umi_lab.bench.asking import UMI, Outcome, Refusal
+from umi_lab.bench.baselines import BM25, COSINE
+from umi_lab.bench.datasets import Collection, Question
 
 GOLD = frozenset(["m"])
 

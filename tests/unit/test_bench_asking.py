@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from umi.bench.asking import CUT, OPTIONS, UMI, UMI_ALL, Asked, Job, ask_all, first_names, lines_of
-from umi.bench.baselines import BM25, COSINE, ROWS
-from umi.bench.datasets import Collection
 from umi.providers.local import LocalEmbedder
+from umi_lab.bench.asking import CUT, OPTIONS, UMI, UMI_ALL, Asked, Job, ask_all, first_names, lines_of
+from umi_lab.bench.baselines import BM25, COSINE, ROWS
+from umi_lab.bench.datasets import Collection
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 SAID = [

@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from umi.bench.baselines import BM25, COSINE, NEWEST, ROWS, Baselines, Bm25
-from umi.bench.datasets import Collection
+from umi_lab.bench.baselines import BM25, COSINE, NEWEST, ROWS, Baselines, Bm25
+from umi_lab.bench.datasets import Collection
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 TEXTS = ["The kayak is red.", "Lovely weather today.", "A kayak, a kayak!", "Bread needs flour and water."]

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from umi.bench import evolution, evolution_data, evolution_pairs, evolution_sets
-from umi.bench.evolution_data import Pair
 from umi.errors import InvalidInput
 from umi.faces.cli.main import app
 from umi.providers.local import LocalEmbedder
+from umi_lab.bench import evolution, evolution_data, evolution_pairs, evolution_sets
+from umi_lab.bench.evolution_data import Pair
 
 OLD, NEW = "I work at Acme.", "I left Acme and joined StartupX."
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from umi.bench.intervals import RESAMPLES_COUNT, auc, draws, interval, means, share
 from umi.sim.rng import DeterministicRng
+from umi_lab.bench.intervals import RESAMPLES_COUNT, auc, draws, interval, means, share
 
 
 def test_each_resample_draws_as_many_as_there_are() -> None:

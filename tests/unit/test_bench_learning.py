@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from umi import credit
-from umi.bench import learning, learning_tasks
-from umi.bench.learning import ARMS, LearningReport, measure
-from umi.bench.learning_tasks import (
+from umi._learning import credit
+from umi_lab.bench import learning, learning_tasks
+from umi_lab.bench.learning import ARMS, LearningReport, measure
+from umi_lab.bench.learning_tasks import (
     ADVICE_COUNT,
     CLUSTERS_COUNT,
     MISLEADING_COUNT,

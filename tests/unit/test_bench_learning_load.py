@@ -1,6 +1,6 @@
 """What learning costs, in small."""
 
-from umi.bench.learning_load import measure
+from umi_lab.bench.learning_load import measure
 
 
 async def test_a_recall_with_learning_off_and_a_run_that_counts_nothing_twice() -> None:

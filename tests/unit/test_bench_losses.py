@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from umi.bench import baselines, plots
-from umi.bench.asking import OPTIONS, UMI, Asked, Outcome
-from umi.bench.datasets import Collection, Question
-from umi.bench.losses import losses, rank_sum, write
-from umi.bench.retrieval import ROWS, compare
 from umi.errors import InvalidOptions
+from umi_lab.bench import baselines, plots
+from umi_lab.bench.asking import OPTIONS, UMI, Asked, Outcome
+from umi_lab.bench.datasets import Collection, Question
+from umi_lab.bench.regressions import losses, rank_sum, write
+from umi_lab.bench.retrieval import ROWS, compare
 
 AT = datetime(2024, 1, 1, tzinfo=UTC)
 

@@ -14,14 +14,14 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from umi.bench import retrieval
-from umi.bench.asking import Job, lines_of
-from umi.bench.datasets import load_all
+from umi._core.vectors import normalised
 from umi.errors import InvalidInput
-from umi.faces.cli import retrieval_table
 from umi.faces.cli.main import app
 from umi.ports import EmbedderIdentity
-from umi.vectors import normalised
+from umi_lab.bench import retrieval
+from umi_lab.bench.asking import Job, lines_of
+from umi_lab.bench.datasets import load_all
+from umi_lab.cli import retrieval_table
 
 DATA = Path(os.environ.get("UMI_DATA") or Path(__file__).resolve().parents[3] / "shared/data")
 

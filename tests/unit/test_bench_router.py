@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from test_router import Words
 
-from umi.bench import router as bench
-from umi.bench import router_plots
-from umi.bench.router_data import folds_of_subjects, folds_of_tasks, load_routing_sets
+from umi._learning.routing.classifier import climbed
 from umi.errors import InvalidInput
-from umi.pipelines.route.classifier import climbed
-from umi.routed import TIERS
+from umi.types.routing_rows import TIERS
+from umi_lab.bench import router as bench
+from umi_lab.bench import router_plots
+from umi_lab.bench.router_data import folds_of_subjects, folds_of_tasks, load_routing_sets
 
 HEADER = ("prompt", "mistralai/Mixtral-8x7B-Instruct-v0.1", "gpt-4-1106-preview")
 TOPICS = ("rivers", "birds", "bridges", "coins")

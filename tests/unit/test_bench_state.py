@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 import umi
-from umi.bench import phrases, state
-from umi.bench.state_histories import DISTRACTORS_LEAST, Ask, History, Kind, Purpose, Said, make
-from umi.bench.state_run import Measure, Result, run
 from umi.errors import InvalidInput
 from umi.faces.cli.main import app
+from umi_lab.bench import phrases, state
+from umi_lab.bench.state_histories import DISTRACTORS_LEAST, Ask, History, Kind, Purpose, Said, make
+from umi_lab.bench.state_run import Measure, Result, run
 
-TOLD = Path(__file__).parents[2] / "scripts" / "banks"  # held out once, and looked at since
+TOLD = Path(__file__).parents[2] / "lab" / "tools" / "banks"  # held out once, and looked at since
 BANKS = [phrases.DEVELOPMENT, phrases.HELD_OUT, *(str(path) for path in sorted(TOLD.glob("*.toml")))]
 TOPICS = {topic.name: topic for topic in phrases.TOPICS}
 
@@ -208,7 +208,7 @@ async def test_contradictions_lists_and_requests_to_forget(tmp_path: Path) -> No
 
 
 def results(*hits: int) -> tuple[Result, ...]:
-    from umi.bench.state_run import Mark
+    from umi_lab.bench.state_run import Mark
 
     return tuple(
         Result(n, "update", "price", "updated", (Mark(Measure.CURRENT, hit, 1, "" if hit else "no"),), ("said",))

@@ -18,7 +18,7 @@ import pytest
 import umi
 import umi.blocking
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "make_blocking.py"
+SCRIPT = Path(__file__).resolve().parents[2] / "lab" / "tools" / "make_blocking.py"
 SCRIPTED = runpy.run_path(str(SCRIPT))
 
 
@@ -32,7 +32,7 @@ def loops() -> list[str]:
 
 class TestGenerated:
     def test_the_file_is_what_the_script_writes(self) -> None:
-        assert SCRIPTED["TARGET"].read_text("utf-8") == SCRIPTED["made"](), "run python scripts/make_blocking.py"
+        assert SCRIPTED["TARGET"].read_text("utf-8") == SCRIPTED["made"](), "run python lab/tools/make_blocking.py"
 
     @pytest.mark.parametrize("name", ["Memory", "Learning"])
     def test_every_method_is_there_with_its_parameters_and_its_words(self, name: str) -> None:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from umi.credit import AGE_ZERO, FACTOR_REACH, Judge, added, age_weight, credit_of, share_of, summed
-from umi.learned import Belief, Share, SignalRow, Total
+from umi._learning.credit import AGE_ZERO, FACTOR_REACH, Judge, added, age_weight, credit_of, share_of, summed
+from umi.types.learning_rows import Belief, Share, SignalRow, Total
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 GOOD, BAD = 1.0, 0.0

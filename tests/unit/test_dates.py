@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from reading import FRIDAY
 
-from umi.pipelines.language.dates import find_dates
+from umi._reading.grammar.dates import find_dates
 
 DAYS = [
     ("yesterday", "2026-11-19", 1),

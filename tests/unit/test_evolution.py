@@ -20,10 +20,10 @@ from umi import (
     EvolutionType,
     InvalidInput,
 )
-from umi.clock import SystemClock, SystemEntropy
-from umi.pipelines.prompts import EVOLUTION_DETECTION_PROMPT, build_detection_prompt
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._reading.model.prompts import EVOLUTION_DETECTION_PROMPT, build_detection_prompt
 from umi.ports import StorageBackend
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 
 OLD = Entity(EntityType.PERSON, "Alice", "Works at Acme")
 NEW = Entity(EntityType.PERSON, "Alice", "Left Acme, now at StartupX")

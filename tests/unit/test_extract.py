@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 from reading import FRIDAY, entities, said
 
+from umi._reading.extract import EntityExtractor, extract_rules
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
-from umi.pipelines.extract import EntityExtractor, extract_rules
 from umi.types import Completion, CompletionRequest, Entity, EntityType, Relation
 
 

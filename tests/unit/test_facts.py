@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 import umi
-from umi.pipelines.retrieve.facts import read_question
+from umi._retrieval.slot_lookup import read_question
 
 
 @pytest.mark.parametrize(

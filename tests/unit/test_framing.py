@@ -3,8 +3,8 @@
 import pytest
 
 import umi
-from umi.pipelines.retrieve.framing import as_told, unframed
-from umi.text import analyse
+from umi._core.text import analyse
+from umi._retrieval.question_wording import as_told, without_boilerplate
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from umi.text import analyse
     ],
 )
 def test_what_speaks_of_the_talk_goes_and_what_is_asked_stays(query: str, about: str) -> None:
-    assert unframed(query) == about
+    assert without_boilerplate(query) == about
 
 
 async def test_a_polite_question_finds_what_a_bare_one_finds() -> None:

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from umi._reading.short_messages import classifier
+from umi._reading.short_messages.lexical_cues import asks_to_forget
+from umi._reading.short_messages.question_reader import read as read_question
+from umi._reading.short_messages.reader import read
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-from umi.pipelines.gist import model
-from umi.pipelines.gist.asking import read as read_question
-from umi.pipelines.gist.cues import asks_to_forget
-from umi.pipelines.gist.gist import read
 from umi.providers.local import IDENTITY, LocalEmbedder
 from umi.types import Entity, EntityType
 
@@ -123,7 +123,7 @@ def test_what_resembles_a_change_ends_nothing(text: str, known: tuple[str, str, 
 
 
 def test_questions_are_judged_with_the_vectors_that_their_head_was_trained_with() -> None:
-    assert IDENTITY.digest == model.EMBEDDER
+    assert IDENTITY.digest == classifier.EMBEDDER
 
 
 def test_hearsay_names_its_source_and_ends_nothing() -> None:

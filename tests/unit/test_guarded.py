@@ -9,8 +9,8 @@ import pytest
 
 import umi
 from umi import limits
+from umi._core.guard import GuardedEmbedder
 from umi.errors import EmbeddingError
-from umi.pipelines.guard import GuardedEmbedder
 from umi.ports import EmbedderIdentity, Matrix, Vector
 
 

@@ -10,12 +10,12 @@ import pytest
 from indexing import Document as Indexed
 from indexing import add, give
 
-from umi.candidates import TermCounts
+from umi._core.invariants import InvariantError
+from umi._core.ranking import rank
+from umi._core.vectors import normalised
 from umi.errors import EmbedderMismatch
-from umi.invariants import InvariantError
-from umi.ranking import rank
-from umi.stores.index import NamespaceIndex
-from umi.vectors import normalised
+from umi.ports.candidates import TermCounts
+from umi.stores.index.search_index import NamespaceIndex
 
 WORDS = [f"w{number}" for number in range(30)]
 DIMENSIONS = 16

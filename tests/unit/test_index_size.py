@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from indexing import Document, add, give
 
-from umi.stores.index import NamespaceIndex
+from umi.stores.index.search_index import NamespaceIndex
 
 
 @pytest.mark.parametrize(

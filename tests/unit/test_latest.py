@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 import umi
-from umi.pipelines.retrieve.latest import asked_amount
+from umi._retrieval.newest_value import asked_amount
 
 DAY_ONE = datetime(2026, 1, 1, tzinfo=UTC)
 FOLLOWERS = (

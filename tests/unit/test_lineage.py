@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 
 from store_files import entity, episode_row
 
-from umi.clock import SystemClock, SystemEntropy
-from umi.pipelines.ledger import Ledger
-from umi.pipelines.lineage import Lineage, Proposal
-from umi.pipelines.states import Standings
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_writer import Proposal, RelationWriter
+from umi._evolution.states import StateResolver
 from umi.ports import Transaction
-from umi.stores.memory import MemoryStore
-from umi.stores.sqlite_rows import json_array
+from umi.stores.memory.store import MemoryStore
+from umi.stores.sqlite.rows import json_array
 from umi.types import Detector, EvolutionType, HitState
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -33,20 +33,20 @@ async def test_one_transaction_sees_its_own_relations_as_another_would() -> None
         for arrival, id_ in enumerate(ids):
             tx.add_episodes([episode_row(arrival)])
             tx.add_entities([replace(entity(arrival, id_), valid_from=_NOW)])
-        lineage = Lineage(tx, SystemEntropy(), _NOW)
+        lineage = RelationWriter(tx, SystemEntropy(), _NOW)
         lineage.record(_proposal(ids[0], ids[2], EvolutionType.DERIVE))
         assert lineage.ledger.causes(ids[2]) == frozenset()
         closing = lineage.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE))
         assert lineage.ledger.causes(ids[2]) == {closing.id}, "what rests on a closed statement is stale at once"
         assert lineage.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE)) == closing, "said twice, written once"
         lineage.undo(closing.id)
-        fresh = Ledger(tx)
+        fresh = RelationReader(tx)
         for id_ in ids:
             assert lineage.ledger.rows(id_) == fresh.rows(id_)
             assert lineage.ledger.relations(id_) == fresh.relations(id_)
             assert lineage.ledger.causes(id_) == fresh.causes(id_) == frozenset()
             assert lineage.ledger.entity(id_) == fresh.entity(id_)
-        (state,) = Standings(tx, None, lineage.ledger).of([tx.entities([ids[0]])[ids[0]]])
+        (state,) = StateResolver(tx, None, lineage.ledger).of([tx.entities([ids[0]])[ids[0]]])
         assert state.state is HitState.CURRENT
 
     await space.write(work)

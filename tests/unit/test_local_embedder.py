@@ -14,14 +14,7 @@ from tokenizers import Tokenizer
 
 from umi.errors import EmbedderUnavailable
 from umi.providers import local, minilm
-from umi.providers.local import (
-    IDENTITY,
-    OVERLAP_TOKENS,
-    WINDOW_TOKENS,
-    LocalEmbedder,
-    installed_folder,
-    token_windows,
-)
+from umi.providers.local import IDENTITY, OVERLAP_TOKENS, WINDOW_TOKENS, LocalEmbedder, installed_folder, token_windows
 from umi.providers.minilm import DIMENSIONS
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from store_files import add
 
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
 from umi.ports import Snapshot
-from umi.stores.memory import MemoryStore
+from umi.stores.memory.store import MemoryStore
 
 
 def words(s: Snapshot) -> list[int]:

@@ -9,10 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from umi import limits
+from umi._reading.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
 from umi.errors import LLMError, UmiError
-from umi.modes import Mode, Nature
-from umi.pipelines.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
-from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Usage
+from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Mode, Nature, Usage
 
 ENTITY = {"name": "Alice", "type": "person", "content": "works at Acme", "confidence": 0.8}
 RELATION = {"new_id": "n1", "type": "update", "reason": "moved", "related_id": "o1", "confidence": 0.8}

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import pytest
 
+from umi._evolution.model_judge import Offer, _fitting
+from umi._reading.model.extraction import windows
+from umi._reading.model.prompts import build_evolution_prompt, build_extraction_prompt, memory_line, statement_line
 from umi.limits import LLM_CANDIDATES_BYTES, LLM_KNOWN_COUNT_MAX, LLM_MEMORY_CHARACTERS_MAX, LLM_WINDOW_BYTES_MAX
-from umi.pipelines.llm_evolution import Offer, _fitting
-from umi.pipelines.llm_extraction import windows
-from umi.pipelines.prompts import build_evolution_prompt, build_extraction_prompt, memory_line, statement_line
 from umi.types import Entity, EntityType, Episode
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from umi.comparing import VERDICTS, Compared, Pair, Passage
+from umi.ports.pair_reader import VERDICTS, Compared, Pair, Passage
 from umi.providers.local import LocalEmbedder
 from umi.providers.pair_reader import Layout
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from umi.candidates import in_days
-from umi.pipelines.retrieve.period import asked_period
-from umi.refining import closeness, never
+from umi._core.rerank import closeness, never
+from umi._retrieval.period import asked_period
+from umi.ports.candidates import in_days
 
 NEWEST = in_days(datetime(2024, 9, 20, 12, tzinfo=UTC))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from umi.proof import GRAM_BYTES_MIN, chunked, found_in_all, make_proof, pieces
+from umi.types.erasure_proof import GRAM_BYTES_MIN, chunked, found_in_all, make_proof, pieces
 
 SALT = "ab" * 16
 

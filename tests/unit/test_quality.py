@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from umi.errors import InvalidInput
-from umi.quality import (
+from umi.types import (
     ProviderQualityWeights,
     QualityFactors,
     QualitySignal,

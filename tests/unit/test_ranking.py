@@ -7,9 +7,7 @@ import numpy as np
 import pytest
 from indexing import Document, add, give
 
-from umi.candidates import TermCounts, TextCandidates, VectorCandidates
-from umi.limits import RRF_K
-from umi.ranking import (
+from umi._core.ranking import (
     BM25_B,
     BM25_K1,
     CALIBRATED_EMBEDDER,
@@ -29,10 +27,12 @@ from umi.ranking import (
     reciprocal_rank_fusion,
     weigh_evidence,
 )
-from umi.refining import LOOKS
-from umi.stores.index import NamespaceIndex
-from umi.text import analyse, query_terms
-from umi.vectors import normalised
+from umi._core.rerank import LOOKS
+from umi._core.text import analyse, query_terms
+from umi._core.vectors import normalised
+from umi.limits import RRF_K
+from umi.ports.candidates import TermCounts, TextCandidates, VectorCandidates
+from umi.stores.index.search_index import NamespaceIndex
 
 NO_KEYS = np.empty(0, dtype=np.int64)
 

@@ -10,18 +10,18 @@ import pytest
 import umi
 from umi.errors import EmbedderUnavailable
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.text_reader import ACTS, KINDS, ROLES, Interpretation, Judged, OpenText, TextReader
 from umi.providers.local import LocalEmbedder
-from umi.reading import ACTS, KINDS, ROLES, Judged, OpenText, Take, TextReader
 
 LOCAL = LocalEmbedder()
 LEFT = "Priya has left Nordlicht for Emberline."
 
 
-def taken(text: str, subject: str, known: str, kind: str = "job") -> Take:
+def taken(text: str, subject: str, known: str, kind: str = "job") -> Interpretation:
     """A message taken to speak of a subject of whom a value is known."""
     names = [(text.index(one), one, "name") for one in ("Nordlicht", "Emberline") if one != known]
     marks = [(text.index(subject), subject, "meant"), (text.index(known), known, "known"), *names]
-    return Take(tuple((at, at + len(words), mark) for at, words, mark in sorted(marks)), kind, "mentioned")
+    return Interpretation(tuple((at, at + len(words), mark) for at, words, mark in sorted(marks)), kind, "mentioned")
 
 
 def role(judged: Judged, text: str, words: str) -> str:
@@ -43,8 +43,8 @@ def test_a_text_is_judged_the_same_whatever_was_read_before() -> None:
     take = taken(LEFT, "Priya", "Nordlicht")
     first = LocalEmbedder().read(LEFT).judge(take)
     opened = LOCAL.read(LEFT)
-    opened.judge(Take(()))
-    LOCAL.read("Something else altogether.").judge(Take(()))
+    opened.judge(Interpretation(()))
+    LOCAL.read("Something else altogether.").judge(Interpretation(()))
     assert opened.judge(take) == first
     assert set(first.kinds) == set(KINDS)
     assert sum(first.acts.values()) == pytest.approx(1)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from umi.comparing import VERDICTS, Pair, Passage
+from umi.ports.pair_reader import VERDICTS, Pair, Passage
 from umi.providers import pair_reader
 from umi.providers.local import LocalEmbedder
 
@@ -57,7 +57,7 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     file = tmp_path / "sample.npz"
     command = [
         sys.executable,
-        str(ROOT / "scripts/pair_reader/fit.py"),
+        str(ROOT / "lab/tools/pair_reader/fit.py"),
         "--share",
         "0.004",
         "--passes",

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 from reading import FRIDAY, claims, entities, read
 
-from umi.pipelines.extract import EntityExtractor
-from umi.pipelines.language import predicates
+from umi._reading.extract import EntityExtractor
+from umi._reading.grammar import predicates
 
 Claims = list[tuple[str, str, str]]
 

@@ -11,9 +11,9 @@ from reading import entities, read
 from test_resemblance import PAIRS
 from test_rules import CHANGES
 
+from umi._evolution.rules import candidate_slots, judge
+from umi._reading.grammar.tokens import sentences, tokenize
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX
-from umi.pipelines.language.tokens import sentences, tokenize
-from umi.pipelines.rules import candidate_slots, judge
 
 WORDS = sorted({word for pair in [*PAIRS, *CHANGES] for text in pair for word in re.findall(r"\S+", text)})
 # Real words in the wrong order reach far more of the reader than letters do.

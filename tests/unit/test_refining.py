@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 import numpy as np
 from indexing import Document, add
 
-from umi.candidates import in_days
+from umi._core.ranking import rank
+from umi._core.rerank import LOOKS
+from umi._core.style_flags import read_traits
+from umi._core.text import analyse, query_terms
+from umi._retrieval.period import asked_period
 from umi.limits import REFINED_CANDIDATES_COUNT
-from umi.pipelines.retrieve.period import asked_period
-from umi.ranking import rank
-from umi.refining import LOOKS
-from umi.stores.index import NamespaceIndex
-from umi.text import analyse, query_terms
-from umi.traits import read_traits
+from umi.ports.candidates import in_days
+from umi.stores.index.search_index import NamespaceIndex
 
 
 def _index(*messages: tuple[str, str | None, int]) -> NamespaceIndex:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 import umi
+from umi._evolution.candidates import candidates
+from umi._evolution.value_judge import LIKELY, likelihood
+from umi._reading.amounts import Kind
+from umi._reading.value_mentions import tellings
 from umi.errors import EmbeddingError
-from umi.pipelines.candidates import candidates
-from umi.pipelines.retold.amounts import Kind
-from umi.pipelines.retold.judge import LIKELY, likelihood
-from umi.pipelines.retold.tellings import tellings
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.local import LocalEmbedder
-from umi.stores import sqlite_cache
+from umi.stores.sqlite import cache
 from umi.types import Entity, EvolutionRelation, EvolutionType, HitState
 
 EMBEDDER = LocalEmbedder()
@@ -194,7 +194,7 @@ async def test_nobody_waits_for_a_large_index(tmp_path: Path, monkeypatch: pytes
     path = str(tmp_path / "umi.db")
     async with umi.Memory.open(path, embedder=None) as memory:
         await told(memory, THREE, *(f"Note {place} on the garden." for place in range(6)))
-    monkeypatch.setattr(sqlite_cache, "CATCH_UP_COUNT", 4)
+    monkeypatch.setattr(cache, "CATCH_UP_COUNT", 4)
     async with umi.Memory.open(path, embedder=None) as memory:
         assert not (await memory.remember(FOUR, at=FIRST + 9 * WEEK)).evolutions
         assert (await memory.remember(FIVE, at=FIRST + 10 * WEEK)).evolutions  # of four, or of three

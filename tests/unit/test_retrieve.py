@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import umi
+from umi._core.ranking import falls_off
+from umi._core.vectors import normalised
+from umi._evolution.states import View
+from umi._retrieval import DualRetriever, Query
+from umi._retrieval.variants import rule_variants, wants_deep
 from umi.errors import StoreError
-from umi.pipelines.retrieve import DualRetriever, Query
-from umi.pipelines.retrieve.variants import rule_variants, wants_deep
-from umi.pipelines.states import View
 from umi.ports import EmbedderIdentity
-from umi.ranking import falls_off
 from umi.types import Completion, CompletionRequest, Degradation, Hit, Usage, VectorHit
-from umi.vectors import normalised
 
 CONCEPTS = (
     ("work", "works", "job", "employer", "engineer", "acme"),

@@ -15,14 +15,14 @@ import pytest
 from route_pairs import BLIND_FAST, BLIND_STRONG, PAIRS
 
 import umi
+from umi._learning.routing.classifier import EDGES, OutcomeClassifier, climbed, mended
+from umi._learning.routing.complexity import read, tier_of
 from umi.errors import EmbeddingError
 from umi.limits import ROUTE_BIAS_RATIO_MAX, ROUTE_EXPLORE_RATIO_MAX
-from umi.pipelines.route.classifier import EDGES, OutcomeClassifier, climbed, mended
-from umi.pipelines.route.complexity import read, tier_of
 from umi.ports import EmbedderIdentity
 from umi.providers.hnsw import HnswIndex
-from umi.routed import TIERS, Decision, rounded
 from umi.sim.embedder import IDENTITY, text_vector
+from umi.types.routing_rows import TIERS, Decision, rounded
 
 MODELS = {"fast": "tiny", "balanced": "middle", "strong": "huge"}
 STEADY = umi.RouteOptions(explore=0.0)
@@ -240,8 +240,8 @@ async def test_a_reload_equals_before(tmp_path: Path) -> None:
 
 
 async def test_the_oldest_decisions_go_with_what_they_taught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("umi.pipelines.route.knowledge.ROUTE_DECISIONS_COUNT_MAX", 10)
-    monkeypatch.setattr("umi.pipelines.route.knowledge.ROUTE_PRUNE_COUNT", 5)
+    monkeypatch.setattr("umi._learning.routing.knowledge.ROUTE_DECISIONS_COUNT_MAX", 10)
+    monkeypatch.setattr("umi._learning.routing.knowledge.ROUTE_PRUNE_COUNT", 5)
     async with opened() as router:
         fresh = (await router.choose(TRANSLATE)).expected
         await judged(router, TRANSLATE, "fast", "failure", times=5)
@@ -259,7 +259,7 @@ async def test_many_decisions_at_once_are_taken_in_like_few(monkeypatch: pytest.
                 router, f"Count to {number}", TIERS[number % 3], "failure" if number % 2 else "success", times=1
             )
         followed = (await router.choose("Count to 5")).expected
-    monkeypatch.setattr("umi.pipelines.route.knowledge._FOLLOWED_COUNT", 5)
+    monkeypatch.setattr("umi._learning.routing.knowledge._FOLLOWED_COUNT", 5)
     async with opened(tmp_path / "umi.db") as router:
         assert (await router.choose("Count to 5")).expected == pytest.approx(followed, abs=2e-6)
 

@@ -11,10 +11,10 @@ import pytest
 from test_router import Words
 
 import umi
-from umi.pipelines.route import RoutedLLM
+from umi._learning.routing import RoutedLLM
 from umi.providers.tiers import TieredLLM
-from umi.routed import TIERS, Decision
 from umi.types import CompletionRequest
+from umi.types.routing_rows import TIERS, Decision
 
 
 class Model:

@@ -7,9 +7,9 @@ from datetime import timedelta
 import pytest
 from reading import FRIDAY, entities, said, supersedes, verdicts
 
+from umi._evolution.rules import candidate_slots, judge
+from umi._reading.extract import extract_rules
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, REASON_BYTES_MAX
-from umi.pipelines.extract import extract_rules
-from umi.pipelines.rules import candidate_slots, judge
 from umi.types import Entity, EntityType, EvolutionType
 
 CHANGES = [

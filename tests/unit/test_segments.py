@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from umi.pipelines.retrieve.segments import segments
+from umi._retrieval.segments import segments
 
 
 def parts(text: str) -> list[str]:

@@ -12,7 +12,7 @@ from store_files import add, episode_row, opened, sql
 
 from umi import limits
 from umi.ports import Snapshot, StorageBackend, Transaction
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite.store import SqliteStore
 
 AXES = np.eye(4, dtype=np.float32)
 
@@ -33,7 +33,7 @@ def index(store: SqliteStore, ns: int = 1) -> object:
     return store._cache._entries[ns].index
 
 
-class Reads:
+class HasTextReader:
     """Counts the documents that statements hand to the cache."""
 
     def __init__(self, store: SqliteStore) -> None:
@@ -57,7 +57,7 @@ async def test_an_index_reads_only_what_is_new(tmp_path: Path, by_whom: str) -> 
         space = store.namespace("a")
         writer = space if by_whom == "own" else other.namespace("a")
         await add(writer, *[f"message number {n}" for n in range(20)])
-        reads = Reads(store)
+        reads = HasTextReader(store)
         assert (await found(space))[0] == list(range(20))
         first = index(store)
         assert reads.taken() == 20
@@ -172,7 +172,7 @@ async def test_an_index_older_than_the_change_log_is_made_anew(tmp_path: Path, m
         await add(writer, *[f"cat {n}" for n in range(12)])
         await found(space)
         first = index(store)
-        monkeypatch.setattr("umi.stores.sqlite_write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 4)
+        monkeypatch.setattr("umi.stores.sqlite.write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 4)
         for number in range(3):
             await writer.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
         assert (await found(space))[0] == list(range(3, 12))
@@ -354,13 +354,13 @@ def _every_change(tx: Transaction) -> None:
 async def test_an_index_is_built_in_portions_between_which_others_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("umi.stores.sqlite_cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.stores.sqlite.cache.CATCH_UP_COUNT", 4)
     path = tmp_path / "umi.db"
     async with opened(path) as store, opened(path) as other:
         space, writer = store.namespace("a"), other.namespace("a")
         await add(writer, *[f"message number {n}" for n in range(11)])
         await writer.write(lambda tx: tx.add_vectors({"ep_1": vector(0), "ep_9": vector(0)}))
-        reads = Reads(store)
+        reads = HasTextReader(store)
         assert not await space.read(lambda s: s.catch_up())
         assert (reads.taken(), len(index(store))) == (4, 4)
         # Both what is there and what is still to come changes meanwhile.
@@ -378,7 +378,7 @@ async def test_an_index_is_built_in_portions_between_which_others_write(
 
 
 async def test_a_leg_that_is_asked_half_way_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("umi.stores.sqlite_cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.stores.sqlite.cache.CATCH_UP_COUNT", 4)
     async with opened(tmp_path / "umi.db") as store:
         space = store.namespace("a")
         await add(space, *[f"message number {n}" for n in range(11)])

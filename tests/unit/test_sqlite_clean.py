@@ -9,12 +9,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from umi.clock import SystemClock, SystemEntropy
+from umi._core.clock import SystemClock, SystemEntropy
 from umi.ports import EpisodeRow, Snapshot, Transaction
-from umi.proof import Proof, make_proof
-from umi.stores import sqlite_clean, sqlite_open
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite import clean, opening
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType, Episode
+from umi.types.erasure_proof import ErasureProof, make_proof
 
 SALT = "0f" * 16
 LETTERS = "abcdefghijklmnoprstuvwz"
@@ -55,7 +55,7 @@ class Filled:
 
                 await self.space.write(lengthen)
 
-    async def delete(self, name: str) -> Proof:
+    async def delete(self, name: str) -> ErasureProof:
         """Delete a message with its alias; the proof of it."""
         word = self.words.pop(name)
 
@@ -108,9 +108,9 @@ async def test_a_hundred_deletions_leave_no_byte(filled: Filled) -> None:
 async def test_what_secure_delete_would_have_overwritten_is_found_and_written_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, known: bool
 ) -> None:
-    settings = sqlite_open._SETTINGS.replace("secure_delete = ON", "secure_delete = OFF")
-    assert settings != sqlite_open._SETTINGS
-    monkeypatch.setattr(sqlite_open, "_SETTINGS", settings)
+    settings = opening._SETTINGS.replace("secure_delete = ON", "secure_delete = OFF")
+    assert settings != opening._SETTINGS
+    monkeypatch.setattr(opening, "_SETTINGS", settings)
     path = tmp_path / "umi.db"
     store = await SqliteStore.open(str(path), clock=SystemClock(), entropy=SystemEntropy())
     made = Filled(path, store, seed=5)
@@ -173,9 +173,9 @@ def test_the_unused_bytes_of_a_page() -> None:
     page[12:15] = b"gap"
     page[50:54] = (0).to_bytes(2) + (10).to_bytes(2)
     page[54:58] = b"free"
-    parts = [part.strip(b"\0") for part in sqlite_clean._unused(bytes(page), 0)]
+    parts = [part.strip(b"\0") for part in clean._unused(bytes(page), 0)]
     assert parts == [b"gap", b"free"]
-    assert list(sqlite_clean._unused(bytes(64), 0)) == [], "a page of no tree"
+    assert list(clean._unused(bytes(64), 0)) == [], "a page of no tree"
 
 
 def test_a_row_is_known_as_it_lies_in_the_file_numbers_between_texts_included(tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_a_row_is_known_as_it_lies_in_the_file_numbers_between_texts_included(tm
     numbers = [0, 1, -1, 127, -128, 128, 40_000, -8_388_608, int.from_bytes(b"er\xb7_"), 1 << 40, -(1 << 47), 1 << 60]
     for number in numbers:
         db.execute("INSERT INTO rows VALUES ('recall', ?, ?, 'success')", (number, number / 4))
-    kept = list(sqlite_clean.live_bytes(db))[1:]
+    kept = list(clean.live_bytes(db))[1:]
     db.close()
     assert len(kept) == len(numbers)
     raw = path.read_bytes()

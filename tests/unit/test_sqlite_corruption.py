@@ -17,14 +17,13 @@ import numpy as np
 import pytest
 from store_files import NOON, opened, sql
 
+from umi._core.text import analyse
 from umi.errors import StoreCorrupt, StoreError
-from umi.learned import Belief, Share, SignalRow, Total, Trajectory, Version
-from umi.modes import Mode, Nature
 from umi.ports import EmbedderIdentity, EpisodeRow, ReplayRow, Snapshot, Transaction
-from umi.routed import Decision
-from umi.stores.sqlite import SqliteStore
-from umi.text import analyse
-from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
+from umi.stores.sqlite.store import SqliteStore
+from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Mode, Nature, OutboxItem
+from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory, Version
+from umi.types.routing_rows import Decision
 
 SEED = 3
 FLIPS = 440  # half anywhere in the file, half where something is written

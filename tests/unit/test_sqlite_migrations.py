@@ -15,7 +15,7 @@ from store_files import NOON, add, opened, sql, texts
 import umi
 from umi.errors import StoreError
 from umi.ports import ReplayRow, Snapshot
-from umi.stores import schema
+from umi.stores.sqlite import schema
 from umi.types import Detector, EvolutionType, OutboxItem
 
 # Never edit: this is what files out there look like. 1 << 40 = 1099511627776.
@@ -149,7 +149,7 @@ async def test_a_migration_that_fails_leaves_the_old_file_as_it_was(
     before = sql(old_file, "SELECT name, sql FROM sqlite_schema ORDER BY name")
     with monkeypatch.context() as patch:
         broken = (*schema.STEPS[:1], schema.STEPS[1] + "CREATE TABLE episodes (again)")
-        patch.setattr("umi.stores.sqlite_open.STEPS", broken)
+        patch.setattr("umi.stores.sqlite.opening.STEPS", broken)
         with pytest.raises(StoreError, match="already exists"):
             async with opened(old_file):
                 pass

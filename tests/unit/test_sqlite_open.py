@@ -12,10 +12,10 @@ import apsw
 import pytest
 from store_files import PYTHON, add, opened, sql, texts
 
+from umi._core.invariants import InvariantError
 from umi.errors import StoreBusy, StoreCorrupt, StoreError, StoreUnavailable, StoreVersion
-from umi.invariants import InvariantError
-from umi.stores import schema
-from umi.stores.sqlite import SqliteStore
+from umi.stores.sqlite import schema
+from umi.stores.sqlite.store import SqliteStore
 
 
 async def _refused(path: Path, error: type[StoreError], *words: str) -> None:
@@ -148,7 +148,7 @@ async def test_deleted_text_is_not_in_the_file(tmp_path: Path) -> None:
 
 
 async def test_a_store_that_was_not_opened_says_so(tmp_path: Path) -> None:
-    from umi.clock import SystemClock, SystemEntropy
+    from umi._core.clock import SystemClock, SystemEntropy
 
     store = SqliteStore(str(tmp_path / "umi.db"), clock=SystemClock(), entropy=SystemEntropy())
     with pytest.raises(InvariantError, match=r"SqliteStore\.open"):

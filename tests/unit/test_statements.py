@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 import pytest
 from reading import claims, read
 
+from umi._reading.grammar.slots import MULTIPLE, SINGLE, is_single
+from umi._reading.grammar.subjects import subject_key
+from umi._reading.grammar.tokens import sentences
+from umi._reading.grammar.values import value_key
 from umi.limits import SENTENCE_CHARACTERS_MAX
-from umi.pipelines.language.slots import MULTIPLE, SINGLE, is_single
-from umi.pipelines.language.subjects import subject_key
-from umi.pipelines.language.tokens import sentences
-from umi.pipelines.language.values import value_key
 from umi.types import EntityType
 
 FACTS = [

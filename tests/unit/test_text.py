@@ -6,8 +6,8 @@ import threading
 import pytest
 from snowballstemmer.english_stemmer import EnglishStemmer
 
+from umi._core.text import STOP_WORDS, analyse, count_words, indexed_line, query_terms
 from umi.limits import TERM_CHARS_MAX
-from umi.text import STOP_WORDS, analyse, count_words, indexed_line, query_terms
 
 ENDINGS = (("running", "nesses"), ("gener", "ations"), ("hop", "ingly"), ("relat", "ional"))
 

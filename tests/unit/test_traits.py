@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from umi.traits import AMOUNTS_COUNT, FIRST_PERSON_COUNT, TIMES_COUNT, read_traits, taken_apart
+from umi._core.style_flags import AMOUNTS_COUNT, FIRST_PERSON_COUNT, TIMES_COUNT, read_traits, taken_apart
 
 
 def _of(content: str, role: str = "user") -> tuple[int, ...]:

@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from umi import DetectionOptions, EvolutionError, InvalidInput, InvalidOptions, Message, limits, validate
+from umi import DetectionOptions, EvolutionError, InvalidInput, InvalidOptions, Message, limits
+from umi._core import validate
 
 
 def test_text_of_exactly_the_limit_is_taken() -> None:
@@ -121,9 +122,9 @@ def test_detection_options_at_their_bounds() -> None:
 
 def test_messages_in_every_shape() -> None:
     at = datetime(2026, 3, 1, tzinfo=UTC)
-    assert validate.message("hi") == Message("hi")
-    assert validate.message({"role": "assistant", "content": "hi"}) == Message("hi", role="assistant")
-    assert validate.message(Message("hi", speaker="Ann"), {"speaker": "Bob", "at": at}) == Message(
+    assert validate.check_message("hi") == Message("hi")
+    assert validate.check_message({"role": "assistant", "content": "hi"}) == Message("hi", role="assistant")
+    assert validate.check_message(Message("hi", speaker="Ann"), {"speaker": "Bob", "at": at}) == Message(
         "hi", speaker="Ann", at=at
     )
 
@@ -140,7 +141,7 @@ def test_messages_in_every_shape() -> None:
 )
 def test_bad_messages(value: object, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        validate.message(value)
+        validate.check_message(value)
 
 
 def test_time_range() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from umi.pipelines.retrieve.variants import rule_variants
+from umi._retrieval.variants import rule_variants
 
 
 @pytest.mark.parametrize(

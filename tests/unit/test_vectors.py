@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from umi.invariants import InvariantError
-from umi.vectors import GrowingArray, cosines, from_bytes, normalised, pack, to_bytes, unpack
+from umi._core.invariants import InvariantError
+from umi._core.vectors import GrowingArray, cosines, from_bytes, normalised, pack, to_bytes, unpack
 
 
 def _unit(rows: int, dimensions: int = 384) -> np.ndarray:

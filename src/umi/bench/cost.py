@@ -10,14 +10,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
+from umi._core.clock import SystemClock
 from umi.bench.model_server import ModelServer
-from umi.bench.report import Figure, Report, machine_facts, quantile
-from umi.clock import SystemClock
+from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.memory import Memory
 from umi.sim.service import MODEL_NAME, ModelService
 from umi.types import Completion, CompletionRequest, Usage
-
-Step = Callable[[str, int, int], None]
 
 _PROMPT_TOKENS_MAX: Final = 1_400  # DESIGN section 10, of a prompt of a one-sentence remember
 _OWN_TIME_MS_MAX: Final = 4.0

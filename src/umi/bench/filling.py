@@ -14,12 +14,12 @@ from typing import Final
 
 import numpy as np
 
+from umi._core.vectors import normalised
+from umi._reading.extract import said_in
+from umi._remember.apply import episode_row
 from umi.bench.texts import turns
-from umi.pipelines.extract import said_in
-from umi.pipelines.remember import episode_row
 from umi.ports import EmbeddingProvider, Matrix, StorageBackend, Transaction
 from umi.types import EntityType, Episode, Message
-from umi.vectors import normalised
 
 _EMBEDDED_COUNT: Final = 2_000
 _PORTION_COUNT: Final = 2_000

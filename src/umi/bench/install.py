@@ -12,8 +12,8 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from umi._core.clock import SystemClock
 from umi.bench.report import Figure, Report, machine_facts, quantile
-from umi.clock import SystemClock
 
 IMPORT_S_LIMIT = 0.3
 PACKAGES_COUNT_LIMIT = 38

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+Step = Callable[
+    [str, int, int], None
+]  # what is being done, how much of it is done, how much there is; 0 where that is not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import IO
 
 from umi import limits
-from umi.bench import floors
+from umi._core.clock import SystemClock
+from umi._core.invariants import InvariantError
+from umi._core.text import query_terms
+from umi.bench import lower_bounds
 from umi.bench.filling import fill
-from umi.bench.report import Figure, Report, machine_facts, quantile
+from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.bench.texts import question, sentence, turns
 from umi.bench.worker import recall_for
-from umi.clock import SystemClock
-from umi.invariants import InvariantError
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Snapshot, Vector
 from umi.providers.local import LocalEmbedder
-from umi.text import query_terms
 from umi.types import Message
 
 SENTENCE_WORDS = 14  # 19 tokens of the local model
@@ -50,8 +50,6 @@ _FLAT_RATIO_MAX = 1.25  # of a message's cost in the largest import to that in t
 _THROUGHPUT_SIZE = 10_000
 _ROW_BYTES = 384
 _BULK = "bulk import up to"
-
-Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
 
 @dataclass
@@ -142,12 +140,12 @@ async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Fi
         await memory.recall(question(_SEED, 0))
         step(f"recalling at {size:,}", 0, 0)
         recalled = await _sample(embedder, memory.recall, questions)
-        asking = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
+        asking = await lower_bounds.embedding_s(embedder, questions) + lower_bounds.scan_s(size)
         figures += await _legs(memory, questions, size, embedder)
         held = (await memory.stats()).cache_bytes
         step(f"remembering at {size:,}", 0, 0)
         remembered = await _sample(embedder, memory.remember, texts)
-        keeping = await floors.embedding_s(embedder, texts) + floors.commit_s(Path(url).parent, texts)
+        keeping = await lower_bounds.embedding_s(embedder, texts) + lower_bounds.commit_s(Path(url).parent, texts)
     most = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
     soon = 6.0 if size <= _REMEMBER_SIZE_MAX else None
     words = sum(len(turn.content) for turn in turns(_SEED, min(size, _SAMPLES_COUNT), TURN_WORDS))
@@ -178,7 +176,7 @@ async def _bulk(memory: Memory, said: Iterator[Message], size: int, embedder: _T
     await memory.remember_many(said, progress=lambda done: step(what, done, imported))
     per_s = imported / (clock.monotonic_s() - start)
     batch = [turn.content for turn in turns(_SEED, limits.BULK_BATCH_COUNT, TURN_WORDS)]
-    batches = [await floors.batch_per_s(embedder, batch) for _ in range(_ROUNDS_COUNT)]
+    batches = [await lower_bounds.batch_per_s(embedder, batch) for _ in range(_ROUNDS_COUNT)]
     return Figure(
         f"{_BULK} {_short(size)}", per_s, "turns/s", limit=200, more_is_better=True,
         floor=quantile(batches, 0.5), floor_is="the embedder alone, in batches",
@@ -212,7 +210,7 @@ async def _legs(memory: Memory, questions: Sequence[str], size: int, embedder: E
 
     for text in questions:
         await storage.read(partial(look, embedding=await embedder.embed(text), terms=query_terms(text)))
-    bare = floors.bytes_scan_s(size) * 1e3
+    bare = lower_bounds.bytes_scan_s(size) * 1e3
     vector, text_p50 = quantile(near, 0.5) * 1e3, quantile(words, 0.5) * 1e3
     return [
         Figure(
@@ -241,7 +239,7 @@ async def _sample(embedder: _Timed, call: Callable[[str], Awaitable[object]], te
 
 async def _throughput(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
     questions = [question(_SEED + 2, index) for index in range(_SAMPLES_COUNT)]
-    bare_s = await floors.embedding_s(embedder, questions) + floors.scan_s(size)
+    bare_s = await lower_bounds.embedding_s(embedder, questions) + lower_bounds.scan_s(size)
     cores = int(machine_facts()["cores"])
     step(f"{_WORKERS_COUNT} tasks", 0, 0)
     tasks, task_errors = await _by_tasks(url, size, embedder)

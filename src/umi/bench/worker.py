@@ -11,8 +11,8 @@ import json
 import sys
 from typing import Any
 
+from umi._core.clock import SystemClock
 from umi.bench.texts import question
-from umi.clock import SystemClock
 from umi.errors import UmiError
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder

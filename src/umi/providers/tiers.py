@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from umi.ports import Closing, LLMProvider
-from umi.routed import tier_for
+from umi.ports import LLMProvider, SupportsClose
 from umi.types import Completion, CompletionRequest
+from umi.types.routing_rows import tier_for
 
 
 class TieredLLM:
@@ -26,5 +26,5 @@ class TieredLLM:
     async def close(self) -> None:
         """Let go of every model's connections."""
         for model in self.models.values():
-            if isinstance(model, Closing):
+            if isinstance(model, SupportsClose):
                 await model.close()

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Final
 
 from umi.errors import InvalidInput, SignalError
-from umi.quality import ProviderQualityWeights, QualitySignal, signal_from
 from umi.signals.reading import Source, SourceProvider
+from umi.types import ProviderQualityWeights, QualitySignal, signal_from
 
 DEFAULT_FOLDERS: Final = (Path(".claude/intelligence/data"), Path(".umi/intelligence"))
 

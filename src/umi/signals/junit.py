@@ -14,8 +14,8 @@ from typing import Final
 from xml.etree import ElementTree as ET
 
 from umi.errors import InvalidInput, SignalError
-from umi.quality import Outcome, ProviderQualityWeights, QualityFactors, QualitySignal
 from umi.signals.reading import Source, SourceProvider
+from umi.types import Outcome, ProviderQualityWeights, QualityFactors, QualitySignal
 
 _PROPERTIES: Final = ("umi.task_id", "umi.recall_id", "umi.description")
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Final
 
 from umi.errors import InvalidInput
-from umi.quality import Outcome, ProviderQualityWeights, QualitySignal, Verdict, fault
 from umi.signals.files import json_array
 from umi.signals.reading import Source, SourceProvider
+from umi.types import Outcome, ProviderQualityWeights, QualitySignal, Verdict, fault
 
 _TRAILER: Final = re.compile(r"^Umi-(Task|Recall):[ \t]*(\S.{0,255}?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _ENDS: Final = {"MERGED": (Outcome.SUCCESS, "mergedAt"), "CLOSED": (Outcome.FAILURE, "closedAt")}

@@ -15,7 +15,7 @@ from typing import Final
 
 from umi.errors import InvalidInput, SignalError
 from umi.limits import SIGNAL_FILE_BYTES_MAX, SIGNALS_PER_PROVIDER_COUNT_MAX
-from umi.quality import ProviderQualityWeights, QualitySignal
+from umi.types import ProviderQualityWeights, QualitySignal
 
 SEAL_SUFFIX: Final = ".hmac"
 _KEY_BYTES_MIN: Final = 16

@@ -6,7 +6,7 @@ import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from umi.invariants import check
+from umi._core.invariants import check
 from umi.sim.errors import Forbidden
 from umi.sim.rng import DeterministicRng
 

@@ -35,10 +35,10 @@ from typing import Final, Self
 
 import apsw
 
-from umi.invariants import check
+from umi._core.invariants import check
 from umi.sim.clock import SimClock
+from umi.sim.disk_state import Medium
 from umi.sim.faults import FaultInjector
-from umi.sim.medium import Medium
 from umi.sim.rng import DeterministicRng
 from umi.sim.vfs import DiskVfs, checkpoint_quietly
 

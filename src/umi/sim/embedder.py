@@ -18,14 +18,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from umi._core.text import analyse
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.local import LocalEmbedder
-from umi.reading import OpenText, TextReader
 from umi.sim.clock import SimClock
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
-from umi.text import analyse
 
 DIMENSIONS: Final = 256
 LATENCY_S: Final = (0.001, 0.01)
@@ -75,7 +75,7 @@ class SimEmbedder:
 
     @property
     def reader(self) -> TextReader | None:
-        """As `umi.reading.Reads` has it."""
+        """As `umi.ports.text_reader.HasTextReader` has it."""
         return self if self._reads else None
 
     def read(self, text: str) -> OpenText:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from umi.invariants import check
+from umi._core.invariants import check
 from umi.sim.errors import InvalidFault
 from umi.sim.rng import DeterministicRng
 

@@ -1,6 +1,6 @@
 """A language model without a language model: every answer is a function of (seed, task, input, attempt).
 
-It answers in the real schemas (umi.pipelines.model.contracts), reads the names and organisations that are in its input, and can be
+It answers in the real schemas (umi._reading.model.contracts), reads the names and organisations that are in its input, and can be
 hostile in the ways in which real models are. It has no memory, so one instance may serve any number of tasks at once and a
 run may ask in any order. Prompts without a task are routed by seed 002's word table.
 """
@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
 
+from umi._core.validate import text as valid_text
+from umi._reading.model.contracts import EVOLVE, EXTRACT, REWRITE
 from umi.errors import InvalidInput, LLMError
 from umi.limits import (
     LLM_ENTITIES_COUNT_MAX,
@@ -25,13 +27,11 @@ from umi.limits import (
     LLM_PROMPT_BYTES_MAX,
     LLM_RESPONSE_BYTES_MAX,
 )
-from umi.pipelines.model.contracts import EVOLVE, EXTRACT, REWRITE
 from umi.ports import Clock
 from umi.sim import verdicts
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
 from umi.types import Completion, CompletionRequest, Usage
-from umi.validate import text as valid_text
 
 Answer = TypeVar("Answer")
 

@@ -31,7 +31,7 @@ from contextvars import Context
 from functools import partial
 from typing import Any, Final, Literal, NoReturn, TypeVar, TypeVarTuple
 
-from umi.invariants import check
+from umi._core.invariants import check
 from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.sim.clock import SimClock
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden

@@ -17,7 +17,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Final
 
-from umi.invariants import check
+from umi._core.invariants import check
 from umi.ports import LLMProvider
 from umi.sim.clock import SimClock
 from umi.sim.faults import FaultInjector, FaultType

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Iterator, MutableSequence, Sequence
 from typing import Any, Final, TypeVar
 
-from umi.invariants import check
+from umi._core.invariants import check
 
 T = TypeVar("T")
 

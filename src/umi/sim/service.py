@@ -16,8 +16,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from umi._reading.model.contracts import EVOLVE, SCHEMAS, VERDICT_SCHEMA
 from umi.errors import EmbeddingError, LLMError, UmiError
-from umi.pipelines.model.contracts import EVOLVE, SCHEMAS, VERDICT_SCHEMA
 from umi.ports import EmbeddingProvider, LLMProvider
 from umi.types import Completion, CompletionRequest
 

@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, TypeVar, cast
 
-from umi.candidates import NO_KEYS, Keys, VectorCandidates
 from umi.errors import StoreError, StoreFull
 from umi.ports import Matrix, Vector
+from umi.ports.candidates import NO_KEYS, Keys, VectorCandidates
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
-from umi.stores.bound import BoundStore, BoundVectors, StoreSnapshot, StoreTransaction, Transactions
-from umi.stores.memory import MemoryStore
+from umi.stores.memory.store import MemoryStore
+from umi.stores.namespace_view import NamespaceVectors, NamespaceView, StoreSnapshot, StoreTransaction, Transactions
 
 T = TypeVar("T")
 
@@ -33,7 +33,7 @@ TIMEOUT_S: Final = 10.0
 _SLOW: Final = (10.0, 100.0)
 
 
-class SimStorage(BoundStore):
+class SimStorage(NamespaceView):
     """One namespace of an in-memory store. Satisfies `umi.ports.StorageBackend` and, for both in one, `umi.ports.VectorBackend`.
 
     Args:
@@ -63,7 +63,7 @@ class SimStorage(BoundStore):
         return self._apart
 
 
-class SimVectorBackend(BoundVectors):
+class SimVectorBackend(NamespaceVectors):
     """Vectors of a `SimStorage`, searched by cosine; `SimStorage.vectors` makes it. Satisfies `umi.ports.VectorBackend`.
 
     Only `vector_search` and `vector_store` fail here. A retriever that is given this beside the storage sees two backends.
@@ -107,7 +107,7 @@ class _Weather:
 
 
 class _Failing:
-    """The transactions of a store, with weather. Satisfies `umi.stores.bound.Transactions`."""
+    """The transactions of a store, with weather. Satisfies `umi.stores.namespace_view.Transactions`."""
 
     def __init__(
         self,

@@ -21,8 +21,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
 
+from umi._core.invariants import check
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
-from umi.invariants import check
 from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import apsw
 
+from umi.sim.disk_state import Medium
 from umi.sim.faults import FaultType
-from umi.sim.medium import Medium
 from umi.sim.rng import DeterministicRng
 from umi.sim.sectors import SCATTERED, SectorFile
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,22 +16,20 @@ from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeEl
 from rich.text import Text
 
 from umi.bench import install as install_bench
-from umi.bench import losses, plots, speed_plots
-from umi.bench import retrieval as retrieval_bench
-from umi.bench import sim as sim_bench
+from umi.bench import plots, speed_plots
 from umi.bench import speed as speed_bench
-from umi.bench import tenants as tenants_bench
-from umi.bench.report import Figure, Report
+from umi.bench.report import Figure, Report, Step
 from umi.errors import InvalidInput, UmiError
-from umi.faces.cli import render, retrieval_table
+from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, answered
+from umi.faces.cli.extensions import BenchGroup
 from umi.faces.cli.options import AsJson, examples
 
 _SIZE = re.compile(r"(\d+)([kKmM]?)\Z")
 _UNITS = {"": 1, "k": 1_000, "m": 1_000_000}
 _SIZE_MAX = 10_000_000
 
-app = typer.Typer(help="Measure Umi on this machine.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(cls=BenchGroup, help="Measure Umi on this machine.", no_args_is_help=True, rich_markup_mode=None)
 
 
 class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
@@ -66,24 +63,6 @@ def speed(
     answered(work, as_json=as_json)
 
 
-@app.command(epilog=examples("umi bench tenants", "umi bench tenants --namespaces 500 --json"))
-def tenants(
-    namespaces: Annotated[int, typer.Option(help="In one file.", min=10, max=100_000)] = 10_000,
-    memories: Annotated[int, typer.Option(help="In each.", min=1, max=10_000)] = 100,
-    as_json: AsJson = False,
-) -> None:
-    """See what many small namespaces in one file cost.
-
-    Memory that their search indexes hold, how often the one that is asked for is held, and what a recall takes.
-    """
-
-    async def work() -> Answer:
-        with progress_bar(as_json) as bar:
-            return report_answer(await tenants_bench.measure(namespaces, memories, teller(bar)))
-
-    answered(work, as_json=as_json)
-
-
 @app.command(epilog=examples("umi bench install"))
 def install(as_json: AsJson = False) -> None:
     """Measure an installation: packages, size, import.
@@ -102,151 +81,23 @@ def install(as_json: AsJson = False) -> None:
     answered(work, as_json=as_json)
 
 
-@app.command(epilog=examples("umi bench retrieval --data datasets/"))
-def retrieval(
-    data: Annotated[
-        Path,
-        typer.Option(
-            "--data",
-            envvar="UMI_DATA",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with any of locomo/, longmemeval/, beam/, prefeval/; none comes with Umi.",
-        ),
-    ],
-    sets: Annotated[str | None, typer.Option(help="Only these sets, such as locomo,beam.")] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            file_okay=False,
-            help="Write results.json, losses.jsonl and losses.md there; losses hold texts of the sets.",
-        ),
-    ] = None,
-    plot: Annotated[bool, typer.Option("--plot", help="Write recall.png and reliability.png there as well.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Measure how much of what answers a question is found.
+@app.command(epilog=examples("umi bench cost"))
+def cost(as_json: AsJson = False) -> None:
+    """Count what Umi asks of a model.
 
-    For public sets of conversations and questions: by words, by meaning, by plain sums of both, and by Umi; what is refused;
-    what a score is worth.
+    Calls and tokens per operation, counted at a server on this machine, and Umi's own time. Needs the extra `openai`.
     """
 
     async def work() -> Answer:
-        if plot and out is None:
-            raise InvalidInput("--plot writes into the folder that --out names; give one")
-        if plot:
-            plots.require()
-        wanted = [name.strip() for name in sets.split(",")] if sets else None
-        with progress_bar(as_json) as bar:
-            found = await retrieval_bench.run(data, sets=wanted, progress=teller(bar))
-        if out is not None:
-            await asyncio.to_thread(_write_retrieval, found, out, plot=plot)
-        return Answer(found.figures, lambda console: retrieval_table.draw(console, found.figures))
+        from umi.bench import cost as cost_bench  # noqa: PLC0415 - it needs an extra
+
+        with progress_bar(as_json) as shown:
+            return report_answer(await cost_bench.measure(teller(shown)))
 
     answered(work, as_json=as_json)
 
 
-@app.command(epilog=examples("umi bench sim --seeds 500"))
-def sim(
-    seeds: Annotated[int, typer.Option(help="Worlds to run.", min=1)] = 200,
-    as_json: AsJson = False,
-) -> None:
-    """Time simulated worlds, in one process.
-
-    With the share of them that had a restart and a power cut.
-    """
-
-    async def work() -> Answer:
-        with progress_bar(as_json) as bar:
-            tell = teller(bar)
-            return report_answer(await asyncio.to_thread(sim_bench.measure, seeds, tell))
-
-    answered(work, as_json=as_json)
-
-
-@app.command(epilog=examples("umi bench mutants"))
-def mutants(
-    only: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this planted bug; may be repeated.")
-    ] = None,
-    seeds: Annotated[int, typer.Option(help="Worlds to run at most against each.", min=1)] = 2000,
-    operators: Annotated[
-        int | None,
-        typer.Option(
-            metavar="COUNT",
-            help="Instead, so many small faults of one kind each, noticed or not by tests and worlds; needs a checkout.",
-            min=1,
-        ),
-    ] = None,
-    verdicts: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE",
-            dir_okay=False,
-            help="Where --operators notes each verdict, and finds those that still hold.",
-        ),
-    ] = Path("build/operators.jsonl"),
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page, or its section, in Markdown.")
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Plant bugs in Umi, and see whether simulated worlds find them.
-
-    Umi as it is runs over the same worlds, and must be green.
-    """
-
-    async def work() -> Answer:
-        with progress_bar(as_json) as bar:
-            if operators is not None:
-                return await _small_faults(operators, verdicts, report, teller(bar))
-            return await _planted(only or None, seeds, report, teller(bar))
-
-    answered(work, as_json=as_json)
-
-
-async def _planted(only: Sequence[str] | None, seeds: int, report: Path | None, tell: speed_bench.Step) -> Answer:
-    from umi.bench import killed  # noqa: PLC0415 - the simulation is loaded only when it is run
-    from umi.bench import mutants as mutants_bench  # noqa: PLC0415
-
-    found = await asyncio.to_thread(mutants_bench.measure, only, seeds=seeds, step=tell)
-    if report is not None:
-        _write(report, lambda page: killed.with_section(mutants_bench.markdown(found, seeds), killed.tail_of(page)))
-    data = mutants_bench.as_json(found)
-    missed = not all(one.as_expected for one in found)
-    return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
-
-
-async def _small_faults(count: int, verdicts: Path, report: Path | None, tell: speed_bench.Step) -> Answer:
-    from umi.bench import killed, killing  # noqa: PLC0415 - see above
-
-    stop = threading.Event()
-    running = asyncio.create_task(
-        asyncio.to_thread(killing.measure, count, checkout=Path.cwd(), verdicts=verdicts, step=tell, stop=stop)
-    )
-    try:
-        found = await asyncio.shield(running)
-    except asyncio.CancelledError:
-        stop.set()
-        await running
-        raise
-    text = killed.markdown(found)
-    if report is not None:
-        _write(report, lambda page: killed.with_section(page, text))
-    missed = bool(killed.open_survivors(found))
-    data = killed.as_json(found)
-    return Answer(
-        data, lambda console: console.print(Text(text), soft_wrap=True), Code.INCOMPLETE if missed else Code.OK
-    )
-
-
-def _write(page: Path, change: Callable[[str], str]) -> None:
-    page.write_text(change(page.read_text("utf-8") if page.exists() else ""), "utf-8")
-
-
-def teller(bar: Progress | None) -> speed_bench.Step:
+def teller(bar: Progress | None) -> Step:
     """What a benchmark tells, shown in the bar where there is one."""
     task = bar.add_task("", total=None) if bar else None
 
@@ -261,24 +112,6 @@ def _write_speed(report: Report, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "speed.json").write_text(json.dumps(report.as_json(), indent=1) + "\n", "utf-8")
     speed_plots.draw(report, folder / "speed.png")
-
-
-def _write_retrieval(found: retrieval_bench.Run, folder: Path, *, plot: bool) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "results.json").write_text(json.dumps(found.figures, indent=1) + "\n", "utf-8")
-    losses.write(found.losses, folder)
-    if plot:
-        plots.draw(found.figures, folder)
-
-
-def _draw_mutants(console: Console, found: Sequence[Mapping[str, Any]]) -> None:
-    made = render.table("planted bug", "", "caught at seed", "steps", "s", "failure")
-    for one in found:
-        mark = Text("ok", style="green") if one["as_expected"] else Text("missed", style="bold red")
-        seed = f"none of {one['worlds']:,}" if one["seed"] is None else f"{one['seed']:,}"
-        steps = f"{len(one['steps'])}" if one["steps"] else ""
-        made.add_row(one["name"], mark, seed, steps, _number(one["seconds"]), Text(one["failure"], style="dim"))
-    console.print(made)
 
 
 def _sizes(text: str) -> list[int]:
@@ -327,15 +160,16 @@ def _draw(report: Report) -> Callable[[Console], None]:
 
 def _row(figure: Figure) -> tuple[Text | str, ...]:
     marks = {None: Text(""), True: Text("ok", style="green"), False: Text("missed", style="bold red")}
-    bound = "" if figure.limit is None else f"{'>=' if figure.more_is_better else '<='} {_number(figure.limit)}"
-    floor = "" if figure.floor is None else _number(figure.floor)
+    bound = "" if figure.limit is None else f"{'>=' if figure.more_is_better else '<='} {number(figure.limit)}"
+    floor = "" if figure.floor is None else number(figure.floor)
     ratio = "" if figure.ratio is None else f"{figure.ratio:.1f}x"
-    detail = ", ".join(f"{name} {_number(value)}" for name, value in figure.detail.items())
-    measured = f"{_number(figure.value)} {figure.unit}".strip()
+    detail = ", ".join(f"{name} {number(value)}" for name, value in figure.detail.items())
+    measured = f"{number(figure.value)} {figure.unit}".strip()
     return figure.name, measured, bound, marks[figure.ok], floor, ratio, Text(detail, style="dim")
 
 
-def _number(value: float) -> str:
+def number(value: float) -> str:
+    """A measured figure, with as many digits as tell something."""
     if value == int(value) or value >= 100:
         return f"{value:,.0f}"
     return f"{value:.2f}" if value < 10 else f"{value:.1f}"

@@ -18,7 +18,7 @@ from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
-from umi.receipts import ExportReceipt, RestoreReceipt
+from umi.types import ExportReceipt, RestoreReceipt
 
 _PIPE = "-"
 

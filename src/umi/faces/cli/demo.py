@@ -30,11 +30,11 @@ from umi.faces.cli.story import (
     Line,
 )
 from umi.memory import Memory
-from umi.receipts import ExportReceipt
 from umi.types import (
     Entity,
     EvolutionRelation,
     Explanation,
+    ExportReceipt,
     HistoryStep,
     HitState,
     RecallReceipt,

@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.text import Text
 
 import umi
-from umi.build import open_embedder
 from umi.errors import UmiError
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered
@@ -32,8 +31,7 @@ from umi.faces.cli.options import (
     examples,
 )
 from umi.memory import Memory
-from umi.models import open_llm
-from umi.ports import Closing, Visited
+from umi.ports import SupportsClose, SupportsHealthCheck
 from umi.types import OutboxItem
 
 _REASONS_COUNT: Final = 3
@@ -105,15 +103,15 @@ async def _model(name: str | None) -> list[Finding]:
     if not name:
         return [Finding("model", ok=True, detail="none: the rules read alone; name one with --llm or UMI_LLM")]
     try:
-        llm = open_llm(name)
+        llm = umi.open_llm(name)
     except UmiError as error:
         return [Finding("model", ok=False, detail=str(error))]
     try:
-        return [Finding("model", ok=True, detail=await llm.visit() if isinstance(llm, Visited) else name)]
+        return [Finding("model", ok=True, detail=await llm.visit() if isinstance(llm, SupportsHealthCheck) else name)]
     except UmiError as error:
         return [Finding("model", ok=False, detail=str(error))]
     finally:
-        if isinstance(llm, Closing):
+        if isinstance(llm, SupportsClose):
             await llm.close()
 
 
@@ -122,7 +120,7 @@ async def _embedder(name: str) -> Finding:
         return Finding("embedder", ok=True, detail="none: search is by words only")
     embedder = None
     try:
-        embedder = open_embedder(name)
+        embedder = umi.open_embedder(name)
         if embedder is None:
             detail = "missing: reinstall umi-memory; until then search is by words only"
             return Finding("embedder", ok=False, detail=detail)

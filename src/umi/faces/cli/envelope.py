@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import sys
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -17,13 +18,12 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
-from umi.clock import SystemClock
+from umi import IntelligenceLoader
 from umi.config import Config
 from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
 from umi.faces.cli.options import EMBEDDER_DEFAULT
 from umi.faces.cli.render import error_line, terminal
 from umi.memory import Memory
-from umi.pipelines.learn import IntelligenceLoader
 from umi.types import Hit
 
 
@@ -128,8 +128,7 @@ def on_memory(target: Target, work: Callable[[Memory], Awaitable[Answer]], *, cr
 
 def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoReturn:
     """Do the work, print the answer, leave with its exit code; an error becomes one line that says what to do."""
-    clock = SystemClock()
-    start = clock.monotonic_s()
+    start = time.monotonic()
 
     async def whole() -> Answer:
         return await work()
@@ -140,7 +139,7 @@ def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoRetur
         answer = _failed(error)
     except KeyboardInterrupt:
         answer = _stopped()
-    took_ms = (clock.monotonic_s() - start) * 1e3
+    took_ms = (time.monotonic() - start) * 1e3
     if as_json:
         _print_json(answer, took_ms)
     else:

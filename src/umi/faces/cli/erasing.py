@@ -19,9 +19,8 @@ from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, on_memory, plain
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
-from umi.proof import Gram, Proof
-from umi.receipts import ErasureCheck, ErasurePreview, ErasureReceipt
-from umi.types import Episode
+from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt
+from umi.types.erasure_proof import ErasureProof, NGramDigest
 
 _SHOWN_COUNT: Final = 10
 
@@ -131,7 +130,7 @@ def told(check: ErasureCheck) -> str:
 
 
 def _receipt(data: dict[str, Any]) -> ErasureReceipt:
-    proof = Proof(data["proof"]["salt"], _grams(data["proof"]["names"]), _grams(data["proof"]["words"]))
+    proof = ErasureProof(data["proof"]["salt"], _grams(data["proof"]["names"]), _grams(data["proof"]["words"]))
     bytes.fromhex(proof.salt)
     return ErasureReceipt(
         id=str(data["id"]),
@@ -146,8 +145,8 @@ def _receipt(data: dict[str, Any]) -> ErasureReceipt:
     )
 
 
-def _grams(rows: Sequence[dict[str, Any]]) -> tuple[Gram, ...]:
-    return tuple(Gram(int(row["length"]), int(row["weak"]), str(row["digest"])) for row in rows)
+def _grams(rows: Sequence[dict[str, Any]]) -> tuple[NGramDigest, ...]:
+    return tuple(NGramDigest(int(row["length"]), int(row["weak"]), str(row["digest"])) for row in rows)
 
 
 def _ask(question: str, *, yes: bool) -> None:

@@ -15,13 +15,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from umi.faces.cli import render, routing
+from umi import IntelligenceLoader
+from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
-from umi.lessons import FeedbackReceipt, LearnStatus, Lesson, ProviderStanding, RunReceipt
 from umi.memory import Memory
-from umi.pipelines.learn import IntelligenceLoader
 from umi.signals import FileSignalProvider, JUnitSignalProvider, PullRequestSignalProvider
+from umi.types import FeedbackReceipt, LearnStatus, Lesson, ProviderStanding, RunReceipt
+from umi.types.routing_rows import RouterStatus
 
 KEY_VARIABLE = "UMI_SIGNAL_KEY"
 _FAULTS_SHOWN = 10
@@ -120,7 +121,7 @@ def status(
     async def work(memory: Memory) -> Answer:
         found = await memory.learning.status()
         if plot is not None:
-            from umi.bench.learning_plots import draw_quality  # noqa: PLC0415 - only when a picture is wanted
+            from umi.faces.cli.quality_plot import draw_quality  # noqa: PLC0415 - only when a picture is wanted
 
             await asyncio.to_thread(draw_quality, found.over_time, plot)
         return Answer(found, lambda console: _show_status(console, found))
@@ -213,7 +214,7 @@ def _show_run(console: Console, receipt: RunReceipt) -> None:
 
 def _show_status(console: Console, found: LearnStatus) -> None:
     if found.routing is not None:
-        routing.show_status(console, found.routing)
+        _show_router(console, found.routing)
     if found.version is None:
         if found.routing is None:
             console.print("nothing was learned yet: recall with --learn, then say how it went with `umi feedback`")
@@ -266,3 +267,16 @@ def _show_lesson(console: Console, lesson: Lesson) -> None:
             render.said(row.id), render.said(row.provider), row.outcome, f"{row.quality:.2f}", when, row.matched
         )
     console.print(table)
+
+
+def _show_router(console: Console, found: RouterStatus) -> None:
+    """What a router knows, as a few lines."""
+    chosen = ", ".join(f"{tier} {count:,}" for tier, count in found.chosen.items())
+    went = ", ".join(f"{tier} {quality:.2f}" for tier, quality in found.mean_quality.items())
+    facts = {
+        "routed tasks": f"{found.decisions:,}: {chosen}" if chosen else "none",
+        "judged": f"{found.judged:,}" + (f", mean quality {went}" if went else ""),
+        "tried": f"{found.explored:,} of them on a tier that was not expected to be the best",
+        "calibration": f"{-found.bias:+.3f} to every complexity, from {found.feedback:,} readings",
+    }
+    console.print(render.facts(facts))

@@ -15,18 +15,14 @@ from umi.faces.cli import (
     benching,
     changing,
     copying,
-    costing,
     demo,
     doctor,
     erasing,
+    extensions,
     importing,
-    judging,
     learning,
-    learning_bench,
     reading,
     remembering,
-    routing,
-    simulating,
     upkeep,
 )
 from umi.faces.cli.envelope import EXIT_CODES, Code, print_envelope
@@ -49,12 +45,8 @@ app = typer.Typer(
 )
 for group in (remembering, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
     group.add_to(app)
-judging.add_to(benching.app)
 app.add_typer(benching.app, name="bench")
-costing.add_to(benching.app)
-learning_bench.add_to(benching.app)
-routing.add_to(benching.app)
-app.add_typer(simulating.app, name="sim")
+extensions.add_to(app, benching.app)
 
 
 def _print_version(wanted: bool) -> None:

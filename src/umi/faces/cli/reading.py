@@ -25,8 +25,7 @@ from umi.faces.cli.options import (
 from umi.faces.cli.remembering import entities_of
 from umi.faces.cli.upkeep import show_maintained
 from umi.memory import Memory
-from umi.receipts import RereadReceipt
-from umi.types import Entity
+from umi.types import Entity, RereadReceipt
 
 IdleS = Annotated[
     float | None,

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from umi import reembed as move
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, on_memory
 from umi.faces.cli.options import (
@@ -24,7 +25,6 @@ from umi.faces.cli.options import (
 )
 from umi.faces.cli.remembering import degradations
 from umi.memory import Memory
-from umi.reembed import reembed as move
 from umi.types import MaintainReceipt, NamespaceInfo, Stats
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
 from typing import Any, BinaryIO
 
-from umi import validate
+from umi import check_message
 from umi.errors import InvalidInput
 from umi.faces.jsonstream import Oversize, array_elements
 from umi.types import Message
@@ -88,7 +88,7 @@ def record(given: Mapping[str, Any], line: int, where: str, group: str | None = 
     if given.get("content") is None:
         return Rejected(line, where, "has no 'content'")
     try:
-        return Record(validate.message(given), line, where, group)
+        return Record(check_message(given), line, where, group)
     except InvalidInput as error:
         return Rejected(line, where, str(error))
 

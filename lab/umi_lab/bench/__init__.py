@@ -1,0 +1,1 @@
+"""Benchmarks of what Umi finds, concludes and learns."""

@@ -1,0 +1,55 @@
+"""Planted faults in what is noticed as told again with another value."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from umi._evolution import value_features, value_updates
+from umi._retrieval import pair_order, search
+from umi_lab.mutation.planted import Mutation, edited, patched
+
+RETOLD: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "retelling-supersedes",
+        "What is told again with another value closes what was told before, on a guess.",
+        "umi._evolution.value_updates._proposal",
+        partial(patched, value_updates, "_SURE", 1.0),
+    ),
+    Mutation(
+        "older-telling-first",
+        "Of two tellings of the same thing recall shows the older one first.",
+        "umi._retrieval.pair_order.newer_first",
+        partial(
+            edited,
+            pair_order,
+            "newer_first",
+            "order.index(later) > order.index(earlier)",
+            "order.index(later) < order.index(earlier)",
+        ),
+    ),
+    Mutation(
+        "oldest-amount-first",
+        "A question for an amount is answered by what told it first.",
+        "umi._retrieval.newest_value.newest_amount_first",
+        partial(edited, search, "newest_amount_first", "reverse=True", "reverse=False"),
+    ),
+    Mutation(
+        "late-telling-counts-as-new",
+        "A telling that comes late is taken for an update of what was said after it.",
+        "umi._evolution.value_updates.ValueUpdates._compared",
+        partial(
+            edited,
+            value_updates.ValueUpdates,
+            "_compared",
+            "(other.at, other.arrival) < here",
+            "other.arrival < episode.arrival",
+        ),
+    ),
+    Mutation(
+        "whoever-is-spoken-of",
+        "What one person has counted is updated by what another has.",
+        "umi._evolution.value_features._strangers",
+        partial(edited, value_features, "_strangers", "old.whose != new.whose and", "False and"),
+    ),
+)

@@ -1,0 +1,354 @@
+"""What must hold in every world, and what the oracle adds. A feature counts as fired only when a check here has seen its effect."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Final, Protocol
+
+from umi._remember.apply import embedding_text
+from umi.ports import Matrix
+from umi.sim.embedder import text_vector
+from umi.types import (
+    Detector,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Explanation,
+    HistoryStep,
+    Hit,
+    HitState,
+    Message,
+    Nature,
+    RecallReceipt,
+    RememberReceipt,
+)
+from umi_lab.worlds.oracle import SINGLE_VALUED, Oracle
+from umi_lab.worlds.outcome import Outcome
+from umi_lab.worlds.plan import SLOTS
+from umi_lab.worlds.sayings import COUNTED
+from umi_lab.worlds.steps import SPACES, Plan, Step
+
+_LATEST: Final = 6
+_SAME_COSINE: Final = 0.999  # halved precision costs less
+
+
+class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
+    """Something that must hold did not."""
+
+
+class Witnessed(Protocol):
+    """What the checks must see of a world; `memory` and `anyone` give facades, which only the world itself knows by name."""
+
+    plan: Plan
+    outcome: Outcome
+    oracle: Oracle
+    receipts: dict[int, RememberReceipt]
+    messages: dict[int, tuple[str, Message]]
+    fading: set[int]
+
+    def memory(self, space: str, number: int = 0) -> Any: ...
+    def anyone(self) -> Any: ...
+    async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]: ...
+    def message_time(self, day: int) -> datetime: ...
+
+
+class Checks:
+    """The checks of one world."""
+
+    def __init__(self, world: Witnessed) -> None:
+        self._world = world
+
+    # While the world lives.
+
+    async def ask(self, step: Step) -> str:
+        """A question: nothing of another namespace, nothing that no longer holds, and the fact itself where one was asked for."""
+        found = await self._world.memory(step.space, step.number).recall(step.text, min_score=0)
+        self._all_of_this_space(step.space, found)
+        if not self._world.plan.model:
+            self._nothing_outdated(step.space, found)
+            if step.slot in SINGLE_VALUED:
+                self._answers(step, found)
+            if step.slot == COUNTED:
+                self._newer_first(step, found)
+        return _said(found)
+
+    async def ask_deeply(self, step: Step) -> str:
+        """The deep path finds what was said in the very words of the question."""
+        found = await self._world.memory(step.space, step.number).recall(
+            step.text, deep=True, min_score=0, limit=50, include_superseded=self._world.plan.model
+        )
+        self._all_of_this_space(step.space, found)
+        said = [n for n, (space, m) in self._world.messages.items() if space == step.space and m.content == step.text]
+        if said and not any(hit.episode.content == step.text for hit in found.hits):
+            raise Violation(f"the deep path missed {step.text!r}, which was said in these words")
+        if found.deep_search_used and said:
+            self._world.outcome.features["deep path"] += 1
+        return _said(found)
+
+    async def ask_nonsense(self, step: Step) -> str:
+        """What nobody spoke of is not known. Scores of the simulated embedder are not calibrated, so words alone decide."""
+        found = await self._world.memory(step.space, step.number).recall(step.text)
+        self._all_of_this_space(step.space, found)
+        if not self._world.plan.embedder:
+            if found.hits or not found.abstained:
+                raise Violation(f"{step.text!r} was answered with {found.hits[0].content!r}")
+            self._world.outcome.features["abstention"] += 1
+        return _said(found)
+
+    async def after_restart(self) -> None:
+        """What was acknowledged last is there, word for word; older things no power cut can reach, and the end looks at all."""
+        await self._acknowledged(_LATEST)
+
+    async def at_rest(self) -> str:
+        """Before the last restart: the store's own cross-checks, and everything is found through caches that have grown."""
+        await self._sound()
+        await self._embedded()
+        await self._found_again()
+        return "sound"
+
+    async def at_the_end(self) -> str:
+        """After it, all of it: rows, states, times, history, through caches built from the file."""
+        await self._acknowledged(None)
+        await self._found_again()
+        await self._rows()
+        if not self._world.plan.model:
+            await self._current_facts()
+        return "all true"
+
+    async def nothing_untrue(self, said: Mapping[str | None, str]) -> list[str | None]:
+        """Whatever can be read is, word for word, something that was said, in its own space.
+
+        Args:
+            said: Contents by message id.
+
+        Returns:
+            Ids of those that are not there.
+        """
+        there: dict[str | None, None] = {}
+        for space in SPACES:
+            memory = self._world.memory(space)
+            for step in (await memory.list(limit=1000)).items:
+                episode = await memory.get(step.entity.episode_id)
+                whole = isinstance(episode, Episode) and said.get(episode.message_id) == episode.content
+                if not whole or not str(episode.message_id).startswith(f"{space}-"):
+                    raise Violation(f"{space} shows what nobody said: {episode!r}")
+                if step.entity.content not in episode.content:
+                    raise Violation(f"{step.entity.content!r} is not in {episode.content!r}, where it was said")
+                there[episode.message_id] = None
+            for content in list(said.values())[-2:]:
+                self._all_of_this_space(space, await memory.recall(content, min_score=0, include_superseded=True))
+        return [id_ for id_ in said if id_ not in there]
+
+    async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
+        """Relations of one type whose newer side is what step `number` said, undone ones too."""
+        memory = self._world.memory(space)
+        found: dict[str, EvolutionRelation] = {}
+        for entity in self._world.receipts[number].entities:
+            for row in (await memory.why(entity.id)).evolutions:
+                if row.target_id == entity.id and row.evolution_type is kind:
+                    found[row.id] = row
+        return [found[id_] for id_ in sorted(found)]
+
+    # The checks themselves.
+
+    def _all_of_this_space(self, space: str, found: RecallReceipt) -> None:
+        for hit in found.hits:
+            if not all(id_.startswith(f"{space}-") for id_ in hit.message_ids):
+                raise Violation(f"{space} was shown {hit.message_ids[0]}: {hit.content!r}")
+
+    def _nothing_outdated(self, space: str, found: RecallReceipt) -> None:
+        for hit in found.hits:
+            number = _number(space, hit)
+            said = self._world.oracle.said.get(number)
+            if said is None:
+                continue
+            state = self._world.oracle.state(number)
+            if not self._waits(space, said.who) and state in (HitState.SUPERSEDED, HitState.STALE):
+                raise Violation(f"{hit.content!r} was shown as {hit.state}, and is {state}")
+
+    def _answers(self, step: Step, found: RecallReceipt) -> None:
+        expected = self._world.oracle.current(step.space, step.who, step.slot)
+        if self._waits(step.space, step.who):
+            return
+        if not found.hits or _number(step.space, found.hits[0]) not in expected:
+            first = found.hits[0].content if found.hits else "nothing"
+            raise Violation(f"{step.text!r} was answered by {first!r}; true is what {expected} said")
+
+    def _newer_first(self, step: Step, found: RecallReceipt) -> None:
+        """Of what was told again with another value, all that is shown stands in the order of time, the newest first, and none is hidden."""
+        if self._waits(step.space, step.who):
+            return
+        group = [said.number for said in self._world.oracle.group(step.space, step.who, COUNTED)]
+        shown = [number for number in (_number(step.space, hit) for hit in found.hits) if number in group]
+        if len(shown) == len(group) and shown != group[::-1]:
+            raise Violation(f"{step.text!r} was answered by {shown}; told in the order {group}")
+        self._world.outcome.features["told again"] += len(shown) > 1
+
+    def _waits(self, space: str, who: str) -> bool:
+        """Whether anything said of a person is stored and not yet read: acknowledged, with its effect deferred."""
+        mine = (said for said in self._world.oracle.said.values() if (said.space, said.who) == (space, who))
+        return any(not self._world.receipts[said.number].entities for said in mine)
+
+    async def _sound(self) -> None:
+        findings = await self._world.anyone().check()
+        if findings:
+            raise Violation(f"the store's own check: {findings[0]}")
+
+    async def _embedded(self) -> None:
+        """What has come to rest has its own vectors, where there is an embedder."""
+        for space in SPACES if self._world.plan.embedder else ():
+            stats = await self._world.memory(space).stats()
+            if stats.vectors != stats.episodes:
+                raise Violation(f"{space} holds {stats.episodes} episodes, and vectors of {stats.vectors}")
+            for episode, windows in await self._world.embedded(space):
+                own = text_vector(embedding_text(episode))
+                if len(windows) == 1 and float(windows[0] @ own) < _SAME_COSINE:
+                    raise Violation(f"the vector of {episode.content!r} is another's")
+
+    async def _acknowledged(self, latest: int | None) -> None:
+        messages = list(self._world.messages.items())
+        for number, (space, message) in messages[-latest:] if latest else messages:
+            if number in self._world.fading:
+                continue
+            id_ = self._world.receipts[number].episode_ids[0]
+            episode = await self._world.memory(space).get(id_)
+            if not isinstance(episode, Episode):
+                raise Violation(f"#{number} was acknowledged and is gone: {message.content!r}")
+            if (episode.content, episode.message_id, episode.at) != (message.content, message.id, message.at):
+                raise Violation(f"#{number} came back changed: {episode.content!r}")
+            self._world.oracle.arrived(number, episode.arrival)
+
+    async def _found_again(self) -> None:
+        """The last words said in each space are found by their own words."""
+        for space in SPACES:
+            mine = [(n, m) for n, (where, m) in sorted(self._world.messages.items()) if where == space]
+            for number, message in mine[-2:]:
+                found = await self._world.memory(space).recall(
+                    message.content, min_score=0, limit=20, include_superseded=True
+                )
+                self._all_of_this_space(space, found)
+                if not any(message.id in hit.message_ids for hit in found.hits):
+                    raise Violation(f"#{number} is stored and not found by its own words: {message.content!r}")
+
+    async def _rows(self) -> None:
+        """Every entity: one memory per message, times in order, and the state that the oracle says."""
+        by_episode = {
+            receipt.episode_ids[0]: number for number, receipt in self._world.receipts.items() if receipt.episode_ids
+        }
+        for space in SPACES:
+            steps = (await self._world.memory(space).list(limit=1000)).items
+            sent = sum(where == space for where, _ in self._world.messages.values())
+            held = len({step.entity.episode_id for step in steps})
+            if held != sent:
+                raise Violation(f"{space} holds {held} episodes of {sent} messages")
+            begins = {step.entity.id: step.entity.valid_from for step in steps}
+            for step in steps:
+                _times(step)
+                if not self._world.plan.twins:  # there a writer that waited for the other is dated before it
+                    _was_open(step, begins)
+                self._keeps_its_sources(by_episode[step.entity.episode_id], step)
+                if not self._world.plan.model:
+                    await self._state(space, by_episode[step.entity.episode_id], step)
+
+    def _keeps_its_sources(self, number: int, step: HistoryStep) -> None:
+        """What was concluded from something says so for ever, however long it was deferred."""
+        sources = self._world.oracle.said[number].refers
+        derived = [row for row in step.evolutions if row.evolution_type is EvolutionType.DERIVE]
+        if sources and not any(row.target_id == step.entity.id for row in derived):
+            raise Violation(f"#{number} was concluded from {list(sources)}, and nothing says so")
+
+    async def _state(self, space: str, number: int, step: HistoryStep) -> None:
+        expected = self._world.oracle.state(number)
+        if step.state is not expected:
+            raise Violation(f"#{number} {step.entity.content!r} is {step.state}, and must be {expected}")
+        closers = [self._world.oracle.said[closer].day for closer in self._world.oracle.closers(number)]
+        if closers and step.entity.valid_to != self._world.message_time(min(closers)):
+            raise Violation(
+                f"#{number} ended on {step.entity.valid_to}, and what closed it was said on day {min(closers)}"
+            )
+        self._world.outcome.features["statements confirmed"] += 1
+        if expected is HitState.SUPERSEDED or any(
+            row.evolution_type is EvolutionType.DERIVE for row in step.evolutions
+        ):
+            explained = await self._world.memory(space).why(step.entity.id)
+            if (explained.state is HitState.STALE) != bool(explained.stale_because):
+                raise Violation(f"#{number} is {explained.state} because of {explained.stale_because}")
+            self._count(number, explained)
+        else:
+            self._count_relations(step.entity.id, step.evolutions)
+
+    def _count(self, number: int, explained: Explanation) -> None:
+        features, oracle = self._world.outcome.features, self._world.oracle
+        me = explained.entity.id
+        self._count_relations(me, explained.evolutions)
+        if explained.state is HitState.SUPERSEDED and oracle.said[number].slot in SINGLE_VALUED:
+            features["supersession"] += 1
+        if explained.state is HitState.STALE:
+            features["staleness"] += 1
+        if len(explained.derived_from) > 1:
+            features["diamond"] += 1
+        undone = any(row.undone_at is not None and row.source_id == me for row in explained.evolutions)
+        if undone and explained.supports and explained.state is HitState.CURRENT:
+            features["staleness undone"] += 1
+
+    def _count_relations(self, entity_id: str, evolutions: Sequence[EvolutionRelation]) -> None:
+        for row in evolutions:
+            if row.target_id == entity_id and row.undone_at is None:
+                self._world.outcome.features[str(row.evolution_type)] += 1
+
+    async def _current_facts(self) -> None:
+        """Facts of each slot, some as of now and some as of the day they were first stated."""
+        for place, (space, who, slot) in enumerate(self._world.oracle.slots()):
+            memory, question = self._world.memory(space), SLOTS[slot][2].format(who=who)
+            day = self._world.oracle.group(space, who, slot)[0].day if place % 2 else None
+            expected = self._world.oracle.current(space, who, slot, day)
+            as_of = None if day is None else self._world.message_time(day) + timedelta(hours=1)
+            found = await memory.recall(question, as_of=as_of, min_score=0, limit=3)
+            shown = [_number(space, hit) for hit in found.hits]
+            if not shown or shown[0] not in expected:
+                raise Violation(f"{question!r} as of day {day} was answered by #{shown[:1]}; true is {expected}")
+
+
+def _times(step: HistoryStep) -> None:
+    entity = step.entity
+    if entity.valid_from is None or entity.recorded_at is None:
+        raise Violation(f"{entity.id} has no time")
+    if entity.valid_to is not None and entity.valid_to < entity.valid_from:
+        raise Violation(f"{entity.id} ended before it began")
+    if any(_closes(row, entity.id) for row in step.evolutions) != (entity.valid_to is not None):
+        raise Violation(f"{entity.id} has valid_to {entity.valid_to}, and its relations say otherwise")
+
+
+def _was_open(step: HistoryStep, begins: Mapping[str, datetime | None]) -> None:
+    """A model's word on a statement was written while that statement held, or concerns the time when it did."""
+    for row in step.evolutions:
+        if row.detector is not Detector.MODEL or row.source_id != step.entity.id:
+            continue
+        before = [one for one in step.evolutions if _closes(one, step.entity.id) and one.created_at < row.created_at]
+        ends = [
+            step.entity.valid_from if one.nature is Nature.CORRECTED else begins.get(one.target_id) for one in before
+        ]
+        begun = begins.get(row.target_id)
+        if any(end is not None and begun is not None and end < begun for end in ends):
+            raise Violation(f"a model's {row.evolution_type} of {step.entity.id} came after it had ended")
+
+
+def _number(space: str, hit: Hit) -> int:
+    return int(hit.message_ids[0].removeprefix(f"{space}-")) if hit.message_ids else 0
+
+
+def _said(found: RecallReceipt) -> str:
+    hits = ", ".join(f"{'/'.join(hit.message_ids)} {hit.state} {hit.score:.6f}" for hit in found.hits[:5])
+    degraded = f" ({', '.join(found.degraded)})" if found.degraded else ""
+    return f"{len(found.hits)} hits {hits}{degraded}"
+
+
+def _closes(row: EvolutionRelation, entity_id: str) -> bool:
+    if row.undone_at is not None:
+        return False
+    if row.evolution_type is EvolutionType.UPDATE:
+        return row.acted and row.part is None and row.source_id == entity_id
+    return (row.resolved == "new" and row.source_id == entity_id) or (
+        row.resolved == "old" and row.target_id == entity_id
+    )

@@ -1,0 +1,500 @@
+"""One world: a plan run in virtual time on the real product, held against the oracle.
+
+The only file of the simulation that knows the facade. A client in this world behaves as a good client should: every message
+has an id, and what failed is sent again with the same id until it is acknowledged. So at any time the oracle knows what must be
+there: what was acknowledged; and nothing may be there twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from umi.errors import EmbeddingError, EvolutionError, IdempotencyConflict, StoreError, UmiError
+from umi.memory import Memory
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.disk import SimDisk
+from umi.sim.embedder import SimEmbedder
+from umi.sim.faults import FaultConfig, FaultInjector, FaultType
+from umi.sim.llm import Hostility, SimLLM, Temper
+from umi.sim.loop import run as run_in_virtual_time
+from umi.sim.network import RemoteModel, SimNetwork
+from umi.sim.rng import DeterministicRng
+from umi.sim.service import ModelService
+from umi.types import Episode, EvolutionType, Message, RememberReceipt
+from umi_lab.worlds import things
+from umi_lab.worlds.checks import Checks, Violation
+from umi_lab.worlds.component_faults import retrieve_from_parts
+from umi_lab.worlds.erasures import Erasures
+from umi_lab.worlds.lessons import SPACE as TEACHING_SPACE
+from umi_lab.worlds.lessons import Teaching
+from umi_lab.worlds.oracle import Oracle
+from umi_lab.worlds.outcome import Outcome
+from umi_lab.worlds.plan import PEOPLE, PLACES
+from umi_lab.worlds.routing import route_tasks
+from umi_lab.worlds.steps import SPACES, THING, Kind, Plan, Step
+
+if TYPE_CHECKING:
+    from umi.ports import EmbeddingProvider, Matrix, Snapshot
+    from umi.sim.transport import Adapter
+
+T = TypeVar("T")
+
+DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
+_TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
+_TRIES_FAULTY: Final = 40  # of them; where one read in ten fails, what reads a whole file may never get through
+_MAINTAIN_MAX: Final = 40
+_SAID_ON_A_LIAR: Final = 8  # messages, while a write gets lost
+_WRITES_ON_A_LIAR: Final = 300  # about as many as these take, with the checkpoint of the last close
+_LATE_NUMBER: Final = 90_000
+HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
+
+
+def run_plan(plan: Plan) -> Outcome:
+    """Run a world to its end. Never raises for what went wrong in it: that is the outcome's `failure`."""
+    with ExitStack() as stack:
+        world = World(plan, stack)
+        try:
+            run_in_virtual_time(
+                world.live(), seed=plan.seed, order="seeded" if plan.order == "seeded" else "fifo", clock=world.clock
+            )
+        except Violation as violation:
+            world.outcome.failure = str(violation)
+        except AssertionError as broken:
+            world.outcome.failure = f"an invariant broke: {broken}"
+        except UmiError as error:
+            world.outcome.failure = f"undeclared error {type(error).__name__}: {error}"
+        except Exception as error:  # noqa: BLE001 - whatever the product throws is what a world is run to find
+            world.outcome.failure = f"undeclared exception {type(error).__name__}: {error}"
+        return world.finish()
+
+
+class World:
+    """A running world."""
+
+    def __init__(self, plan: Plan, stack: ExitStack) -> None:
+        self.plan = plan
+        self.outcome = Outcome(plan)
+        rng = DeterministicRng(plan.seed)
+        self.clock = SimClock()
+        self.faults = FaultInjector(rng.fork("faults"), plan.faults)
+        self._entropy = SimEntropy(rng.fork("ids"))
+        drawn = rng.fork("embedder")
+        embedder = SimEmbedder(self.clock, drawn, faults=self.faults, reads=plan.reads) if plan.embedder else None
+        self._llm = (
+            SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
+        )
+        network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
+        self._model = None if self._llm is None else self._behind(network, self._llm)
+        self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
+        self._after = rng.fork("after")
+        self._routing = rng.fork("routing")
+        self.disk: SimDisk | None = None
+        self._folder: Path | None = None  # of a world of two processes
+        if plan.twins:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="umi-world-"))
+            self._folder = Path(folder)
+            self._url = str(self._folder / "umi.db")
+        else:
+            self.disk = SimDisk(rng.fork("disk"), clock=self.clock, faults=self.faults)
+            stack.callback(partial(self.disk.close, force=True))
+            self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
+        self.oracle = Oracle()
+        self.checks = Checks(self)
+        self.fading: set[int] = set()  # numbers of what is being taken away: there or not, nobody knows yet
+        self.erasures = Erasures(self)
+        self.teaching = Teaching(self)
+        self.receipts: dict[int, RememberReceipt] = {}
+        self.messages: dict[int, tuple[str, Message]] = {}
+        self._open: list[Memory] = []
+        self._views: list[dict[str, Memory]] = []
+
+    def _behind(self, network: SimNetwork, llm: SimLLM) -> RemoteModel | Adapter:
+        """The model at the other end of a network, with or without a real adapter between."""
+        if not self.plan.wire:
+            return RemoteModel(network, llm)
+        from umi.sim.transport import Adapter  # noqa: PLC0415 - it needs the adapters' SDKs
+
+        return Adapter(self.plan.wire, network, self.clock, ModelService(llm))
+
+    def _serve(self, network: SimNetwork, embedder: SimEmbedder) -> EmbeddingProvider:
+        """The embedder at the other end of a network, behind its real adapter."""
+        from umi.sim.transport import served_embedder  # noqa: PLC0415 - it needs the adapter's SDK
+
+        return served_embedder(network, self.clock, ModelService(SimLLM(self.plan.seed), embedder))
+
+    def _check_adapter(self) -> None:
+        self.outcome.features["embeddings adapter"] += self.plan.served  # what came to rest has its vectors
+        if self._model is None or isinstance(self._model, RemoteModel):
+            return
+        wrong = self._model.findings(clients=2 if self.plan.twins else 1)
+        if wrong:
+            raise Violation(f"the {self.plan.wire} adapter: {'; '.join(wrong)}")
+        self.outcome.features[f"{self.plan.wire} adapter"] += 1
+
+    # Opening and closing.
+
+    def memory(self, space: str, number: int = 0) -> Memory:
+        """The namespace of a space; in a world of two processes, steps take turns between them."""
+        return self._views[number % len(self._views)][space]
+
+    async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]:
+        """What was acknowledged in a space and has vectors."""
+        ids = [self.receipts[number].episode_ids[0] for number, (where, _) in self.messages.items() if where == space]
+
+        def look(snapshot: Snapshot) -> list[tuple[Episode, Matrix]]:
+            episodes = snapshot.episodes(ids)
+            return [(episodes[id_], windows) for id_, windows in snapshot.vectors(ids).items()]
+
+        return await self.memory(space)._open.storage.read(look)  # noqa: SLF001 - vectors are nobody's business but a check's
+
+    def anyone(self) -> Memory:
+        """Some open memory."""
+        return self._open[0]
+
+    async def open(self) -> None:
+        """Open every process's memory."""
+        if self._model is not None and not isinstance(self._model, RemoteModel):
+            self._model.transport.forget()
+        for _ in range(2 if self.plan.twins else 1):
+            memory = Memory.open(
+                self._url, embedder=self._embedder, llm=self._model, clock=self.clock, entropy=self._entropy,
+                intelligence=self.teaching.loader if self.plan.learn else None,
+            )  # fmt: skip
+            self._open.append(await memory)
+            self._views.append({space: memory.switch(space) for space in (*SPACES, TEACHING_SPACE)})
+
+    async def close(self) -> None:
+        """Close them; a disk without power may complain."""
+        self._views.clear()
+        while self._open:
+            try:
+                await self._open.pop().close()
+            except StoreError as error:
+                self.tell(f"close: {type(error).__name__}")
+
+    async def recover(self) -> None:
+        """Come back after a failure: power on, open again, see what is there."""
+        await self.close()
+        for _ in range(_TRIES_MAX):
+            if self.disk is not None and not self.disk.powered:
+                self.disk.restart()
+                self.outcome.power_cuts += 1
+            try:
+                await self.open()
+                self.outcome.restarts += 1
+                await self.checks.after_restart()
+            except (StoreError, EmbeddingError) as error:  # a served embedder may not be there to say its dimensions
+                self.tell(f"open: {type(error).__name__}")
+                await self.close()
+            else:
+                return
+        raise Violation(f"the store could not be opened in {_TRIES_MAX} tries")
+
+    async def live(self) -> None:
+        """Run the plan, then let faults stop and see that everything comes to rest and is true."""
+        try:
+            await self.recover()
+            for step in self.plan.steps:
+                if self._possible(step):
+                    await self.persist(step.line(), partial(self._do, step))
+            self.faults.stop()
+            if self.disk is not None:
+                self.disk.disarm_power_cut()
+            await self.persist("comes to rest", self._rest)
+            self._check_adapter()
+            await self.persist("looks around", self.checks.at_rest)
+            await self.persist("restart", self._restart)
+            await self.persist("looks at all", self.checks.at_the_end)
+            await self.persist("looks at things", partial(things.check, self))
+            await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
+            await self.persist("looks at what was learned", self.teaching.check)
+            await self.close()
+            self.erasures.search(self._folder)
+            await self._afterlife()
+        finally:
+            await self.close()
+
+    def _possible(self, step: Step) -> bool:
+        """Whether what a step refers to was said, and is still there where it must be."""
+        gone = [number for number in step.refers if self.erasures.has(number)]
+        return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
+
+    async def _afterlife(self) -> None:
+        """What some worlds do when their stories are over."""
+        if self._after.chance(0.2):
+            self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
+        if self._routing.chance(0.15):
+            self.outcome.features += await route_tasks(self._routing, self.clock)
+        if self.disk is None:
+            return
+        if self._after.chance(0.2):
+            await self._flip_a_bit(self.disk)
+        elif self._after.chance(0.2):
+            await self._lose_a_write(self.disk)
+
+    async def _flip_a_bit(self, disk: SimDisk) -> None:
+        """A bit of the closed file flips: it is reported, or it was in nobody's use and everything is as it was."""
+        name = "umi.db"
+        offset = self._after.next_int(0, len(disk.content(name)) - 1)
+        disk.corrupt(name, offset, self._after.next_int(0, 7))
+        self.outcome.faults["StorageCorrupt"] += 1
+        try:
+            await self.open()
+            if await self.anyone().check():
+                self.tell(f"bit {offset}: reported")
+                return
+            await self.checks.at_the_end()
+        except StoreError as error:
+            self.tell(f"bit {offset}: {type(error).__name__}")
+        else:
+            self.tell(f"bit {offset}: in nobody's use")
+
+    async def _lose_a_write(self, disk: SimDisk) -> None:
+        """The disk acknowledges a write and never makes it, while more is said: that is reported, or what it cost is bounded.
+
+        Nothing untrue is shown then, and nothing is gone that was there before. More no store on one disk can promise: where a page
+        keeps its old bytes, each row in it is whole, and what was said since may be missing.
+        """
+        let_through = self._after.next_int(0, _WRITES_ON_A_LIAR)
+        config = FaultConfig(FaultType.LostWrite, operations=("disk_write",), after=let_through, count_max=1)
+        disk.faults = FaultInjector(self._after.fork("lost"), (config,))
+        before = {message.id: message.content for _, message in self.messages.values()}
+        said = dict(before)
+        try:
+            await self.open()
+            for number in range(_SAID_ON_A_LIAR):
+                space, who = self._after.choice(SPACES), self._after.choice(PEOPLE)
+                text = f"{who} now lives in {self._after.choice(PLACES)}."
+                message = Message(text, id=f"{space}-{_LATE_NUMBER + number}", at=self.message_time(4_000 + number))
+                said[message.id] = text
+                await self.memory(space).remember(message)
+            await self.close()
+            disk.faults.stop()
+            await self.open()
+            found = await self.anyone().check()
+            missing = [] if found else await self.checks.nothing_untrue(said)
+            self.tell(f"lost write: {'reported' if found else f'{len(missing)} messages are not there'}")
+            if gone := [id_ for id_ in missing if id_ in before]:
+                raise Violation(f"a lost write took what was there before it, and nothing says so: {gone}")
+        except UmiError as error:
+            self.tell(f"lost write: {type(error).__name__}")
+        self.outcome.faults["LostWrite"] += disk.faults.fired[FaultType.LostWrite]
+
+    async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
+        """Do something until it is acknowledged, whatever the world does meanwhile."""
+        for attempt in range(1, _TRIES_MAX + 1):
+            if attempt > _TRIES_FAULTY:
+                self.faults.stop()
+            try:
+                result = await action()
+            except StoreError as error:
+                self.tell(f"{what}: {type(error).__name__}")
+                dead = self.disk is not None and not self.disk.powered
+                if dead or attempt % 3 == 0:
+                    await self.recover()
+            else:
+                self.tell(f"{what}: {result}")
+                return
+        raise Violation(f"no progress in {_TRIES_MAX} tries of {what}")
+
+    def tell(self, line: str) -> None:
+        """A line of the trace."""
+        self.outcome.trace.append(f"{self.clock.monotonic_s():.6f} {line}")
+
+    def finish(self) -> Outcome:
+        """The outcome with what the world knows at its end."""
+        self.outcome.virtual_s = self.clock.monotonic_s()
+        self.outcome.faults.update({str(kind): count for kind, count in sorted(self.faults.fired.items()) if count})
+        if self.disk is not None:
+            self.outcome.image_hash = self.disk.image_hash()
+        if self._llm is not None:
+            self.outcome.faults.update({f"hostile: {kind}": count for kind, count in sorted(self._llm.shown.items())})
+        return self.outcome
+
+    async def _do(self, step: Step) -> str:
+        actions: dict[Kind, Callable[[Step], Awaitable[str]]] = {
+            Kind.SAY: self._say,
+            Kind.CONCLUDE: self._say,
+            Kind.REPEAT: self._repeat,
+            Kind.CLASH: self._clash,
+            Kind.RACE: self._race,
+            Kind.UNDO: self._undo,
+            Kind.RESOLVE: self._resolve,
+            Kind.ASK: self.checks.ask,
+            Kind.DEEP: self.checks.ask_deeply,
+            Kind.NONSENSE: self.checks.ask_nonsense,
+            Kind.FORGET: self.erasures.forget,
+            Kind.ERASE: self.erasures.erase,
+            Kind.JUDGE: self.teaching.judge,
+            Kind.REPORT: self.teaching.report,
+            Kind.BACK: self.teaching.back,
+            Kind.REREAD: lambda _: self._reread(),
+            Kind.MAINTAIN: lambda _: self._maintain(),
+            Kind.RESTART: lambda _: self._restart(),
+            Kind.CUT: self._arm,
+            Kind.KILL: lambda _: self._kill(),
+        }
+        return await actions[step.kind](step)
+
+    def message(self, number: int, step: Step, text: str) -> Message:
+        """What a step says, with an id of its own."""
+        return Message(text, id=f"{step.space}-{number}", at=self.message_time(step.day), session=step.who)
+
+    def message_time(self, day: int) -> datetime:
+        """Noon of a day of this world."""
+        return DAY_ZERO + timedelta(days=day)
+
+    async def _say(self, step: Step) -> str:
+        memory = self.memory(step.space, step.number)
+        message = self.message(step.number, step, step.text)
+        sources = [entity.id for number in step.refers for entity in self.receipts[number].entities]
+        if step.refers and not sources:
+            return "skipped, its sources wait"
+        receipt = await memory.remember(message, derived_from=sources, read="later" if step.keep == "later" else "now")
+        return self.acknowledge(step.number, step, message, receipt)
+
+    def acknowledge(
+        self, number: int, step: Step, message: Message, receipt: RememberReceipt, value: str | None = None
+    ) -> str:
+        """Write down what came back."""
+        if not receipt.entities and not receipt.deferred:
+            raise Violation(f"#{number} is said to be done, and nothing was read in it")
+        self.receipts[number] = receipt
+        self.messages[number] = (step.space, message)
+        if receipt.deferred:
+            self.outcome.features["deferred"] += 1
+        for relation in receipt.evolutions:
+            self.tell(f"  {relation.evolution_type} {relation.source_id} -> {relation.target_id}: {relation.reason}")
+        arrival = receipt.entities[0].arrival if receipt.entities else 1_000_000 + number
+        self.oracle.acknowledge(number, step, arrival, value)
+        return f"{len(receipt.entities)} entities{', replayed' if receipt.replayed else ''}"
+
+    async def _repeat(self, step: Step) -> str:
+        if self.erasures.has(step.refers[0]):
+            return await self.erasures.repeat(step)
+        space, message = self.messages[step.refers[0]]
+        receipt = await self.memory(space, step.number).remember(message)
+        first = self.receipts[step.refers[0]]
+        if not receipt.replayed or receipt.episode_ids != first.episode_ids:
+            raise Violation(f"{step.line()} was stored a second time")
+        self.outcome.features["idempotent replay"] += 1
+        return "replayed"
+
+    async def _clash(self, step: Step) -> str:
+        """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""
+        space, known = self.messages[step.refers[0]]
+        number = 30_000 + step.number
+        memory = self.memory(space, step.number)
+        fresh = self.message(number, step, f"{step.who} waits for the second post.")
+        try:
+            await memory.remember([fresh, Message(step.text, id=known.id, at=known.at)])
+        except IdempotencyConflict:
+            receipt = await memory.remember(fresh)
+            self.acknowledge(number, replace(step, slot="", value="", refers=()), fresh, receipt)
+            await self._elsewhere(memory, Message(step.text, id=known.id, at=known.at))
+            return "refused"
+        raise Violation(f"{step.line()} took the place of another message")
+
+    async def _elsewhere(self, memory: Memory, message: Message) -> None:
+        """An id that another namespace knows is free in this one."""
+        try:
+            await memory.switch("elsewhere").remember(message)
+            self.erasures.elsewhere.append(message.content)
+        except IdempotencyConflict as error:
+            raise Violation(f"an id of one namespace is taken in another: {error}") from error
+
+    async def _race(self, step: Step) -> str:
+        """Two clients state two values at the same moment; each goes on until it is acknowledged."""
+        values = step.value.split("|")
+        numbers = [10_000 * (place + 1) + step.number for place in range(len(values))]
+        messages = [
+            self.message(number, step, value if step.slot == THING else f"{step.who} now works at {value}.")
+            for number, value in zip(numbers, values, strict=True)
+        ]
+        memories = [self.memory(step.space, place) for place in range(len(values))]
+        calls = [memory.remember(message) for memory, message in zip(memories, messages, strict=True)]
+        results = await asyncio.gather(*calls, return_exceptions=True)
+        for number, message, value, result in zip(numbers, messages, values, results, strict=True):
+            if isinstance(result, RememberReceipt):
+                self.acknowledge(number, step, message, result, value)
+        for result in results:
+            if isinstance(result, BaseException):
+                raise result
+        self.outcome.features["racing writers"] += 1
+        return "both acknowledged"
+
+    async def _undo(self, step: Step) -> str:
+        number = step.refers[0]
+        memory = self.memory(step.space, step.number)
+        mine = await self.checks.relations_made_by(step.space, number, EvolutionType.UPDATE)
+        if not mine:
+            return "nothing to undo"
+        for relation in mine:
+            try:
+                await memory.undo(relation.id)
+            except EvolutionError as error:  # the try before was acknowledged by the disk and not to us
+                if "undone" not in str(error):
+                    raise
+        self.oracle.undo(number)
+        return f"{len(mine)} taken back"
+
+    async def _resolve(self, step: Step) -> str:
+        number = step.refers[0]
+        memory = self.memory(step.space, step.number)
+        mine = await self.checks.relations_made_by(step.space, number, EvolutionType.CONTRADICT)
+        for relation in mine:
+            if relation.resolved is None:
+                await memory.resolve(relation.id, keep=step.keep)
+        if mine:
+            self.oracle.resolve(number, step.keep)
+        return f"{len(mine)} settled"
+
+    async def _maintain(self) -> str:
+        completed = 0
+        for space in SPACES:
+            completed += (await self.memory(space).maintain()).completed
+        return f"{completed} completed"
+
+    async def _rest(self) -> str:
+        """Liveness: once faults have stopped, nothing waits for ever."""
+        for space in SPACES:
+            waiting = 1
+            for _ in range(_MAINTAIN_MAX):
+                receipt = await self.memory(space).maintain()
+                self.outcome.features["deferral completed"] += receipt.completed
+                waiting = len(receipt.waiting) + receipt.unclean
+                if self.disk is not None and not self.disk.powered:  # cleaning had no power, and could wait
+                    await self.recover()
+                if not waiting:
+                    break
+                await self.clock.sleep(60)
+            if waiting:
+                raise Violation(f"{waiting} items wait for ever in {space}")
+        return "nothing waits"
+
+    async def _reread(self) -> str:
+        spaces = SPACES if self._model is not None else ()  # there must be somebody to read
+        return f"{sum([(await self.memory(space).reread()).completed for space in spaces])} read again"
+
+    async def _restart(self) -> str:
+        await self.recover()
+        return "open"
+
+    async def _arm(self, step: Step) -> str:
+        if self.disk is not None:
+            self.disk.arm_power_cut(step.count)
+        return "armed"
+
+    async def _kill(self) -> str:
+        if self.disk is not None:
+            self.disk.kill()
+            await self.recover()
+        return "came back"

@@ -1,0 +1,353 @@
+"""One row of a store as one line of JSON, and back.
+
+A line is an object with one key, which says what it is: `{"episode": {...}}`. Fields stand in a fixed order, what is empty is
+left out, times are ISO 8601 in UTC and vectors are the kept half-precision bytes in base 64: the same rows give the same bytes,
+whatever store they lie in. The first line is `umi_export`, the last is `end`.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from math import isfinite
+from typing import Any, Final, TypeVar
+
+from umi.errors import ExportDamaged
+from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, ReplayRow
+from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Mode, Nature, OutboxItem
+
+T = TypeVar("T")
+Fields = Mapping[str, Any]
+
+VERSION: Final = 1
+_ARRIVALS_COUNT: Final = 1 << 40  # of a namespace, ever
+
+
+class Kind(StrEnum):
+    """What a line is."""
+
+    HEADER = "umi_export"
+    NAMESPACE = "namespace"
+    EPISODE = "episode"
+    ENTITY = "entity"
+    RELATION = "relation"
+    ALIAS = "alias"
+    REPLAY = "replay"
+    OUTBOX = "outbox"
+    END = "end"
+
+
+def to_line(kind: Kind, fields: Fields) -> bytes:
+    """A line, its end included."""
+    kept = {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
+    return json.dumps({kind: kept}, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
+
+
+def from_line(line: bytes) -> tuple[Kind, Fields]:
+    """What a line is, and its fields.
+
+    Raises:
+        ExportDamaged: When it is neither.
+    """
+    try:
+        value = json.loads(line)
+        ((name, fields),) = value.items()
+        kind = Kind(name)
+    except (ValueError, AttributeError, RecursionError):
+        raise ExportDamaged("is not a line of an export") from None
+    if not isinstance(fields, dict):
+        raise ExportDamaged(f"has a {type(fields).__name__} for its fields")
+    return kind, fields
+
+
+def read_with(reader: Callable[[Fields], T], fields: Fields) -> T:
+    """The record that the fields say.
+
+    Raises:
+        ExportDamaged: When a field is missing or is not what it should be.
+    """
+    try:
+        return reader(fields)
+    except KeyError as error:
+        raise ExportDamaged(f"has no {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ExportDamaged(f"cannot be read: {error}") from None
+
+
+def header_fields(scope: str, embedder: EmbedderIdentity | None) -> Fields:
+    """The first line: whether the file holds one namespace or a whole store, and whose vectors."""
+    said = {} if embedder is None else {name: getattr(embedder, name) for name in ("name", "dimensions", "digest")}
+    return {"version": VERSION, "scope": scope, "embedder": said}
+
+
+def embedder_of(fields: Fields) -> EmbedderIdentity | None:
+    """The embedder that a header names."""
+    said = fields.get("embedder")
+    return (
+        None
+        if said is None
+        else EmbedderIdentity(_text(said, "name"), _whole(said, "dimensions"), _text(said, "digest"))
+    )
+
+
+def episode_fields(row: EpisodeRow, packed: PackedVectors | None) -> Fields:
+    """A message with its terms and vectors."""
+    one = row.episode
+    vectors = packed and {"dimensions": packed.dimensions, "windows": b64encode(packed.blob).decode("ascii")}
+    return {
+        "id": one.id,
+        "arrival": one.arrival,
+        "at": _iso(one.at),
+        "recorded_at": _iso(one.recorded_at),
+        "role": one.role,
+        "speaker": one.speaker,
+        "session": one.session,
+        "message_id": one.message_id,
+        "metadata": dict(one.metadata),
+        "content": one.content,
+        "terms": " ".join(row.terms),
+        "words": row.words,
+        "traits": row.traits,
+        "vectors": vectors,
+    }
+
+
+def episode_of(fields: Fields) -> tuple[EpisodeRow, PackedVectors | None]:
+    """The inverse of `episode_fields`."""
+    arrival = _whole(fields, "arrival")
+    if arrival >= _ARRIVALS_COUNT:
+        raise ValueError(f"arrival {arrival} is too large")
+    episode = Episode(
+        _text(fields, "id"),
+        _text(fields, "content"),
+        _text(fields, "role"),
+        _maybe_text(fields, "speaker"),
+        _maybe_text(fields, "session"),
+        _moment(fields["at"]),
+        _moment(fields["recorded_at"]),
+        arrival,
+        _maybe_text(fields, "message_id"),
+        _object(fields, "metadata"),
+    )
+    said = _maybe_text(fields, "terms")
+    terms = () if said is None else tuple(said.split(" "))
+    row = EpisodeRow(episode, terms, _whole(fields, "words"), _whole(fields, "traits"))
+    vectors = fields.get("vectors")
+    if vectors is None:
+        return row, None
+    blob = b64decode(_text(vectors, "windows"), validate=True)
+    return row, PackedVectors(_whole(vectors, "dimensions"), blob)
+
+
+def entity_fields(one: Entity) -> Fields:
+    """A statement; when and where it was said is its episode's."""
+    return {
+        "id": one.id,
+        "episode_id": one.episode_id,
+        "type": str(one.entity_type),
+        "name": one.name,
+        "content": one.content,
+        "subject": one.subject,
+        "slot": one.slot,
+        "value": one.value,
+        "negated": one.negated or None,
+        "confidence": float(one.confidence) + 0.0,  # no minus before a zero
+        "span": None if one.span is None else list(one.span),
+        "valid_from": _maybe_iso(one.valid_from),
+        "valid_to": _maybe_iso(one.valid_to),
+        "recorded_at": _maybe_iso(one.recorded_at),
+        "invalidated_at": _maybe_iso(one.invalidated_at),
+        "metadata": dict(one.metadata),
+        "also": list(one.also),
+        "mode": None if one.mode is Mode.ASSERTED else str(one.mode),
+        "said_by": one.said_by,
+        "valid_until": _maybe_iso(one.valid_until),
+    }
+
+
+def entity_of(fields: Fields) -> Entity:
+    """The inverse of `entity_fields`."""
+    return Entity(
+        EntityType(fields["type"]),
+        _maybe_text(fields, "name") or "",
+        _maybe_text(fields, "content") or "",
+        id=_text(fields, "id"),
+        subject=_maybe_text(fields, "subject") or "",
+        slot=_maybe_text(fields, "slot") or "",
+        value=_maybe_text(fields, "value") or "",
+        negated=_flag(fields, "negated"),
+        confidence=_real(fields, "confidence"),
+        episode_id=_text(fields, "episode_id"),
+        span=_maybe_span(fields, "span"),
+        valid_from=_maybe_moment(fields, "valid_from"),
+        valid_to=_maybe_moment(fields, "valid_to"),
+        recorded_at=_maybe_moment(fields, "recorded_at"),
+        invalidated_at=_maybe_moment(fields, "invalidated_at"),
+        metadata=_object(fields, "metadata"),
+        also=_texts(fields, "also"),
+        mode=Mode(fields.get("mode", Mode.ASSERTED)),
+        said_by=_maybe_text(fields, "said_by") or "",
+        valid_until=_maybe_moment(fields, "valid_until"),
+    )
+
+
+def relation_fields(one: EvolutionRelation) -> Fields:
+    """A step of evolution, undone ones too."""
+    return {
+        "id": one.id,
+        "source_id": one.source_id,
+        "target_id": one.target_id,
+        "type": str(one.evolution_type),
+        "reason": one.reason,
+        "confidence": float(one.confidence) + 0.0,  # no minus before a zero
+        "created_at": _iso(one.created_at),
+        "detector": str(one.detector),
+        "acted": one.acted or None,
+        "resolved": one.resolved,
+        "resolved_at": _maybe_iso(one.resolved_at),
+        "undone_at": _maybe_iso(one.undone_at),
+        "nature": str(one.nature),
+        "part": None if one.part is None else list(one.part),
+    }
+
+
+def relation_of(fields: Fields) -> EvolutionRelation:
+    """The inverse of `relation_fields`."""
+    return EvolutionRelation(
+        _text(fields, "id"),
+        _text(fields, "source_id"),
+        _text(fields, "target_id"),
+        EvolutionType(fields["type"]),
+        _maybe_text(fields, "reason") or "",
+        _real(fields, "confidence"),
+        _moment(fields["created_at"]),
+        Detector(fields["detector"]),
+        _flag(fields, "acted"),
+        _maybe_text(fields, "resolved"),
+        _maybe_moment(fields, "resolved_at"),
+        _maybe_moment(fields, "undone_at"),
+        Nature(fields.get("nature", Nature.NONE)),
+        _maybe_span(fields, "part"),
+    )
+
+
+def alias_fields(alias: str, subject: str) -> Fields:
+    """Another name of a subject."""
+    return {"alias": alias, "subject": subject}
+
+
+def alias_of(fields: Fields) -> tuple[str, str]:
+    """The inverse of `alias_fields`."""
+    return _text(fields, "alias"), _text(fields, "subject")
+
+
+def replay_fields(row: ReplayRow) -> Fields:
+    """An idempotency key."""
+    return {"key": row.key, "digest": row.digest, "episode_ids": list(row.episode_ids)}
+
+
+def replay_of(fields: Fields) -> ReplayRow:
+    """The inverse of `replay_fields`."""
+    return ReplayRow(_text(fields, "key"), _maybe_text(fields, "digest") or "", _texts(fields, "episode_ids"))
+
+
+def outbox_fields(item: OutboxItem) -> Fields:
+    """Work that waits."""
+    return {
+        "episode_id": item.episode_id,
+        "attempts": item.attempts,
+        "reason": item.reason,
+        "derived_from": list(item.derived_from),
+        "extract_entities": item.extract_entities,
+        "track_evolution": item.track_evolution,
+        "again": item.again or None,
+    }
+
+
+def outbox_of(fields: Fields) -> OutboxItem:
+    """The inverse of `outbox_fields`."""
+    return OutboxItem(
+        _text(fields, "episode_id"),
+        0,
+        _whole(fields, "attempts"),
+        _maybe_text(fields, "reason") or "",
+        _texts(fields, "derived_from"),
+        _flag(fields, "extract_entities"),
+        _flag(fields, "track_evolution"),
+        _flag(fields, "again"),
+    )
+
+
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(UTC).isoformat()
+
+
+def _maybe_iso(moment: datetime | None) -> str | None:
+    return None if moment is None else _iso(moment)
+
+
+def _moment(value: object) -> datetime:
+    if not isinstance(value, str):
+        raise TypeError(f"a time is a text, not {value!r}")
+    at = datetime.fromisoformat(value)
+    if at.tzinfo is None:
+        raise ValueError(f"the time {value!r} has no zone")
+    return at.astimezone(UTC)
+
+
+def _maybe_moment(fields: Fields, name: str) -> datetime | None:
+    return None if fields.get(name) is None else _moment(fields[name])
+
+
+def _text(fields: Fields, name: str) -> str:
+    value = fields[name]
+    if not isinstance(value, str) or not value:
+        raise TypeError(f"{name} is a text, not {value!r}")
+    return value
+
+
+def _maybe_text(fields: Fields, name: str) -> str | None:
+    return None if fields.get(name) is None else _text(fields, name)
+
+
+def _maybe_span(fields: Fields, name: str) -> tuple[int, int] | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    start, end = value
+    return _whole({name: start}, name), _whole({name: end}, name)
+
+
+def _texts(fields: Fields, name: str) -> tuple[str, ...]:
+    return tuple(_text({name: one}, name) for one in fields.get(name, ()))
+
+
+def _whole(fields: Fields, name: str) -> int:
+    value = fields[name]
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{name} is a whole number, not {value!r}")
+    return value
+
+
+def _real(fields: Fields, name: str) -> float:
+    value = fields[name]
+    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
+        raise TypeError(f"{name} is a number, not {value!r}")
+    return float(value)
+
+
+def _flag(fields: Fields, name: str) -> bool:
+    value = fields.get(name, False)
+    if not isinstance(value, bool):
+        raise TypeError(f"{name} is true or false, not {value!r}")
+    return value
+
+
+def _object(fields: Fields, name: str) -> Fields:
+    value = fields.get(name, {})
+    if not isinstance(value, dict):
+        raise TypeError(f"{name} is an object, not {value!r}")
+    return value

@@ -1,0 +1,92 @@
+"""The lines of an export, one at a time, with where they stand and the digest of all that was read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import BinaryIO, Final, TypeVar
+
+from umi._archive.lines import Fields, Kind, from_line, read_with
+from umi.errors import ExportDamaged
+from umi.limits import IMPORT_RECORD_BYTES_MAX
+
+T = TypeVar("T")
+
+_NAMESPACE: Final = f'{{"{Kind.NAMESPACE}":'.encode()
+
+
+class Reader:
+    """Reads forward only, so that a pipe will do. `mark` is the caller's own."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self.start = self.end = self.mark = 0  # bytes: of the line read last, and of the batch that is being gathered
+        self._source = source
+        self._hash = hashlib.sha256()  # of all lines but the last one
+        self._line = b""
+        self._number = 0
+
+    def row(self) -> tuple[Kind, Fields]:
+        """The next line.
+
+        Raises:
+            ExportDamaged: When there is none, or it is not one of an export.
+        """
+        return self._located(lambda: from_line(self._next()))
+
+    def pass_over(self) -> Fields | None:
+        """Read a line without looking at it; of one that names a namespace the fields."""
+        line = self._next()
+        return self._located(lambda: from_line(line))[1] if line.startswith(_NAMESPACE) else None
+
+    def read(self, reader: Callable[[Fields], T], fields: Fields) -> T:
+        """As `read_with`, naming the line."""
+        return self._located(lambda: read_with(reader, fields))
+
+    def require_whole(self, fields: Fields) -> None:
+        """Compare what the last line says of the file with what was read.
+
+        Raises:
+            ExportDamaged: When they differ, or something follows.
+        """
+        if fields.get("lines") != self._number - 1 or fields.get("sha256") != self.digest_before:
+            raise ExportDamaged(
+                "the export is not what was written: its digest differs. Take another copy, and an empty namespace"
+            )
+        if self._source.readline(1):
+            raise ExportDamaged("something follows the end of the export")
+
+    @property
+    def digest(self) -> str:
+        """Of all that was read."""
+        both = self._hash.copy()
+        both.update(self._line)
+        return both.hexdigest()
+
+    @property
+    def digest_before(self) -> str:
+        """Of all but the line read last."""
+        return self._hash.hexdigest()
+
+    def damaged(self, how: str) -> ExportDamaged:
+        """An error that names the line read last."""
+        return ExportDamaged(f"line {self._number:,} {how}")
+
+    def _next(self) -> bytes:
+        self._hash.update(self._line)
+        line = self._source.readline(IMPORT_RECORD_BYTES_MAX + 1)
+        self._number += 1
+        if not line.endswith(b"\n"):
+            self._line = b""
+            how = "is too long for an export" if len(line) > IMPORT_RECORD_BYTES_MAX else "is cut, or missing"
+            raise ExportDamaged(
+                f"line {self._number:,} {how}; what stands before it is restored, take a sound copy and restore that"
+            )
+        self.start, self.end, self._line = self.end, self.end + len(line), line
+        return line
+
+    def _located(self, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except ExportDamaged as error:
+            said = str(error)
+            raise error if said.startswith("line ") else self.damaged(said) from error

@@ -1,0 +1,234 @@
+"""Into a store: the lines of an export, a batch per transaction, each with a note of how far it came.
+
+The note lies in the namespace and commits with the rows, so a restore that was killed goes on behind the last batch that the disk
+acknowledged. It names the bytes that were read by their digest: only the same file goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from itertools import groupby
+from typing import BinaryIO, Final
+
+from umi._archive import lines as codec
+from umi._archive.lines import Fields, Kind
+from umi._archive.reader import Reader
+from umi._core.validate import name as valid_name
+from umi.errors import EmbedderMismatch, ExportDamaged, InvalidInput, RestoreConflict, StoreVersion
+from umi.limits import RESTORE_BATCH_BYTES_MAX, RESTORE_BATCH_COUNT
+from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, Snapshot, Store, Transaction
+from umi.types import Entity, RestoreReceipt
+
+_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+_SCOPES: Final = ("namespace", "store")
+Row = tuple[Kind, Fields]
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """How far a restore came: bytes of the export, their digest, and the namespace's own sequence after that."""
+
+    end: int
+    digest: str
+    sequence: int
+
+
+class Restore:
+    """A restore under way.
+
+    Args:
+        store: Where to.
+        namespace: Where an export of one namespace goes; one of a whole store goes to its own names.
+        embedder: That of the memory, None when it has none.
+        progress: Called with the number of bytes read after each batch.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        namespace: str,
+        embedder: EmbedderIdentity | None,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self._store = store
+        self._name = namespace  # the one that is being restored
+        self._embedder = embedder
+        self._progress = progress
+        self._own_names = False
+        self._notes: dict[str, _Note] = {}
+        self._counts: Counter[Kind] = Counter()
+        self._names: dict[str, None] = {}
+
+    async def run(self, source: BinaryIO) -> RestoreReceipt:
+        """Read an export to its end.
+
+        Raises:
+            ExportDamaged: When it is not one, is damaged or is cut.
+            RestoreConflict: When a namespace holds something that this restore did not bring.
+            EmbedderMismatch: When its vectors are of another embedder than the store's or the memory's.
+            StoreVersion: When a newer Umi wrote it.
+        """
+        reader = Reader(source)
+        await self._begin(reader)
+        resumed = self._skip(reader)
+        batch: list[Row] = []
+        while (row := reader.row())[0] is not Kind.END:
+            if row[0] is Kind.NAMESPACE:
+                await self._take(batch, reader.start, reader.digest_before)
+                batch = []
+                self._enter(row[1], reader)
+                continue
+            batch.append(row)
+            if len(batch) >= RESTORE_BATCH_COUNT or reader.end - reader.mark >= RESTORE_BATCH_BYTES_MAX:
+                await self._take(batch, reader.end, reader.digest)
+                batch, reader.mark = [], reader.end
+        await self._take(batch, reader.start, reader.digest_before)
+        reader.require_whole(row[1])
+        await self._finish()
+        counts = self._counts
+        return RestoreReceipt(
+            tuple(self._names), counts[Kind.EPISODE], counts[Kind.ENTITY], counts[Kind.RELATION], resumed
+        )
+
+    async def _begin(self, reader: Reader) -> None:
+        kind, fields = reader.row()
+        if kind is not Kind.HEADER or fields.get("scope") not in _SCOPES:
+            raise reader.damaged("is not the first line of an export of Umi")
+        if fields.get("version") != codec.VERSION:
+            raise StoreVersion(
+                f"the export is of version {fields.get('version')}, this Umi reads {codec.VERSION}: upgrade umi-memory"
+            )
+        self._own_names = fields["scope"] == "store"
+        names = [space.name for space in await self._store.namespaces()] if self._own_names else [self._name]
+        for name in names:
+            note = await self._store.namespace(name).read(_note_of)
+            if note is not None:
+                self._notes[name] = note
+        if not self._own_names and not self._notes:
+            await self._store.namespace(self._name).read(_require_empty)
+        embedder = reader.read(codec.embedder_of, fields)
+        if embedder is not None and self._embedder not in (None, embedder):
+            raise EmbedderMismatch(
+                f"the vectors of this export come from {embedder.name} ({embedder.dimensions} dimensions): restore it into a "
+                "memory that is opened with that embedder, or with embedder=None, and change it later with `umi reembed`"
+            )
+        if embedder is not None:
+            await self._store.set_embedder_identity(embedder)
+
+    def _skip(self, reader: Reader) -> bool:
+        """Pass over what another run restored. True if there was any."""
+        if not self._notes:
+            return False
+        name, note = max(self._notes.items(), key=lambda item: item[1].end)
+        while reader.end < note.end:
+            fields = reader.pass_over()
+            if fields is not None:
+                self._enter(fields, reader)
+        if reader.end != note.end or reader.digest != note.digest:
+            raise RestoreConflict(
+                f"namespace {name!r} holds an unfinished restore of another export: finish that one, or take another namespace"
+            )
+        reader.mark = reader.end
+        return True
+
+    def _enter(self, fields: Fields, reader: Reader) -> None:
+        said = reader.read(lambda one: valid_name(one["name"], "namespace"), fields)
+        if self._own_names:
+            self._name = said
+        self._names[self._name] = None
+
+    async def _take(self, batch: Sequence[Row], end: int, digest: str) -> None:
+        """Write a batch and the note that it is written."""
+        if not batch:
+            return
+        before = self._notes.get(self._name)
+
+        def work(tx: Transaction) -> _Note:
+            if before is None:
+                _require_empty(tx)
+            elif tx.sequence != before.sequence:
+                raise RestoreConflict(
+                    f"namespace {self._name!r} was changed while it was being restored: restore into an empty one"
+                )
+            _write(tx, batch)
+            note = _Note(end, digest, tx.sequence + 1)
+            tx.set_restoring(json.dumps(asdict(note)))
+            return note
+
+        try:
+            self._notes[self._name] = await self._store.namespace(self._name).write(work)
+        except InvalidInput as error:  # rows that do not fit to each other, such as an id twice
+            raise ExportDamaged(f"what ends at byte {end:,} of the export cannot be restored: {error}") from error
+        self._counts.update(kind for kind, _ in batch)
+        if self._progress is not None:
+            self._progress(end)
+
+    async def _finish(self) -> None:
+        # The one that is furthest goes last: it tells a run that goes on from here that all rows are there.
+        for name in sorted(self._notes, key=lambda name: self._notes[name].end):
+            await self._store.namespace(name).write(lambda tx: tx.set_restoring(None))
+
+
+def _note_of(snapshot: Snapshot) -> _Note | None:
+    text = snapshot.restoring()
+    return None if text is None else _Note(**json.loads(text))
+
+
+def _require_empty(snapshot: Snapshot) -> None:
+    scans: tuple[Callable[[], Iterator[object]], ...] = (
+        snapshot.scan_episodes, snapshot.scan_relations, snapshot.scan_aliases, snapshot.scan_replays,
+    )  # fmt: skip
+    if snapshot.restoring() is not None or any(next(scan(), None) is not None for scan in scans):
+        raise RestoreConflict(
+            f"namespace {snapshot.namespace!r} is not empty: restore into an empty one, or into a new file"
+        )
+
+
+def _write(tx: Transaction, batch: Sequence[Row]) -> None:
+    for kind, rows in groupby(batch, key=lambda row: row[0]):
+        fields = [one for _, one in rows]
+        if kind is Kind.EPISODE:
+            _write_episodes(tx, [codec.read_with(codec.episode_of, one) for one in fields])
+        elif kind is Kind.ENTITY:
+            for run in _in_order([codec.read_with(codec.entity_of, one) for one in fields]):
+                tx.add_entities(run)
+        elif kind in _SINGLE:
+            for one in fields:
+                _SINGLE[kind](tx, one)
+        else:
+            raise ExportDamaged(f"a {kind} line stands in the middle of the export")
+
+
+_SINGLE: Final[Mapping[Kind, Callable[[Transaction, Fields], None]]] = {
+    Kind.RELATION: lambda tx, one: tx.put_relation(codec.read_with(codec.relation_of, one)),
+    Kind.ALIAS: lambda tx, one: tx.add_alias(*codec.read_with(codec.alias_of, one)),
+    Kind.REPLAY: lambda tx, one: tx.add_replay(codec.read_with(codec.replay_of, one)),
+    Kind.OUTBOX: lambda tx, one: tx.put_outbox(codec.read_with(codec.outbox_of, one)),
+}
+
+
+def _write_episodes(tx: Transaction, given: Sequence[tuple[EpisodeRow, PackedVectors | None]]) -> None:
+    following = tx.next_arrival()
+    for row, _ in given:
+        if row.episode.arrival < following:
+            raise ExportDamaged(f"episode {row.episode.id} arrives before the one that stands above it")
+        following = row.episode.arrival + 1
+    tx.add_episodes([row for row, _ in given])
+    tx.add_packed({row.episode.id: packed for row, packed in given if packed is not None})
+
+
+def _in_order(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
+    """The entities in runs within which each episode's are in order of span: a store gives out places in that order."""
+    run: list[Entity] = []
+    last: dict[str, tuple[int, int]] = {}
+    for entity in entities:
+        span = entity.span or (_LAST, _LAST)
+        if span < last.get(entity.episode_id, (-1, -1)):
+            yield run
+            run, last = [], {}
+        run.append(entity)
+        last[entity.episode_id] = span
+    yield run

@@ -1,0 +1,196 @@
+"""The one place where a user's own port is called with everything it may throw or answer."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+from umi import limits
+from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, UmiError
+from umi.ports import (
+    Clock,
+    EmbedderIdentity,
+    EmbeddingProvider,
+    Entropy,
+    Matrix,
+    SupportsClose,
+    SupportsPrepare,
+    Vector,
+)
+from umi.ports.pair_reader import HasPairReader, PairReader
+from umi.ports.text_reader import HasTextReader, TextReader
+
+T = TypeVar("T")
+
+_KEY_BYTES = 16
+_BYTES_PER_DEADLINE = 100_000  # of text, that an embedder on a slow machine reads in one deadline
+
+
+def _require_possible(identity: EmbedderIdentity) -> None:
+    if not 1 <= identity.dimensions <= limits.EMBED_DIMENSIONS_MAX:
+        raise EmbeddingError(
+            f"embedder {identity.name} says {identity.dimensions} dimensions; 1..{limits.EMBED_DIMENSIONS_MAX} are possible"
+        )
+
+
+async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError]) -> T:
+    """Await a call of the user's own object, `guarded`."""
+    with guarded(failed):
+        return await call
+
+
+@contextmanager
+def guarded(failed: Callable[[Exception], UmiError]) -> Iterator[None]:
+    """Where a user's own object is called: whatever it raises that is not Umi's becomes the error that `failed` makes."""
+    try:
+        yield
+    except (asyncio.CancelledError, UmiError):
+        raise
+    except Exception as error:  # a user's object may raise anything; it must not take the memory down
+        raise failed(error) from error
+
+
+class GuardedEmbedder:
+    """An embedder whose every failure is an `EmbeddingError` and whose every vector is finite, of the right length and unit norm.
+
+    A batch that a busy server refuses is sent again a few times, with full jitter and after the server's own `retry_after`; a
+    query is not, since a recall has words to go on with. Neither waits for ever.
+
+    Args:
+        inner: The embedder.
+        clock: For waits.
+        entropy: For jitter; without clock and entropy nothing is sent again.
+        deadline_s: How long a short batch may take, retries included; a long one may take longer.
+    """
+
+    def __init__(
+        self,
+        inner: EmbeddingProvider,
+        clock: Clock | None = None,
+        entropy: Entropy | None = None,
+        deadline_s: float = limits.EMBED_DEADLINE_S,
+    ) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._entropy = entropy
+        self._deadline_s = deadline_s
+        self._asked: dict[bytes, Vector] = {}  # by a digest, which spells no word of the question; in order of use
+        if not isinstance(inner, SupportsPrepare):
+            _require_possible(inner.identity)
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        """The inner embedder's."""
+        return self._inner.identity
+
+    @property
+    def reader(self) -> TextReader | None:
+        """Of short messages, when the inner embedder's model can read."""
+        return self._inner.reader if isinstance(self._inner, HasTextReader) else None
+
+    @property
+    def pair_reader(self) -> PairReader | None:
+        """Of statements, when they can be compared with the inner embedder's model."""
+        return self._inner.pair_reader if isinstance(self._inner, HasPairReader) else None
+
+    async def prepare(self, kept: EmbedderIdentity | None) -> None:
+        """Let the inner embedder load, or ask its server for, what it needs.
+
+        Raises:
+            EmbeddingError: When it cannot.
+        """
+        if isinstance(self._inner, SupportsPrepare):
+            await call_port(
+                self._inner.prepare(kept), lambda error: EmbedderUnavailable(f"the embedder failed: {error!r}")
+            )
+            _require_possible(self._inner.identity)
+
+    async def close(self) -> None:
+        """Let go of its connections, when it has any."""
+        if isinstance(self._inner, SupportsClose):
+            await self._inner.close()
+
+    async def embed(self, text: str) -> Vector:
+        """One query, shape (dimensions,), not to be written to: that of a question asked lately is the same again.
+
+        Raises:
+            EmbeddingError: Whatever went wrong.
+        """
+        named = f"{self.identity.digest}\0{text}".encode("utf-8", "surrogatepass")
+        key = hashlib.blake2b(named, digest_size=_KEY_BYTES).digest()
+        kept = self._asked.pop(key, None)
+        if kept is None:
+            answer = await self._within(self._deadline_s, self._inner.embed(text))
+            kept = self._checked(np.atleast_2d(answer), rows=1)[0]
+            kept.setflags(write=False)
+        self._asked[key] = kept
+        if len(self._asked) > limits.EMBED_KEPT_COUNT_MAX:
+            del self._asked[next(iter(self._asked))]
+        return kept
+
+    def forget_questions(self) -> None:
+        """Let go of the vectors of questions that were asked."""
+        self._asked.clear()
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        """For each text its windows, shape (windows, dimensions).
+
+        Raises:
+            EmbeddingError: Whatever went wrong; then no text of the batch has a vector.
+        """
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
+        patience_s = self._deadline_s * (1 + size / _BYTES_PER_DEADLINE)
+        answers = await self._within(patience_s, self._with_retries(texts, patience_s))
+        if len(answers) != len(texts):
+            raise EmbeddingError(f"embedder answered {len(answers)} texts of {len(texts)}")
+        return [self._checked(np.atleast_2d(answer)) for answer in answers]
+
+    async def _with_retries(self, texts: Sequence[str], patience_s: float) -> list[Matrix]:
+        start_s = self._clock.monotonic_s() if self._clock else 0.0
+        for attempt in range(limits.EMBED_RETRIES_COUNT_MAX + 1):
+            try:
+                return await call_port(self._inner.embed_many(texts), self._failed)
+            except EmbedderBusy as error:
+                if self._clock is None or self._entropy is None or attempt == limits.EMBED_RETRIES_COUNT_MAX:
+                    raise
+                wait_s = max(
+                    error.retry_after_s or 0.0, self._entropy.uniform() * limits.LLM_BACKOFF_BASE_S * 2**attempt
+                )
+                if self._clock.monotonic_s() + wait_s - start_s >= patience_s:
+                    raise
+                await self._clock.sleep(wait_s)
+        raise EmbeddingError("no answer")  # pragma: no cover - the loop returns or raises
+
+    async def _within(self, seconds: float, call: Awaitable[T]) -> T:
+        try:
+            async with asyncio.timeout(seconds):
+                return await call_port(call, self._failed)
+        except TimeoutError:
+            raise EmbedderBusy(f"embedder {self.identity.name} did not answer within {seconds:.0f} s") from None
+
+    def _failed(self, error: Exception) -> EmbeddingError:
+        return EmbeddingError(f"embedder {self.identity.name} failed: {error!r}")
+
+    def _checked(self, answer: Any, rows: int | None = None) -> Matrix:
+        try:
+            matrix = np.asarray(answer, dtype=np.float32)
+        except (TypeError, ValueError) as error:
+            raise EmbeddingError(f"embedder {self.identity.name} answered no numbers: {error}") from error
+        if (
+            matrix.ndim != 2
+            or matrix.shape[1] != self.identity.dimensions
+            or (rows or matrix.shape[0]) != matrix.shape[0]
+        ):
+            raise EmbeddingError(
+                f"embedder {self.identity.name} answered shape {matrix.shape}, not (n, {self.identity.dimensions})"
+            )
+        norms = np.linalg.norm(matrix, axis=1, keepdims=True)
+        if not np.isfinite(norms).all() or (norms == 0).any() or not len(matrix):
+            raise EmbeddingError(f"embedder {self.identity.name} answered a vector without direction")
+        unit: Matrix = matrix / norms
+        return unit

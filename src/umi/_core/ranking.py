@@ -1,0 +1,490 @@
+"""Statistics to scores: BM25, the fusion of the legs, reciprocal rank fusion, calibration. Every store ranks alike.
+
+A query's legs are put on scales that do not grow with the store: a cosine as its distance from the namespace's mean in
+deviations, BM25 as a share of what the query's terms weigh. Then
+
+    score = V * cosine + T * ((1 - C) * turn + C * (S * neighbours + (1 - S) * session)) + priors
+
+where T, the weight of words against meaning, and C, the share of a turn's surroundings, are learned functions of the query and
+its scores (the gate). ADR 0003 tells how; `lab/tools/fit_fusion.py` reproduces the constants.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from umi._core.query_features import asks_advice, names_strangers, speaks_of_self
+from umi._core.rerank import LOOKS, Around, FirstLook, Period, Refiner, never, nowhere, refined, second_look
+from umi._core.rerank_weights import REFINERS
+from umi._core.text import query_terms
+from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
+from umi.ports.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates, union
+
+Array = npt.NDArray[np.float64]
+Key = TypeVar("Key", bound=Hashable)
+
+SCORE_DECIMALS: Final = 6  # rounded before sorting, so that a machine's last bits change no order
+
+BM25_K1: Final = 0.9
+BM25_B: Final = 0.75
+
+# A cosine's mean and deviation in a small namespace are drawn towards those of many texts with the local embedder.
+COSINE_MEAN_PRIOR: Final = 0.12
+COSINE_DEVIATION_PRIOR: Final = 0.1
+COSINE_PRIOR_COUNT: Final = 20
+
+BM25_SCALE: Final = 3.0  # brings BM25's share of 0..1 to the spread of a cosine in deviations
+WORDS_ENOUGH: Final = 20  # short turns ("Thanks, Mel!") are near everything; beyond this, length says nothing more
+
+SIGNS: Final = (
+    "one",
+    "top_score",
+    "best_cosine",
+    "best_coverage",
+    "covered",
+    "first_person",
+    "asks_advice",
+    "log_size",
+    "stands_out",
+    "stranger",
+)
+# A turn with nearly all of the query's words is an answer to keywords, however far its meaning.
+COVERED_FROM: Final = 0.8
+STANDS_OUT_OF_COUNT: Final = 10
+LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
+# Of a likely hit to the next: where relevance falls to this share of it, nothing further is shown (ADR 0011).
+CLIFF_FROM: Final = 0.5
+CLIFF_SHARE: Final = 0.2
+SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
+FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken")
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Fitted weights: `text` and `context` have one weight per signal."""
+
+    vector: float
+    words: float
+    spoken: float
+    neighbours_share: float
+    text: tuple[float, ...]
+    context: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibrator:
+    """From scores to the probability that a hit is relevant, for one set of legs.
+
+    Attributes:
+        answerable: One weight per sign in `SIGNS`: the log-odds that the store holds an answer at all.
+        hit: Bias, weight of those log-odds, weight of the logarithm of a hit's share among all candidates.
+        abstain_below: With a probability of an answer below this, there is none.
+        keep_from: The least probability of a further hit.
+    """
+
+    answerable: tuple[float, ...]
+    hit: tuple[float, float, float]
+    abstain_below: float
+    keep_from: float
+
+
+GATE: Final = Gate(
+    vector=0.782,
+    words=-0.053,
+    spoken=0.61,
+    neighbours_share=0.31,
+    text=(0.861, -0.008, -0.385, 0.428, 0.569, -0.328),
+    context=(1.053, -0.609, -0.031, 0.498, -0.266, 0.275),
+)
+CALIBRATED_EMBEDDER: Final = "all-MiniLM-L6-v2"
+CALIBRATORS: Final = {
+    "both": Calibrator(
+        answerable=(-1.304, 0.486, 13.375, 0.0, 3.151, -0.539, 0.666, -1.945, -0.32, -3.588),
+        hit=(-0.938, 0.377, 0.533),
+        abstain_below=0.206,
+        keep_from=0.016,
+    ),
+    "text": Calibrator(
+        answerable=(0.59, 0.545, 0.0, 2.535, 0.0, -0.019, 1.829, -1.105, 0.0, -3.608),
+        hit=(-1.121, 0.561, 0.516),
+        abstain_below=0.24,
+        keep_from=0.022,
+    ),
+    "vector": Calibrator(
+        answerable=(-2.373, 0.63, 15.257, 0.0, 0.0, -0.381, 0.115, -1.625, -0.36, 0.0),
+        hit=(-0.41, 0.434, 0.725),
+        abstain_below=0.166,
+        keep_from=0.008,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What both legs say about one query: `features` (candidates, FEATURES), `signals` (SIGNALS,), and signs for calibration."""
+
+    keys: Keys
+    features: Array
+    signals: Array
+    best_cosine: float
+    best_coverage: float
+    size: int
+    stranger: bool
+
+
+def bm25(counts: TermCounts, total_idf: float) -> Array:
+    """BM25 of each unit as a share of the query's weight, about 0..2.
+
+    Args:
+        counts: Statistics of one level.
+        total_idf: The weight of the query's terms, those that occur nowhere included.
+
+    Returns:
+        Shape (units,). Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009).
+    """
+    if not len(counts.unit):
+        return np.zeros(len(counts.length))
+    norm = BM25_K1 * (1 - BM25_B + BM25_B * counts.length.astype(np.float64) / max(counts.average_length, 1e-9))
+    tf = counts.tf.astype(np.float64)
+    weights = idf(counts)[counts.term] * tf * (BM25_K1 + 1) / (tf + norm[counts.unit])
+    return np.bincount(counts.unit, weights=weights, minlength=len(counts.length)) / total_idf
+
+
+def idf(counts: TermCounts) -> Array:
+    """The weight of each query term, shape (terms,); never negative."""
+    df = counts.df.astype(np.float64)
+    return np.log1p((counts.count - df + 0.5) / (df + 0.5))
+
+
+def coverage(counts: TermCounts) -> Array:
+    """The share of the query's weight whose terms a unit contains, shape (units,), 0..1."""
+    weights = idf(counts)
+    found = np.bincount(counts.unit, weights=weights[counts.term], minlength=len(counts.length))
+    return found / max(float(weights.sum()), 1e-9)
+
+
+def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandidates | None) -> Evidence:
+    """Both legs' statistics as features on common scales. A leg that is missing leaves zeros.
+
+    Args:
+        query: As asked.
+        text: The text leg's candidates, or None when it failed.
+        vector: The vector leg's, or None; should cover the text leg's keys.
+    """
+    text_keys = NO_KEYS if text is None else text.keys
+    vector_keys = NO_KEYS if vector is None else vector.keys
+    keys = union(text_keys, vector_keys)
+    features = np.zeros((len(keys), len(FEATURES)))
+    best_coverage = best_cosine = 0.0
+    if vector is not None and len(vector_keys):
+        rows = _rows(keys, vector_keys)
+        features[rows, 0] = _standardised(vector)
+        features[rows, 1] = _length_prior(vector.words)
+        best_cosine = float(vector.cosine.max())
+    if text is not None and len(text_keys):
+        rows = _rows(keys, text_keys)
+        total_idf = max(float(idf(text.turn).sum()), 1e-9)
+        features[rows, 1] = _length_prior(text.words)
+        features[rows, 2] = bm25(text.turn, total_idf) * BM25_SCALE
+        features[rows, 3] = bm25(text.neighbours, total_idf) * BM25_SCALE
+        features[rows, 4] = bm25(text.session, total_idf)[text.session_unit] * BM25_SCALE
+        features[rows, 5] = text.spoken
+        best_coverage = float(coverage(text.turn).max())
+    size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
+    stranger = text is not None and names_strangers(query, _known_terms(query, text))
+    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size, stranger)
+
+
+def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
+    """One score per candidate, shape (candidates,); comparable within one query."""
+    weights = gate_weights(evidence.signals, gate)
+    return _dot(evidence.features, weights)
+
+
+def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
+    """The weight of each feature for a query with these signals, shape (FEATURES,)."""
+    text = math.exp(min(4.0, max(-4.0, float(signals @ np.asarray(gate.text)))))
+    context = 1.0 / (1.0 + math.exp(-float(signals @ np.asarray(gate.context))))
+    near = context * gate.neighbours_share
+    far = context * (1 - gate.neighbours_share)
+    return np.array([gate.vector, gate.words, text * (1 - context), text * near, text * far, gate.spoken])
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
+
+    `answerable` is the probability that the store holds an answer at all. Shapes: `keys` and `scores` (candidates,); `parts` (looked at again, LOOKS), of the first candidates: what each feature
+    added to their score before calibration.
+    """
+
+    keys: Keys
+    scores: Array
+    calibrator: Calibrator | None
+    parts: Array
+    answerable: float = 1.0
+
+    def legs(self, place: int) -> dict[str, float]:
+        """What each feature added for the candidate at a place, by name, without what added nothing; beyond the second look, nothing."""
+        if place >= len(self.parts):
+            return {}
+        named = zip(LOOKS, self.parts[place], strict=True)
+        return {name: round(float(part), SCORE_DECIMALS) for name, part in named if round(float(part), SCORE_DECIMALS)}
+
+
+def rank(
+    query: str,
+    text: TextCandidates | None,
+    vector: VectorCandidates | None,
+    embedder: str | None,
+    around: Around = nowhere,
+    period: Period = never,
+) -> Ranking:
+    """Candidates of one query by falling score; of equal ones the first to arrive.
+
+    Args:
+        query: As asked.
+        text: The text leg's answer, or None when it failed.
+        vector: The vector leg's answer, or None.
+        embedder: The name of the vectors' embedder; calibration holds for the one it was fitted with.
+        around: What stands around episodes, by key.
+        period: When what is asked for happened, if the query says so.
+    """
+    evidence = weigh_evidence(query, text, vector)
+    legs = _answering_legs(text, vector)
+    first = first_look(evidence)
+    order, fused, parts = look_again(evidence, first, REFINERS[legs], around, period)
+    known = legs == "text" or embedder == CALIBRATED_EMBEDDER
+    calibrator = CALIBRATORS[legs]
+    odds = float(answer_signs(evidence, first) @ np.asarray(calibrator.answerable))
+    scores = np.round(hit_probabilities(calibrator, odds, fused), SCORE_DECIMALS)
+    answerable = round(float(logistic(odds)), SCORE_DECIMALS)
+    return Ranking(evidence.keys[order], scores, calibrator if known else None, parts, answerable)
+
+
+def look_again(
+    evidence: Evidence, first: FirstLook, refiner: Refiner, around: Around, period: Period
+) -> tuple[npt.NDArray[np.int64], Array, Array]:
+    """Both looks: the order of all candidates, their fused scores in that order, and the parts of those looked at again.
+
+    What the first look leaves behind the first `REFINED_CANDIDATES_COUNT` keeps its order and its distances, below them.
+    """
+    fused = first.fused
+    order = _falling(fused)
+    head, tail = order[:REFINED_CANDIDATES_COUNT], order[REFINED_CANDIDATES_COUNT:]
+    looks = second_look(first, head, around(first.keys[head]), period)
+    scores, parts = refined(refiner, looks, evidence.signals)
+    scores = np.round(scores, SCORE_DECIMALS)
+    again = _falling(scores, head)
+    worst = float(scores.min(initial=0.0)) if len(scores) else 0.0
+    behind = worst + fused[tail] - (fused[head[-1]] if len(head) else 0.0)
+    return np.concatenate([head[again], tail]), np.concatenate([scores[again], behind]), parts[again]
+
+
+def first_look(evidence: Evidence) -> FirstLook:
+    """The fused scores, rounded, and what else the second look builds on."""
+    fused = np.round(fuse(evidence), SCORE_DECIMALS)
+    columns = {name: evidence.features[:, place] for place, name in enumerate(FEATURES)}
+    return FirstLook(evidence.keys, fused, columns)
+
+
+def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None) -> str:
+    """Which calibrator holds. Where most texts have no vector yet, a far best cosine says nothing."""
+    if text is None:
+        return "vector"
+    return "text" if vector is None or 2 * vector.count < text.turn.count else "both"
+
+
+def hit_probabilities(calibrator: Calibrator, odds: float, fused: Array) -> Array:
+    """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query.
+
+    Args:
+        calibrator: For the legs that answered.
+        odds: The logarithm of the odds that there is an answer.
+        fused: The candidates' scores.
+    """
+    bias, level, share = calibrator.hit
+    return logistic(bias + level * odds + share * log_shares(fused))
+
+
+def falls_off(above: float, below: float) -> bool:
+    """Whether relevance drops between two hits in a row: the one above answers, what comes below merely resembles.
+
+    Args:
+        above: The probability of a hit.
+        below: That of the next.
+    """
+    return above >= CLIFF_FROM and below <= CLIFF_SHARE * above
+
+
+def logistic(logit: Array | float) -> Array:
+    """Log-odds as probabilities."""
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -50.0, 50.0))), dtype=np.float64)
+
+
+def log_odds(chance: float) -> float:
+    """A probability as log-odds, no surer than one in a million."""
+    sure = min(max(chance, 1e-6), 1 - 1e-6)
+    return float(np.log(sure / (1 - sure)))
+
+
+def log_shares(fused: Array) -> Array:
+    """The logarithm of each candidate's share under the softmax that the second look was fitted with; never above 0."""
+    if not len(fused):
+        return fused
+    top = float(fused.max())
+    shares: Array = fused - top - math.log(float(np.exp(fused - top).sum()))
+    return shares
+
+
+def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
+    """What speaks for an answer being there, shape (SIGNS,).
+
+    The best of many irrelevant scores is higher than the best of few, so the store's size speaks against.
+
+    Args:
+        evidence: The query's.
+        first: Its candidates as fused.
+    """
+    top = float(first.fused.max(initial=0.0))
+    covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
+    _, first_person, advice, *_ = evidence.signals
+    legs = [top, evidence.best_cosine, evidence.best_coverage, covered]
+    log_size = min(math.log10(1 + evidence.size), LOG_SIZE_FITTED)
+    store = [log_size, _standing_out(evidence), float(evidence.stranger)]
+    return np.array([1.0, *legs, float(first_person), float(advice), *store])
+
+
+def _standing_out(evidence: Evidence) -> float:
+    """How far the nearest text is above the tenth: what is talked about is said more than once, a lone near text is chance."""
+    column = evidence.features[:, FEATURES.index("vector")]
+    if len(column) < STANDS_OUT_OF_COUNT:
+        return float(column.max(initial=0.0))
+    best = np.partition(column, len(column) - STANDS_OUT_OF_COUNT)[-STANDS_OUT_OF_COUNT:]
+    return float(best.max() - best.min())
+
+
+def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
+    """Several rankings as one by reciprocal rank fusion; every ranking's first is among the first `limit`.
+
+    A candidate's score is its best among the lists, raised where a lower place has more, so that scores never rise.
+    The merged ranking is calibrated when the first is; an uncalibrated list then moves candidates and scores none.
+
+    Args:
+        rankings: That of the query as asked first.
+        weights: One per ranking.
+        limit: How many hits are wanted.
+    """
+    pool = max(CANDIDATE_POOL_COUNT, 2 * limit)
+    lists = [ranking.keys[:pool].tolist() for ranking in rankings]
+    head = reciprocal_rank_fusion(lists, limit, weights)
+    merged = list(dict.fromkeys(head + reciprocal_rank_fusion(lists, pool, weights)))
+    best: dict[int, tuple[float, int, int]] = {}
+    for number, ranking in enumerate(rankings):
+        for place, key in enumerate(lists[number]):
+            score = float(ranking.scores[place])
+            if _means_the_same(ranking, rankings[0]) and score > best.get(key, (-1.0, 0, 0))[0]:
+                best[key] = (score, number, place)
+    scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
+    parts = np.zeros((len(merged), len(LOOKS)))
+    for row, key in enumerate(merged):
+        if key in best and best[key][2] < len(rankings[best[key][1]].parts):
+            parts[row] = rankings[best[key][1]].parts[best[key][2]]
+    return Ranking(
+        keys=np.array(merged, dtype=np.int64),
+        scores=np.maximum.accumulate(scores[::-1])[::-1],
+        calibrator=rankings[0].calibrator,
+        parts=parts,
+        answerable=max(ranking.answerable for ranking in rankings if _means_the_same(ranking, rankings[0])),
+    )
+
+
+def _means_the_same(ranking: Ranking, first: Ranking) -> bool:
+    """Whether a list's scores are on the scale of the first's."""
+    return ranking.calibrator is not None or first.calibrator is None
+
+
+def reciprocal_rank_fusion(
+    lists: Sequence[Sequence[Key]], limit: int, weights: Sequence[float] | None = None
+) -> list[Key]:
+    """Merge ranked lists: each gives weight / (k + rank), ranks from 1; every list's first item stays in the result.
+
+    Args:
+        lists: Best first; an item counts once per list.
+        limit: Length of the result at most. With more lists than that, the heavier lists' first items are kept.
+        weights: One per list; all 1 by default.
+
+    Returns:
+        Items by falling score; ties in order of first appearance. Source: Cormack, Clarke and Buettcher (SIGIR 2009).
+    """
+    shares = list(weights) if weights is not None else [1.0] * len(lists)
+    scores: dict[Key, float] = {}
+    for ranked, share in zip(lists, shares, strict=True):
+        for rank, item in enumerate(dict.fromkeys(ranked), start=1):
+            scores[item] = scores.get(item, 0.0) + share / (RRF_K + rank)
+    order = sorted(scores, key=lambda item: -round(scores[item], 12))  # sorted() keeps first appearance on ties
+    heaviest = sorted(range(len(lists)), key=lambda place: -shares[place])
+    kept = list(dict.fromkeys(lists[place][0] for place in heaviest if lists[place]))[:limit]
+    chosen = set(kept)
+    for item in order:
+        if len(chosen) >= limit:
+            break
+        chosen.add(item)
+    return [item for item in order if item in chosen]
+
+
+def _rows(keys: Keys, some: Keys) -> npt.NDArray[np.int64] | slice:
+    """Where some of the keys are; both ascend."""
+    return slice(None) if len(keys) == len(some) else np.searchsorted(keys, some)
+
+
+def _dot(features: Array, weights: Array) -> Array:
+    product: Array = np.vecdot(features, weights)
+    return product
+
+
+def _falling(fused: Array, places: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """The order of rounded scores, best first, ties in order of place: as whole numbers, which sort six times as fast."""
+    steps = np.rint(fused * -(10**SCORE_DECIMALS)).astype(np.int64)
+    places = np.arange(len(steps)) if places is None else places
+    order: npt.NDArray[np.int64] = np.argsort(steps * (int(places.max(initial=0)) + 1) + places)
+    return order
+
+
+def _standardised(vector: VectorCandidates) -> Array:
+    """Cosines as distance from the namespace's mean in deviations, both drawn to a prior while there are few."""
+    total = vector.count + COSINE_PRIOR_COUNT
+    mean = (vector.count * vector.mean + COSINE_PRIOR_COUNT * COSINE_MEAN_PRIOR) / total
+    variance = (vector.count * vector.deviation**2 + COSINE_PRIOR_COUNT * COSINE_DEVIATION_PRIOR**2) / total
+    standardised: Array = (vector.cosine.astype(np.float64) - mean) / math.sqrt(variance)
+    return standardised
+
+
+def _known_terms(query: str, text: TextCandidates) -> frozenset[str]:
+    """Those of the query's terms that some text holds; an empty namespace counts none."""
+    return frozenset(term for term, df in zip(query_terms(query), text.turn.df, strict=len(text.turn.df) > 0) if df)
+
+
+def _length_prior(words: npt.NDArray[np.float32]) -> Array:
+    prior: Array = np.log(np.clip(words.astype(np.float64), 1, WORDS_ENOUGH))
+    return prior
+
+
+def _signals(query: str, text: TextCandidates | None, features: Array) -> Array:
+    terms = 0 if text is None else len(text.turn.df)
+    return np.array(
+        [
+            1.0,
+            float(speaks_of_self(query)),
+            float(asks_advice(query)) - 0.5,
+            float(text is not None and bool(text.spoken.any())),
+            min(terms, 15) / 5 - 1,
+            float(features[:, 0].max(initial=0.0)) / 3 - 1,
+        ]
+    )

@@ -1,0 +1,204 @@
+"""Bad input stops here, before any store is touched: each error names the limit, the value and the cure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from umi import limits
+from umi.errors import InvalidInput, InvalidOptions
+from umi.types import DetectionOptions, EvolutionType, JSONObject, Message
+
+
+def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTES_MAX) -> str:
+    """A string of 1..`bytes_max` bytes of valid Unicode, not blank, without NUL.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a str, got {type(value).__name__}")
+    try:
+        size = len(value.encode("utf-8"))
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} is not valid Unicode: a lone surrogate at character {error.start}; "
+            "decode your input with errors='replace'"
+        ) from None
+    if size > bytes_max:
+        raise InvalidInput(f"{what} has {size:,} bytes, the limit is {bytes_max:,}; split it")
+    if "\0" in value:
+        raise InvalidInput(f"{what} has a NUL at character {value.index(chr(0))}; remove it")
+    if not value.strip():
+        raise InvalidInput(f"{what} is blank; there is nothing to keep")
+    return value
+
+
+def name(value: object, what: str) -> str:
+    """A short text: a namespace, speaker, session, role, id or key of at most 256 bytes."""
+    return text(value, what, bytes_max=limits.NAME_BYTES_MAX)
+
+
+def optional_name(value: object, what: str) -> str | None:
+    """As `name`, or None."""
+    return None if value is None else name(value, what)
+
+
+def when(value: object, what: str = "at") -> datetime:
+    """A timezone-aware datetime, as UTC.
+
+    Raises:
+        InvalidInput: For anything else; a naive datetime says nothing about the moment it means.
+    """
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, got {type(value).__name__}")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInput(f"{what} is naive ({value.isoformat()}); give it a timezone, such as tzinfo=datetime.UTC")
+    try:
+        return value.astimezone(UTC)
+    except OverflowError:
+        raise InvalidInput(f"{what} is out of range: {value.isoformat()}") from None
+
+
+def optional_when(value: object, what: str) -> datetime | None:
+    """As `when`, or None."""
+    return None if value is None else when(value, what)
+
+
+def metadata(value: object) -> JSONObject:
+    """A mapping that JSON can carry, at most 64 KiB of compact JSON; a copy that later changes cannot reach."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"metadata must be a mapping, got {type(value).__name__}")
+    try:
+        packed = json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        size = len(packed.encode("utf-8"))
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"metadata cannot be written as JSON: {error}") from None
+    except RecursionError:
+        raise InvalidInput("metadata is nested too deeply for JSON") from None
+    if size > limits.METADATA_BYTES_MAX:
+        raise InvalidInput(f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}")
+    copy: dict[str, Any] = json.loads(packed)
+    return copy
+
+
+def count(value: object, what: str, *, low: int, high: int) -> int:
+    """A whole number within `low`..`high`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise InvalidInput(f"{what} must be a whole number, got {value!r}")
+    if not low <= value <= high:
+        raise InvalidInput(f"{what} is {value:,}, it must lie in {low:,}..{high:,}")
+    return value
+
+
+def optional_count(value: object, what: str, *, low: int, high: int) -> int | None:
+    """As `count`, or None."""
+    return None if value is None else count(value, what, low=low, high=high)
+
+
+def optional_fraction(value: object, what: str) -> float | None:
+    """As `fraction`, or None."""
+    return None if value is None else fraction(value, what)
+
+
+def fraction(value: object, what: str) -> float:
+    """A finite number within 0..1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise InvalidInput(f"{what} must be a number in 0..1, got {value!r}")
+    if not 0 <= value <= 1:
+        raise InvalidInput(f"{what} is {value}, it must lie in 0..1")
+    return float(value)
+
+
+def seconds(value: object, what: str) -> float:
+    """A finite number of seconds, 0 or more."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
+        raise InvalidInput(f"{what} must be a number of seconds, 0 or more, got {value!r}")
+    return float(value)
+
+
+def one_of(value: object, what: str, allowed: Sequence[str]) -> str:
+    """One of some words."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, got {value!r}")
+    return value
+
+
+def evolution_type(value: EvolutionType | str) -> EvolutionType:
+    """One of the four types, as itself or by its name."""
+    try:
+        return EvolutionType(value)
+    except ValueError:
+        raise InvalidInput(f"type must be one of {', '.join(EvolutionType)}, got {value!r}") from None
+
+
+def time_range(value: object) -> tuple[datetime, datetime] | None:
+    """A pair of aware datetimes, the first before the second; the range is half-open."""
+    if value is None:
+        return None
+    if not isinstance(value, tuple | list) or len(value) != 2:
+        raise InvalidInput(f"time_range must be a pair (from, to), got {value!r}")
+    start, end = when(value[0], "time_range[0]"), when(value[1], "time_range[1]")
+    if start >= end:
+        raise InvalidInput(f"time_range is empty: {start.isoformat()} is not before {end.isoformat()}")
+    return start, end
+
+
+def detection_options(options: DetectionOptions) -> DetectionOptions:
+    """The seeds' bounds: `min_confidence` 0..1, `max_comparisons` 1..10.
+
+    Raises:
+        InvalidOptions: Outside them.
+    """
+    try:
+        fraction(options.min_confidence, "min_confidence")
+        count(options.max_comparisons, "max_comparisons", low=1, high=limits.EVOLUTION_EXISTING_ENTITIES_COUNT_MAX)
+    except InvalidInput as error:
+        raise InvalidOptions(str(error)) from None
+    return options
+
+
+_FIELDS = ("content", "role", "speaker", "at", "session", "id", "metadata")
+
+
+def check_message(value: object, defaults: Mapping[str, Any] | None = None) -> Message:
+    """A message from a str, a `Message` or a mapping with "content" (and role, speaker, at, session, id, metadata).
+
+    Args:
+        value: What the caller gave.
+        defaults: Fields for messages that leave them out; a None means nothing.
+
+    Raises:
+        InvalidInput: When a field is outside its limits or a mapping has a key that means nothing here.
+    """
+    fields = {key: given for key, given in (defaults or {}).items() if given is not None}
+    fields |= {key: given for key, given in _given(value).items() if given is not None}
+    return Message(
+        content=text(fields.get("content"), "content"),
+        role=name(fields.get("role", "user"), "role"),
+        speaker=optional_name(fields.get("speaker"), "speaker"),
+        at=optional_when(fields.get("at"), "at"),
+        session=optional_name(fields.get("session"), "session"),
+        id=optional_name(fields.get("id"), "message id"),
+        metadata=metadata(fields.get("metadata")),
+    )
+
+
+def _given(value: object) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        return {"content": value}
+    if isinstance(value, Message):
+        return {key: getattr(value, key) for key in _FIELDS}
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"a message is a str, a umi.Message or a dict with 'content', got {type(value).__name__}")
+    if "content" not in value:
+        raise InvalidInput(f"a message needs 'content'; this one has {', '.join(sorted(map(str, value))) or 'nothing'}")
+    unknown = sorted(str(key) for key in value if key not in _FIELDS)
+    if unknown:
+        raise InvalidInput(f"a message has no field {', '.join(unknown)}; put it into 'metadata'")
+    return value

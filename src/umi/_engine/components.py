@@ -1,0 +1,179 @@
+"""From what a caller writes (`"umi.db"`, `"local"`) to the adapters behind the ports. The only place that names them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from umi import limits
+from umi._core.clock import SystemClock, SystemEntropy
+from umi._core.guard import GuardedEmbedder
+from umi._core.validate import text
+from umi._engine.model_names import LLMChoice, open_embedding, open_llm
+from umi._learning import IntelligenceLoader
+from umi._learning.routing import RoutedLLM
+from umi._reading.model import Allowance, Asker
+from umi.config import Config
+from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
+from umi.ports import Clock, EmbeddingProvider, Entropy, Store, SupportsClose
+from umi.providers.tiers import TieredLLM
+from umi.stores.memory.store import MemoryStore
+from umi.stores.sqlite.opening import MEMORY
+from umi.stores.sqlite.store import SqliteStore
+
+SQLITE_PREFIX = "sqlite:///"
+VFS_MARK = "?vfs="
+
+
+@dataclass(frozen=True, slots=True)
+class Components:
+    """What a memory is made of, beside its store."""
+
+    asker: Asker | None
+    embedder: GuardedEmbedder | None
+    config: Config
+    clock: Clock
+    entropy: Entropy
+    loader: IntelligenceLoader | None = None
+    opened: tuple[SupportsClose, ...] = ()
+    routed: RoutedLLM | None = None
+    reading: dict[str, asyncio.Lock] = field(
+        default_factory=dict
+    )  # by namespace: what waits is read once, and in order
+
+
+def choose_parts(
+    llm: LLMChoice | None,
+    embedder: str | EmbeddingProvider | None,
+    config: Config | None,
+    clock: Clock | None,
+    entropy: Entropy | None,
+    intelligence: IntelligenceLoader | None = None,
+) -> Components:
+    """The caller's own parts, and the usual ones where there is none.
+
+    Raises:
+        InvalidInput: For an unknown model or embedder, or `intelligence` that is no loader.
+        LLMError.NotConfigured: When a model's extra or key is missing.
+        EmbedderUnavailable: When an embedder's extra or key is missing.
+    """
+    if intelligence is not None and not isinstance(intelligence, IntelligenceLoader):
+        raise InvalidInput(f"intelligence must be a umi.IntelligenceLoader, got {type(intelligence).__name__}")
+    config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
+    model = None if llm is None else open_llm(llm, config.call_timeout_s)
+    routed = RoutedLLM(model.models, clock, entropy) if config.route and isinstance(model, TieredLLM) else None
+    asker = None if model is None else Asker(routed or model, clock, entropy, _allowance(config))
+    guarded = open_embedder(embedder, config, clock, entropy)
+    mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
+    opened = tuple(part for part in mine if isinstance(part, SupportsClose))
+    return Components(asker, guarded, config, clock, entropy, intelligence, opened, routed)
+
+
+async def open_store(url: str, parts: Components) -> Store:
+    """The store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
+
+    `sqlite:///PATH?vfs=NAME` opens the file through a virtual file system of SQLite's, such as a simulated disk's.
+
+    Raises:
+        InvalidInput: For a URL of a kind that Umi does not know.
+        StoreError: When the store cannot be opened; the message says why.
+    """
+    url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
+    if url == "dict:":
+        return MemoryStore(clock=parts.clock, entropy=parts.entropy, cache_bytes_max=parts.config.cache_bytes_max)
+    path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
+    if "://" in path:
+        raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
+    return await SqliteStore.open(
+        path,
+        clock=parts.clock,
+        entropy=parts.entropy,
+        cache_bytes_max=parts.config.cache_bytes_max,
+        busy_timeout_ms=parts.config.busy_timeout_ms,
+        vfs=vfs or None,
+    )
+
+
+def has_file(url: str) -> bool:
+    """Whether a URL names a file of the operating system's, which another connection can open too."""
+    path = str(url).removeprefix(SQLITE_PREFIX)
+    return path not in {MEMORY, "dict:"} and VFS_MARK not in path
+
+
+def open_embedder(
+    embedder: str | EmbeddingProvider | None,
+    config: Config | None = None,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+) -> GuardedEmbedder | None:
+    """The embedder of that name, the caller's own object behind a guard, or None.
+
+    "local" without its wheel gives None too: Umi then works on words alone and says so in `degraded`. The other names are
+    asked for by somebody who means them, so what they miss is an error.
+
+    Raises:
+        InvalidInput: For an unknown name.
+        EmbedderUnavailable: When an extra or a key is missing.
+    """
+    if embedder is None:
+        return None
+    config = config or Config()
+    if isinstance(embedder, str):
+        try:
+            embedder = open_embedding(embedder, config.call_timeout_s)
+        except EmbedderUnavailable:
+            if embedder == "local":
+                return None
+            raise
+    return GuardedEmbedder(embedder, clock, entropy, limits.EMBED_DEADLINE_S)
+
+
+async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:
+    """Let the embedder get ready, and see that vectors of two models never meet in one store.
+
+    Raises:
+        EmbedderMismatch: When the store keeps vectors of another embedder.
+        EmbeddingError: When it cannot get ready.
+    """
+    if embedder is None:
+        return
+    kept = await store.embedder_identity()
+    await embedder.prepare(kept)
+    mine = embedder.identity
+    if kept is not None and kept != mine:
+        raise EmbedderMismatch(
+            f"the store holds vectors of {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not of "
+            f"{mine.name} ({mine.dimensions}, {mine.digest[:12]}); open it with that embedder, or with embedder=None, or give all of it "
+            "vectors of this one: `umi reembed --embedder NAME`"
+        )
+
+
+async def change_embedder(url: str, parts: Components) -> int:
+    """Let a store keep the vectors of another embedder from now on; its own again changes nothing. How many texts wait for theirs.
+
+    Raises:
+        EmbeddingError: When the embedder cannot get ready; nothing is changed then.
+        StoreError: When the store cannot be opened or written.
+    """
+    if parts.embedder is None:
+        raise InvalidInput("to re-embed takes an embedder that is there")
+    store = await open_store(url, parts)
+    try:
+        kept = await store.embedder_identity()
+        await parts.embedder.prepare(kept)
+        return 0 if kept == parts.embedder.identity else await store.replace_embedder(parts.embedder.identity)
+    finally:
+        await store.close()
+
+
+async def close_parts(parts: Components) -> None:
+    """Let go of the connections of models and embedders that were opened by name."""
+    for part in parts.opened:
+        await part.close()
+
+
+def _allowance(config: Config) -> Allowance:
+    price = config.price_per_million or (0.0, 0.0)
+    return Allowance(config.call_timeout_s, config.token_budget, config.money_budget, price)

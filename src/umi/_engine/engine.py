@@ -1,0 +1,347 @@
+"""One namespace of an open store at work: what the facade's methods share.
+
+The parts, the work that waits, the background task that finishes some of it, and the counts of what was degraded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+from umi import limits
+from umi._core import validate
+from umi._core.guard import GuardedEmbedder
+from umi._engine.components import Components, open_store, prepare_embedder
+from umi._evolution.relation_writer import RelationWriter
+from umi._learning import Learner
+from umi._reading.model import Conversation
+from umi._remember.apply import Admitted, RememberOptions, recollect
+from umi._remember.ingest import Ingest, IngestedBatch, in_batches
+from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
+from umi._remember.recalled_text import RecalledTexts
+from umi._retrieval import DualRetriever, Query, history
+from umi.errors import StoreError, UmiError
+from umi.ports import NamespaceStore, Store
+from umi.types import (
+    BulkReceipt,
+    Degradation,
+    EvolutionRelation,
+    Explanation,
+    MaintainReceipt,
+    Message,
+    RecallReceipt,
+    RememberReceipt,
+    Usage,
+)
+from umi.types.erasure_proof import ErasureProof
+
+log = logging.getLogger("umi")
+
+_LATER_PER_LOOK = 256  # texts to be read later, between two looks at how many wait
+_WAITING_MAX = limits.OUTBOX_WAITING_COUNT_MAX
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Some messages of a bulk import on their way."""
+
+    size: int
+    intake: Ingest
+    begun: IngestedBatch
+    embedding: asyncio.Task[Embedded | None]
+
+
+class Engine:
+    """The working parts of one namespace.
+
+    `draining` holds the background task of each namespace and `learners` what learns in it, both shared with the views.
+    """
+
+    def __init__(
+        self,
+        parts: Components,
+        store: Store,
+        name: str,
+        draining: dict[str, asyncio.Task[None]],
+        learners: dict[str, Learner],
+        *,
+        something_waits: bool,
+    ) -> None:
+        self.parts = parts
+        self.store = store
+        self.storage: NamespaceStore = store.namespace(name)
+        if parts.routed is not None:
+            parts.routed.follow(self.storage)
+        self.draining = draining
+        self.learners = learners
+        self.degradations: Counter[Degradation] = Counter()
+        self._name = name
+        self._something_waits = something_waits
+        self._later_count = 0  # texts taken in to be read later
+        self._recalled_s: float | None = None
+        self._echoes = RecalledTexts()
+
+    @classmethod
+    async def open(cls, url: str, parts: Components, name: str) -> Self:
+        """The namespace `name` of the store at `url`, whose embedder is agreed on.
+
+        Raises:
+            StoreError: When it cannot be opened.
+            EmbedderMismatch: When its vectors are of another embedder.
+        """
+        store = await open_store(url, parts)
+        try:
+            await prepare_embedder(store, parts.embedder)
+            waiting = await store.namespace(name).read(history.waiting_count)
+        except BaseException:
+            await store.close()
+            raise
+        return cls(parts, store, name, {}, {}, something_waits=waiting > 0)
+
+    def view(self, name: str) -> Engine:
+        """Another namespace of the same store."""
+        return Engine(self.parts, self.store, name, self.draining, self.learners, something_waits=True)
+
+    def conversation(self) -> Conversation | None:
+        """The model for one operation, with the operation's own deadline and meter."""
+        return None if self.parts.asker is None else self.parts.asker.begin(self.parts.config.deadline_s)
+
+    async def remember(self, messages: Sequence[Message], wishes: RememberOptions) -> RememberReceipt:
+        """Keep messages as one atomic unit, read them, and tell what was done."""
+        if wishes.later and self._something_waits:
+            await self._give_way()
+        model = self.conversation()
+        admitted, outcome = await self.take(messages, wishes, model)
+        if admitted.replayed:
+            outcome.add(await self.storage.read(partial(recollect, episode_ids=admitted.replayed)))
+        return RememberReceipt(
+            episode_ids=admitted.episode_ids,
+            entities=tuple(outcome.entities),
+            evolutions=tuple(outcome.evolutions),
+            deferred=tuple(outcome.waiting),
+            degraded=tuple(outcome.degraded),
+            usage=model.usage() if model else Usage(),
+            replayed=not admitted.fresh,
+            forgotten=admitted.forgotten,
+        )
+
+    async def remember_many(
+        self, messages: Iterable[object] | AsyncIterable[object], progress: Callable[[int], None] | None
+    ) -> BulkReceipt:
+        """Keep any number of messages in bounded memory."""
+        done: Counter[str] = Counter()
+        degradations: dict[Degradation, None] = {}
+
+        async def finish(batch: _Batch) -> None:
+            outcome = await batch.intake.finish(batch.begun, await batch.embedding)
+            self._note(outcome, batch.begun.admitted)
+            done["messages"] += batch.size
+            done["replayed"] += len(batch.begun.admitted.replayed)
+            done["entities"] += len(outcome.entities)
+            done["evolutions"] += len(outcome.evolutions)
+            done["deferred"] += len(outcome.waiting)
+            degradations.update(outcome.degraded)
+            if progress is not None:
+                progress(done["messages"])
+
+        # One is embedded while the one before is settled: the two need different cores.
+        ahead: deque[_Batch] = deque()
+        try:
+            async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
+                ahead.append(await self._begin([validate.check_message(message, {}) for message in batch]))
+                if len(ahead) > 1:
+                    await finish(ahead.popleft())
+            while ahead:
+                await finish(ahead.popleft())
+        finally:
+            self._something_waits |= bool(ahead)
+            for one in ahead:  # admitted, so not lost: the next remember or `maintain` settles it
+                one.embedding.cancel()
+            await asyncio.gather(*(one.embedding for one in ahead), return_exceptions=True)
+        names = ("messages", "entities", "evolutions", "replayed", "deferred")
+        return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
+
+    async def _begin(self, messages: Sequence[Message]) -> _Batch:
+        intake = await self._intake(self.conversation())
+        begun = await intake.begin(messages, RememberOptions())
+        return _Batch(len(messages), intake, begun, asyncio.get_running_loop().create_task(intake.embed(begun)))
+
+    async def take(
+        self, messages: Sequence[Message], wishes: RememberOptions, model: Conversation | None
+    ) -> tuple[Admitted, Outcome]:
+        """Keep messages and read them; what must wait is finished later."""
+        admitted, outcome = await (await self._intake(model)).take(messages, wishes)
+        self._note(outcome, admitted, for_others=wishes.later and model is None)
+        return admitted, outcome
+
+    async def _intake(self, model: Conversation | None) -> Ingest:
+        waits_for_nothing = self.parts.embedder is None and model is None
+        settler = None if waits_for_nothing else self._settler(model)
+        await self._claim_embedder()
+        return Ingest(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
+
+    async def drain(self, limit: int) -> Outcome:
+        """Settle up to `limit` waiting items, oldest first."""
+        async with self.parts.reading.setdefault(self._name, asyncio.Lock()):
+            await self._claim_embedder()
+            outcome = await self._settler(self.conversation()).drain(limit)
+        self._count(outcome.degraded)
+        return outcome
+
+    async def _give_way(self) -> None:
+        """Where more waits than may, read some before more is taken in: whoever tells faster than a model reads is slowed down."""
+        self._later_count += 1
+        if self._later_count % _LATER_PER_LOOK:
+            return
+        if len(await self.storage.read(lambda snapshot: snapshot.outbox(_WAITING_MAX + 1))) > _WAITING_MAX:
+            await self.drain(_LATER_PER_LOOK)
+
+    def _note(self, outcome: Outcome, admitted: Admitted, *, for_others: bool = False) -> None:
+        """Count what was degraded, and begin with what waits, unless it waits for a worker that has a model."""
+        self._count(outcome.degraded)
+        waited, self._something_waits = self._something_waits, self._something_waits or bool(outcome.waiting)
+        if waited and admitted.fresh and not for_others:
+            self._start_draining()
+
+    @property
+    def learner(self) -> Learner | None:
+        """What learns from outcomes here; None where learning is off."""
+        parts = self.parts
+        if not (parts.config.learn or (parts.loader is not None and parts.loader.provider_count)):
+            return None
+        if self._name not in self.learners:
+            self.learners[self._name] = Learner(self.storage, parts.clock, parts.embedder, parts.loader)
+        return self.learners[self._name]
+
+    async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
+        """Answer a question; where learning is on, note what was shown."""
+        model, learner = self.conversation(), self.learner
+        asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
+        if learner is not None:
+            asked = replace(asked, lessons=learner.lessons())
+        embedder, behind = await self._agreed_embedder(), self._may_be_behind()
+        retriever = DualRetriever(model, embedder, self.storage, self.storage, behind=behind)
+        found = await retriever.search(asked)
+        self._count(found.degraded)
+        self._echoes.handed_out(found.hits)
+        id_ = self.parts.entropy.new_id("rec", self.parts.clock.now())
+        if learner is not None and asked.lessons is not None:
+            learner.note(id_, found.hits, asked.lessons, task_id)
+        return RecallReceipt(
+            id=id_,
+            query=asked.text,
+            hits=found.hits,
+            abstained=found.abstained,
+            degraded=found.degraded,
+            deep_search_used=found.deep_search_used,
+            query_variations=found.query_variations,
+            usage=model.usage() if model else Usage(),
+            best_score=found.best_score,
+            why_abstained=found.why_abstained,
+        )
+
+    async def why(self, entity_id: str) -> Explanation:
+        """Why an entity is known; where learning is on, with what outcomes have taught of it."""
+        explain = partial(history.why, entity_id=entity_id)
+        learner = self.learner
+        return await self.storage.read(explain if learner is None else learner.with_lesson(explain))
+
+    async def finish(self, *, alone: bool) -> None:
+        """Let the background work of this namespace, or of all, come to its end."""
+        await asyncio.gather(*(task for name, task in self.draining.items() if name == self._name or not alone))
+        for name, learner in list(self.learners.items()):
+            if name == self._name or not alone:
+                await learner.close()
+
+    def let_go(self, episode_ids: Iterable[str]) -> None:
+        """Of what recall handed out of some episodes, which are no more what they were."""
+        self._echoes.forget(episode_ids)
+
+    async def embed_again(self, episode_ids: Iterable[str]) -> None:
+        """Give episodes that wait for vectors theirs; those that fail wait on."""
+        wanted = frozenset(episode_ids)
+        work = await self.storage.read(partial(waiting_work, limit=limits.BULK_BATCH_COUNT))
+        mine = [(episode, item) for episode, item in work if episode.id in wanted]
+        if mine:
+            await self._claim_embedder()
+            outcome = await self._settler(self.conversation()).settle(mine)
+            self._count(outcome.degraded)
+        self._something_waits = await self.storage.read(history.waiting_count) > 0
+
+    async def change(self, change: Callable[[RelationWriter], EvolutionRelation]) -> EvolutionRelation:
+        """Correct the lineage in one transaction."""
+        now, act_from = self.parts.clock.now(), self.parts.config.act_from
+        return await self.storage.write(lambda tx: change(RelationWriter(tx, self.parts.entropy, now, act_from)))
+
+    def expect_work(self) -> None:
+        """Rows came in from elsewhere: some of them may wait."""
+        self._something_waits = True
+
+    async def maintain(self) -> MaintainReceipt:
+        """Finish what waits, as long as it gets less."""
+        completed = 0
+        await self._claim_embedder()
+        degradations: dict[Degradation, None] = {}
+        while (waiting := await self.storage.read(history.waiting_count)) > 0:
+            outcome = await self.drain(limits.BULK_BATCH_COUNT)
+            degradations.update(outcome.degraded)
+            left = await self.storage.read(history.waiting_count)
+            completed += max(0, waiting - left)
+            if left >= waiting:
+                break
+        self._something_waits = waiting > 0
+        still = await self.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
+        unclean = await self.store.unclean() and not await self.clean_up()
+        return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
+
+    async def clean_up(self, proof: ErasureProof | None = None) -> bool:
+        """See that the bytes of what was deleted are gone; False while that has to wait."""
+        try:
+            return await self.store.clean(proof)
+        except StoreError as error:
+            # The rows are gone and stay gone; what is left of their bytes is counted in the store and tried again.
+            log.warning("erased, but not yet cleaned from the file: %s", error)
+            return False
+
+    async def _claim_embedder(self) -> None:
+        """Vectors will be written: they must be of the store's embedder, which another process may have replaced."""
+        if self.parts.embedder is not None:
+            await self.store.set_embedder_identity(self.parts.embedder.identity)
+
+    async def _agreed_embedder(self) -> GuardedEmbedder | None:
+        """The embedder for a question; None when the store's vectors have become another's."""
+        mine = self.parts.embedder
+        kept = await self.store.embedder_identity() if mine else None
+        return mine if mine and kept in {None, mine.identity} else None
+
+    def _may_be_behind(self) -> bool:
+        """Whether what is searched may lack much: there was no recall lately."""
+        now_s, before_s = self.parts.clock.monotonic_s(), self._recalled_s
+        self._recalled_s = now_s
+        return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
+
+    def _settler(self, model: Conversation | None) -> OutboxWorker:
+        parts = self.parts
+        return OutboxWorker(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.config.act_from)
+
+    def _start_draining(self) -> None:
+        if self._name not in self.draining or self.draining[self._name].done():
+            self.draining[self._name] = asyncio.get_running_loop().create_task(self._drain_some())
+
+    async def _drain_some(self) -> None:
+        try:
+            await self.drain(limits.OUTBOX_DRAIN_COUNT)
+            self._something_waits = await self.storage.read(history.waiting_count) > 0
+        except UmiError as error:
+            # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.
+            log.warning("deferred work goes on waiting: %s", error)
+
+    def _count(self, degraded: Iterable[Degradation]) -> None:
+        for name in degraded:
+            self.degradations[name] += 1
+            log.warning("degraded: %s", name)

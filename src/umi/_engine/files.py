@@ -1,0 +1,92 @@
+"""Out of a memory and back, as files: export, restore and the backup of a whole database."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from pathlib import Path
+from typing import BinaryIO
+
+from umi._archive import Dump, Restore
+from umi._engine.components import Components, has_file, open_store
+from umi._engine.engine import Engine
+from umi.errors import InvalidInput
+from umi.ports import Store
+from umi.types import ExportReceipt, RestoreReceipt
+
+Target = str | os.PathLike[str] | BinaryIO
+
+
+async def export(
+    engine: Engine, url: str, target: Target, names: Sequence[str] | None, progress: Callable[[int], None] | None
+) -> ExportReceipt:
+    """Write namespaces, or all of them for None, to a file that appears when it is whole, or to a stream."""
+    with _sink(target) as sink:
+        dump = Dump(sink, progress)
+        async with _beside(engine.store, url, engine.parts) as store:
+            dump.begin("store" if names is None else "namespace", await store.embedder_identity())
+            wanted = [space.name for space in await store.namespaces()] if names is None else names
+            for name in wanted:
+                try:
+                    await store.namespace(name).read(dump.namespace)
+                except asyncio.CancelledError:
+                    dump.stopped = True
+                    raise
+            return dump.end()
+
+
+async def restore(engine: Engine, name: str, source: Target, progress: Callable[[int], None] | None) -> RestoreReceipt:
+    """Read an export from a file or a stream."""
+    embedder = None if engine.parts.embedder is None else engine.parts.embedder.identity
+    run = Restore(engine.store, name, embedder, progress)
+    with _source(source) as stream:
+        try:
+            return await run.run(stream)
+        finally:
+            engine.expect_work()
+
+
+@asynccontextmanager
+async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[Store]:
+    """The same database through a connection of its own, so that a long read holds nobody up; itself where there is no file."""
+    if not has_file(url):
+        yield store
+        return
+    other = await open_store(url, parts)
+    try:
+        yield other
+    finally:
+        await other.close()
+
+
+@contextmanager
+def _sink(target: Target) -> Iterator[BinaryIO]:
+    if not isinstance(target, str | os.PathLike):
+        yield target
+        return
+    path = Path(target)
+    part = path.with_name(f"{path.name}.part")
+    done = False
+    try:
+        with part.open("wb") as sink:
+            yield sink
+            sink.flush()
+            os.fsync(sink.fileno())
+        part.replace(path)
+        done = True
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
+    finally:
+        if not done:
+            part.unlink(missing_ok=True)
+
+
+def _source(source: Target) -> AbstractContextManager[BinaryIO]:
+    if not isinstance(source, str | os.PathLike):
+        return nullcontext(source)
+    try:
+        return Path(source).open("rb")
+    except OSError as error:
+        raise InvalidInput(f"{source} cannot be read: {error.strerror or error}") from error

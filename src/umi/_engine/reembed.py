@@ -1,0 +1,61 @@
+"""Another embedder for a store that is in use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from umi._engine.components import change_embedder, choose_parts, close_parts
+from umi._engine.engine import Engine
+from umi._engine.model_names import LLMChoice
+from umi.config import Config
+from umi.ports import EmbeddingProvider
+
+
+async def reembed(
+    url: str,
+    embedder: str | EmbeddingProvider,
+    *,
+    llm: LLMChoice | None = None,
+    config: Config | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> tuple[int, int]:
+    """Give all of a store the vectors of another embedder.
+
+    The old vectors go at once, in one transaction, and until the new ones are there texts are found by their words. What is
+    broken off goes on where it was: by this again, or by `maintain` of a memory with the new embedder. Memories that are
+    open with the old one refuse to remember from then on, and recall by words.
+
+    Args:
+        url: As `Memory.open` takes it.
+        embedder: The new one, as `Memory.open` takes it.
+        llm: Reads what waits for a model besides; without it, the rules do.
+        config: Settings.
+        progress: Called with the number of texts done after each namespace.
+
+    Returns:
+        How many texts were done, and how many wait.
+
+    Raises:
+        EmbeddingError: When the embedder cannot get ready; nothing is changed then.
+        StoreError: When the store cannot be opened or written.
+    """
+    parts = choose_parts(llm, embedder, config, None, None)
+    try:
+        await change_embedder(url, parts)
+    finally:
+        await close_parts(parts)
+    parts = choose_parts(llm, embedder, config, None, None)
+    done = waiting = 0
+    try:
+        engine = await Engine.open(url, parts, "default")
+        try:
+            for space in await engine.store.namespaces():
+                receipt = await engine.view(space.name).maintain()
+                done, waiting = done + receipt.completed, waiting + len(receipt.waiting)
+                if progress is not None:
+                    progress(done)
+        finally:
+            await engine.store.close()
+    finally:
+        await close_parts(parts)
+    return done, waiting

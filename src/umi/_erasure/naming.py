@@ -1,0 +1,94 @@
+"""Whether a text names a subject: its name, its key or one of its aliases, in any case, as whole words."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from umi._core.text import has_spaces
+from umi._reading.grammar.subjects import subject_key
+from umi.ports import Snapshot
+from umi.types import Entity, Episode
+
+_ROLES: Final = frozenset(
+    {"user", "assistant", "system", "tool"}
+)  # words that a text may hold without meaning the speaker
+_NEVER: Final = re.compile(r"(?!)")
+_WORD: Final = re.compile(r"\w+")
+_BETWEEN: Final = r"\W{1,3}"
+
+
+class Naming:
+    """What names one subject of a namespace.
+
+    Args:
+        snapshot: Where its aliases are kept.
+        subject: Its name, an alias or its key.
+    """
+
+    def __init__(self, snapshot: Snapshot, subject: str) -> None:
+        given = subject_key(subject) or subject
+        self.key = snapshot.subject_of(given) or given
+        known = dict.fromkeys((subject, given, self.key, *snapshot.aliases(self.key)))
+        self.names = tuple(name for name in known if subject_key(name) not in _ROLES)
+        self._pattern = phrases(self.names)
+        self._owned = [
+            (owner, phrases([f"my {noun}", f"our {noun}"])) for owner, noun in map(_possession, known) if noun
+        ]
+
+    def says(self, *texts: str | None) -> bool:
+        """Whether any of the texts names the subject."""
+        return any(self._pattern.search(text) for text in texts if text)
+
+    def spans(self, episode: Episode) -> list[tuple[int, int]]:
+        """Where a message names the subject; "my sister" too, when the speaker's sister it is."""
+        speaker = subject_key(episode.speaker or episode.role)
+        mine = [pattern for owner, pattern in self._owned if owner == speaker]
+        return [match.span() for pattern in (self._pattern, *mine) for match in pattern.finditer(episode.content)]
+
+    def speaks(self, episode: Episode) -> bool:
+        """Whether the subject says it."""
+        return subject_key(episode.speaker or episode.role) == self.key or self.says(episode.speaker)
+
+    def meets(self, episode: Episode) -> bool:
+        """Whether a message names the subject anywhere, or is said by it."""
+        return bool(self.speaks(episode) or self.stands_beside(episode) or self.spans(episode))
+
+    def concerns(self, entity: Entity) -> bool:
+        """Whether what was read is about the subject, or names it in what it says of another."""
+        return self.key in (entity.subject, *entity.also) or self.says(
+            entity.subject,
+            entity.name,
+            entity.value,
+            entity.said_by,
+            *entity.also,
+            json.dumps(dict(entity.metadata), ensure_ascii=False),
+        )
+
+    def stands_beside(self, episode: Episode) -> bool:
+        """Whether something kept beside a message's text names the subject."""
+        beside = json.dumps(dict(episode.metadata), ensure_ascii=False) if episode.metadata else None
+        return self.says(episode.session, episode.message_id, beside)
+
+
+def phrases(texts: Iterable[str]) -> re.Pattern[str]:
+    """A pattern for any of some texts, word by word, whatever stands between the words."""
+    parts = sorted({part for text in texts if (part := _phrase(text))}, key=lambda part: (-len(part), part))
+    return re.compile("|".join(parts), re.IGNORECASE) if parts else _NEVER
+
+
+def _phrase(text: str) -> str:
+    words = _WORD.findall(text)
+    if not words:
+        return ""
+    before = r"(?<!\w)" if has_spaces(words[0][0]) else ""
+    after = r"(?!\w)" if has_spaces(words[-1][-1]) else ""
+    return before + _BETWEEN.join(map(re.escape, words)) + after
+
+
+def _possession(name: str) -> tuple[str, str]:
+    """The owner's key and the noun of "bob's sister"; no noun where nobody owns."""
+    owner, _, noun = name.rpartition("'s ")
+    return owner, noun if owner else ""

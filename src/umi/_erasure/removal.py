@@ -1,0 +1,319 @@
+"""Takes words out of one transaction, and puts right what rested on them.
+
+In order: the rows themselves, the lineage of their neighbours (what they closed holds again, unless a later statement closes it too),
+conclusions (stale), aliases nobody else taught, what was read with their help, reasons that quote them, idempotency keys, and
+waiting work that names them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+import numpy as np
+
+from umi._core.text import query_terms
+from umi._erasure.cutting import Cut
+from umi._erasure.naming import phrases
+from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
+from umi._evolution.tracker import rejoin
+from umi._reading.extract import extract_rules
+from umi._reading.short_messages.known import open_before
+from umi._remember.apply import embedding_text, tombstone
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
+from umi.ports import Entropy, ReplayRow, Transaction
+from umi.ports.text_reader import TextReader
+from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
+
+NO_REASON: Final = "its reason spoke of what was forgotten"
+_CUT_WHY: Final = "something in it was forgotten; what is left needs a vector"
+_NOBODY: Final = "gone"  # the id of nothing: what was derived from it has lost a source
+_TEACHERS_COUNT_MAX: Final = 200  # messages looked at for one alias, oldest first
+_TEXT_CHARS_MIN: Final = 3  # a shorter name or value is in every text
+
+Alias = tuple[str, str]
+Told = re.Pattern[str]
+
+
+class Removal:
+    """One removal.
+
+    Args:
+        tx: The transaction.
+        entropy: For the ids of relations.
+        now: When it happens.
+        reader: Of short messages, where there is one.
+    """
+
+    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None) -> None:
+        self._tx = tx
+        self._entropy = entropy
+        self._now = now
+        self._reader = reader
+        self.tally: Counter[str] = Counter()
+        self.deleted: list[str] = []  # episodes
+        self.redacted: list[str] = []
+        self.stale: dict[str, None] = {}  # entities
+        self.texts: dict[str, None] = {}  # whatever was taken out of a row, as it stood there
+        self._gone: dict[str, Entity] = {}
+        self._ids: dict[str, str] = {}  # of entities that got another one
+        self._told: list[str] = []  # names and values of what is gone
+        self._waiting = frozenset(item.episode_id for item in tx.scan_outbox())
+
+    def carry_out(self, cuts: Mapping[str, Cut]) -> None:
+        """Take out what the cuts say, by episode."""
+        episodes, groups = self._tx.episodes(cuts), self._tx.entities_of(cuts)
+        for episode_id, cut in cuts.items():
+            for entity in groups.get(episode_id, ()):
+                if entity.id not in cut.entities:
+                    self._gone[entity.id] = entity
+                else:
+                    self._ids[entity.id] = cut.entities[entity.id].id
+        touching = _once(self._tx.relations_of(sorted(self._gone)).values())
+        taught = {pair for episode in episodes.values() for pair in _teachings(episode)}
+        self._note(episodes.values(), touching)
+        for episode_id in cuts:
+            self._cut(episodes[episode_id], cuts[episode_id])
+        neighbours = {end for row in touching for end in (row.source_id, row.target_id)} - set(self._gone)
+        self._reopen(neighbours)
+        self._unteach(sorted(taught))
+        self._reread(neighbours)
+        lineage = RelationWriter(self._tx, self._entropy, self._now)
+        self._close_again(lineage, touching)
+        self._bereave(lineage, touching)
+        self._bury_keys([*self.deleted, *self.redacted])
+        self._drop_sources()
+
+    def tell(self, names: Iterable[str]) -> None:
+        """More that no reason may speak of."""
+        self._told += names
+
+    def id_now(self, entity_id: str) -> str:
+        """The id of an entity now, which may have got another one, and another after that."""
+        while entity_id in self._ids and self._ids[entity_id] != entity_id:
+            entity_id = self._ids[entity_id]
+        return entity_id
+
+    def blank_reasons(self, relations: Iterable[EvolutionRelation]) -> None:
+        """Take away the reason of each relation that tells what is gone and neither of its ends says."""
+        told = phrases(self._told)
+        quoting = [row for row in relations if told.search(row.reason)]
+        ends = self._tx.entities(end for row in quoting for end in (row.source_id, row.target_id))
+        episodes = self._tx.episodes(entity.episode_id for entity in ends.values())
+        for row in quoting:
+            said = " ".join(
+                embedding_text(episodes[ends[end].episode_id]) for end in (row.source_id, row.target_id) if end in ends
+            )
+            if any(not phrases([match]).search(said) for match in told.findall(row.reason)):
+                self.texts[row.reason] = None
+                self.tally["reasons"] += 1
+                self._tx.reword_relation(replace(row, reason=NO_REASON))
+
+    def remove_aliases(self, aliases: Sequence[str]) -> None:
+        """Let aliases go."""
+        self._tx.remove_aliases(aliases)
+        self.texts.update(dict.fromkeys(aliases))
+        self.tally["aliases"] += len(aliases)
+
+    # Rows.
+
+    def _note(self, episodes: Iterable[Episode], touching: Sequence[EvolutionRelation]) -> None:
+        for episode in episodes:
+            texts = (episode.content, episode.speaker, episode.session, episode.message_id)
+            self.texts.update(dict.fromkeys(text for text in texts if text))
+            if episode.metadata:
+                self.texts[_packed(episode.metadata)] = None
+        for entity in self._gone.values():
+            self.texts.update(dict.fromkeys(_borrowable(entity)))
+            self._told += [text for text in (entity.name, entity.value) if len(text) >= _TEXT_CHARS_MIN]
+            if entity.metadata:
+                self.texts[_packed(entity.metadata)] = None
+        self.texts.update(dict.fromkeys(row.reason for row in touching))
+        self.tally["relations"] += len(touching)
+        self.tally["entities"] += len(self._gone)
+
+    def _cut(self, episode: Episode, cut: Cut) -> None:
+        had_vectors = bool(self._tx.vectors([episode.id]))
+        self.tally["vectors"] += had_vectors
+        if cut.row is None:
+            self.deleted.append(episode.id)
+            self._tx.delete_episode(episode.id)
+            return
+        self.redacted.append(episode.id)
+        self._tx.rewrite_episode(cut.row)
+        self._tx.replace_entities(episode.id, cut.entities)
+        if had_vectors and episode.id not in self._waiting:
+            self._tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
+
+    # What rested on them.
+
+    def _reopen(self, neighbours: Iterable[str]) -> None:
+        """What the gone ones closed holds again, for now."""
+        lineage = RelationWriter(self._tx, self._entropy, self._now)
+        for id_ in sorted(map(self.id_now, neighbours)):
+            lineage.review(id_)
+
+    def _close_again(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
+        """What a later statement closes as well is closed by that one."""
+        opened = {
+            self.id_now(row.source_id): row for row in touching if _closes(row) and row.source_id not in self._gone
+        }
+        for entity in sorted(lineage.ledger.entities(opened).values(), key=statement_order):
+            if not lineage.ledger.closings(entity.id):
+                self._join(lineage, entity, opened[entity.id], touching)
+
+    def _join(
+        self, lineage: RelationWriter, entity: Entity, row: EvolutionRelation, touching: Sequence[EvolutionRelation]
+    ) -> None:
+        if row.detector in {Detector.RULES, Detector.RELINK}:
+            rejoin(self._tx, lineage, entity)
+            return
+        heir: EvolutionRelation | None = row
+        while heir is not None and heir.target_id in self._gone:
+            heir = next((one for one in touching if one.source_id == heir.target_id and _closes(one)), None)
+        if heir is not None:
+            target, sure = self.id_now(heir.target_id), min(row.confidence, heir.confidence)
+            reason = "joined when the step between was forgotten"
+            lineage.record(Proposal(entity.id, target, EvolutionType.UPDATE, reason, sure, Detector.RELINK))
+
+    def _bereave(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
+        for row in touching:
+            standing = row.evolution_type is EvolutionType.DERIVE and row.undone_at is None
+            if standing and row.source_id in self._gone and row.target_id not in self._gone:
+                target = self.id_now(row.target_id)
+                lineage.mark_source_deleted(target)
+                self.stale[target] = None
+
+    # What was learned from them.
+
+    def _unteach(self, taught: Sequence[Alias]) -> None:
+        """Take back aliases that only the gone ones taught; the first other teacher of an alias owns it now."""
+        for alias, subject in taught:
+            if self._tx.subject_of(alias) != subject:
+                continue
+            owner = self._taught_elsewhere(alias)
+            if owner == subject:
+                continue
+            self._told.append(subject)
+            self.remove_aliases([alias])
+            self.texts[subject] = None
+            if owner is not None:
+                self._tx.add_alias(alias, owner)
+            self._reread(entity.id for entity in self._tx.statements(subject, limit=CANDIDATES_PER_SLOT_COUNT_MAX))
+
+    def _taught_elsewhere(self, alias: str) -> str | None:
+        terms = query_terms(alias)[-1:]
+        if not terms:
+            return None
+        candidates = self._tx.text_candidates(terms)  # as of the last commit: the gone ones are found no more below
+        keys = np.sort(candidates.keys[np.unique(candidates.turn.unit)])[:_TEACHERS_COUNT_MAX]
+        for _, episode in sorted(self._tx.episodes_at(int(key) for key in keys).items()):
+            for other, subject in _teachings(episode):
+                if other == alias:
+                    return subject
+        return None
+
+    def _reread(self, entity_ids: Iterable[str]) -> None:
+        """Read those again that were read with the help of what is gone: they hold words that their own message does not."""
+        told = phrases(self._told)
+        found = self._tx.entities(self.id_now(id_) for id_ in sorted(entity_ids))
+        episodes = self._tx.episodes(entity.episode_id for entity in found.values())
+        borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
+        for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
+            episode, mine = episodes[episode_id], self._tx.entities_of([episode_id])[episode_id]
+            known = partial(open_before, self._tx, episode)
+            fresh = extract_rules(episode, self._tx.subject_of, known, self._reader).result.entities
+            again = {entity.id: entity for entity in mine}
+            for entity in borrowed:
+                if entity.episode_id == episode_id:
+                    read = _read_now(entity, fresh, episode)
+                    taken = any(other.id == read.id for id_, other in again.items() if id_ != entity.id)
+                    again[entity.id] = read if not taken else _as_note(entity, episode)
+                    self.texts.update(dict.fromkeys(_borrowable(entity)))
+                    self._ids[entity.id] = again[entity.id].id
+            self._tx.replace_entities(episode_id, again)
+            self.tally["read again"] += 1
+
+    # Keys and waiting work.
+
+    def _bury_keys(self, episode_ids: Sequence[str]) -> None:
+        gone = frozenset(self.deleted)
+        for row in self._tx.replays_of(episode_ids):
+            left = tuple(id_ for id_ in row.episode_ids if id_ not in gone)
+            self._tx.replace_replay(row.key, ReplayRow(tombstone(row.key), "", left))
+            self.tally["keys"] += 1
+
+    def _drop_sources(self) -> None:
+        """Work that waits and was concluded from what is gone knows so."""
+        gone = frozenset((*self._gone, *self.deleted))
+        for item in list(self._tx.scan_outbox()):
+            if gone.isdisjoint(item.derived_from) and not any(id_ in self._ids for id_ in item.derived_from):
+                continue
+            ids = (_NOBODY if id_ in gone else self.id_now(id_) for id_ in item.derived_from)
+            self._tx.put_outbox(replace(item, derived_from=tuple(dict.fromkeys(ids))))
+
+
+def _once(groups: Iterable[Sequence[EvolutionRelation]]) -> list[EvolutionRelation]:
+    rows = {row.id: row for group in groups for row in group}
+    return [rows[id_] for id_ in sorted(rows)]
+
+
+def _closes(row: EvolutionRelation) -> bool:
+    return row.evolution_type is EvolutionType.UPDATE and row.acted and row.undone_at is None
+
+
+def _teachings(episode: Episode) -> tuple[Alias, ...]:
+    return extract_rules(episode, lambda _: None).aliases
+
+
+def _borrowable(entity: Entity) -> list[str]:
+    """What an entity holds that need not stand in its own message."""
+    return [text for text in (entity.name, entity.subject, entity.value, entity.said_by, *entity.also) if text]
+
+
+def _packed(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _borrows(entity: Entity, episode: Episode, told: Told) -> bool:
+    fields = "\n".join([*_borrowable(entity), _packed(dict(entity.metadata))])
+    own = f"{episode.speaker or episode.role}: {episode.content}"
+    return any(not phrases([match]).search(own) for match in told.findall(fields))
+
+
+def _read_now(entity: Entity, fresh: Sequence[Entity], episode: Episode) -> Entity:
+    """What a statement reads like today: the reading of the same words, of the same slot if there is one."""
+    same = [one for one in fresh if one.span == entity.span]
+    same.sort(key=lambda one: one.slot != entity.slot)
+    if not same:
+        return _as_note(entity, episode)
+    return replace(
+        same[0],
+        confidence=entity.confidence,
+        valid_from=entity.valid_from,
+        valid_to=entity.valid_to,
+        recorded_at=entity.recorded_at,
+        invalidated_at=entity.invalidated_at,
+    )
+
+
+def _as_note(entity: Entity, episode: Episode) -> Entity:
+    return replace(
+        entity,
+        entity_type=EntityType.NOTE,
+        name=episode.speaker or episode.role,
+        subject="",
+        slot="",
+        value="",
+        negated=False,
+        metadata={},
+        also=(),
+        said_by="",
+        id="",
+    )

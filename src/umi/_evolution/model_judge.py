@@ -1,0 +1,232 @@
+"""What a model says of pairs of statements: which older ones are offered to it, and what becomes of its verdicts.
+
+Detection reads a snapshot, a model thinks, and the verdicts are written later. What was offered is kept with them: when another
+writer has changed it meanwhile, only pairs that the model has not judged yet are put to it, and verdicts about what has gone are dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from umi._core.text import analyse
+from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_writer import Proposal, statement_order
+from umi._reading.model import Conversation, NamedRelation, read_relations
+from umi._reading.model.contracts import EVOLVE
+from umi._reading.model.extraction import loosely, messages_before, nearest, says_it_all
+from umi._reading.model.prompts import build_evolution_prompt, moment, statement_line
+from umi.limits import (
+    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
+    LLM_CANDIDATES_BYTES,
+    LLM_CANDIDATES_MORE_BYTES,
+    LLM_EVOLVE_ENTITIES_COUNT_MAX,
+    LLM_PROMPT_BYTES_MAX,
+)
+from umi.ports import Snapshot, Vector
+from umi.types import UNREAL, Detector, Entity, Episode, EvolutionType, Mode
+
+_COUNT: Final = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
+_OF_SUBJECT_COUNT: Final = (
+    4  # places that a statement's subjects, and the messages just before, have among its candidates
+)
+
+Pair = tuple[str, str]  # ids of a new statement and of one that it may concern
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """New statements of one message with the open ones that each may concern, likeliest first, as of a change sequence."""
+
+    new: tuple[Entity, ...]
+    existing: Mapping[str, tuple[Entity, ...]]
+    sequence: int
+    before: tuple[Episode, ...] = ()
+    speakers: Mapping[str, str] | None = None
+
+    def pairs(self) -> frozenset[Pair]:
+        """Every pair that is offered."""
+        return frozenset((one.id, old.id) for one in self.new for old in self.existing[one.id])
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What a model said of the pairs that were put to it, of one message and as of one change sequence."""
+
+    relations: tuple[NamedRelation, ...] = ()
+    judged: frozenset[Pair] = frozenset()
+    sequence: int = -1
+
+    def covers(self, offered: Offer) -> bool:
+        """Whether every pair that is offered was put to the model."""
+        return offered.pairs() <= self.judged
+
+
+def offer(
+    snapshot: Snapshot,
+    episode: Episode,
+    new: Sequence[Entity],
+    vectors: Mapping[str, Vector] | None = None,
+    near_message: Sequence[str] | None = None,
+) -> Offer:
+    """The open statements that each new one may concern, at most ten.
+
+    Args:
+        snapshot: Where they are; the new ones need not be there.
+        episode: Their message.
+        new: Statements of one message.
+        vectors: Of the new ones, by id, each of shape (dimensions,); of those that are missing here words alone decide.
+        near_message: Ids of the messages nearest to theirs, where that is known: a statement that says all of it need not be looked for.
+    """
+    new = [one for one in new if one.mode is not Mode.UNSTATED]
+    anew = [one.id for one in snapshot.entities_of([episode.id]).get(episode.id, ())]  # when it is read again
+    before = messages_before(snapshot, episode)
+    recent = snapshot.entities_of([one.id for one in before])
+    existing: dict[str, tuple[Entity, ...]] = {}
+    for one in new:
+        near = near_message
+        if near is None or not says_it_all(one, episode):
+            near = nearest(snapshot, f"{one.name} {one.content}", (vectors or {}).get(one.id), _COUNT)
+        groups = snapshot.entities_of(near)
+        legs = (
+            [old for key in (one.subject, *one.also) for old in snapshot.statements(key, None, limit=_COUNT)],
+            [old for place in reversed(before) for old in recent.get(place.id, ())],
+            [old for id_ in near for old in _by_words(one, groups.get(id_, ()))],
+        )
+        existing[one.id] = tuple(_merged(one, [_open(snapshot, leg, one, anew) for leg in legs]))
+    others = {old.episode_id for group in existing.values() for old in group}
+    spoke = {id_: said.speaker or said.role for id_, said in snapshot.episodes([episode.id, *sorted(others)]).items()}
+    return Offer(tuple(new), existing, snapshot.sequence, before, spoke)
+
+
+async def relate(
+    model: Conversation, offered: Offer, known: Judgement | None = None, asked_before: int = 0
+) -> Judgement:
+    """What a model says of an offer; pairs that it has judged already are not put to it again.
+
+    Raises:
+        LLMError: When a call got no usable answer.
+    """
+    known = known or Judgement()
+    fresh = offered.pairs() - known.judged
+    found = list(known.relations)
+    for group in _groups(offered, fresh, first=not known.judged):
+        # Short ids of the prompt's own: a model copies them without slips, and they cost a tenth of the tokens.
+        new = {f"n{place}": one for place, one in enumerate(group, 1)}
+        existing = {f"m{place}": old for place, old in enumerate(_fitting(offered, group, fresh), 1)}
+        prompt = build_evolution_prompt(new, existing, offered.before, offered.speakers)
+        read = partial(read_relations, new_ids=new, offered_ids=existing)
+        meant = {**new, **existing}
+        found += [
+            replace(row, new_id=meant[row.new_id].id, related_id=meant[row.related_id].id)
+            for row in await model.ask(EVOLVE, prompt, read, asked_before)
+        ]
+    return Judgement(tuple(found), known.judged | offered.pairs(), offered.sequence)
+
+
+def proposals(judgement: Judgement, ends: Mapping[str, Entity]) -> Iterator[Proposal]:
+    """The verdicts as proposals from the earlier statement to the later one; those with an end that is gone are dropped.
+
+    Of two that a prompt gives the same moment the one that arrived later is the later, whichever the model took for it.
+    What is wished, supposed or asked changes nothing that is so: such a verdict is dropped. What is so makes no wish untrue, and a verdict
+    about words that the older statement does not hold cannot be applied: these are recorded, and act on nothing.
+    """
+    for row in judgement.relations:
+        if row.new_id not in ends or row.related_id not in ends:
+            continue
+        older, newer = sorted((ends[row.new_id], ends[row.related_id]), key=statement_order)
+        changes = row.evolution_type is EvolutionType.UPDATE
+        if changes and newer.mode in UNREAL and older.mode not in UNREAL:
+            continue
+        part, said = part_of(older, row.part)
+        alike = (newer.mode in UNREAL) == (older.mode in UNREAL)
+        turned = row.new_id == older.id and changes and moment(older) != moment(newer)
+        yield Proposal(
+            older.id,
+            newer.id,
+            row.evolution_type,
+            row.reason,
+            row.confidence,
+            Detector.MODEL,
+            nature=row.nature,
+            part=part,
+            acts=alike and said and not turned,
+        )
+
+
+def part_of(older: Entity, words: str) -> tuple[tuple[int, int] | None, bool]:
+    """Where a statement says the words that a verdict is about, None for all of it; and whether it says them at all.
+
+    Words that leave nothing of the statement but its subject are all of it.
+    """
+    if not words.strip():
+        return None, True
+    start = older.content.find(words)
+    end = start + len(words)
+    if start < 0:
+        match = re.search(loosely(words), older.content, re.IGNORECASE)
+        if match is None:
+            return None, False
+        start, end = match.span()
+    rest = set(analyse(f"{older.content[:start]} {older.content[end:]}")) - set(analyse(older.name))
+    return ((start, end) if rest else None), True
+
+
+def _merged(one: Entity, legs: Sequence[Sequence[Entity]]) -> list[Entity]:
+    """The first few of each leg, then the rest of the last, each once and at most ten."""
+    about, recent, near = legs
+    first = [*about[:_OF_SUBJECT_COUNT], *recent[:_OF_SUBJECT_COUNT], *near, *about, *recent]
+    return list({old.id: old for old in first if old.id != one.id}.values())[:_COUNT]
+
+
+def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence[str]) -> list[Entity]:
+    """Those of other messages that hold when a statement begins to; what is over only because of what is read again (`anew`) holds too."""
+    found: list[Entity] = []
+    ledger = RelationReader(snapshot)
+    for old in leg:
+        if old.episode_id == one.episode_id or old.mode is Mode.UNSTATED:
+            continue
+        over = old.valid_to is not None and (one.valid_from is None or one.valid_from > old.valid_to)
+        if over and anew:
+            others = [closing for closing in ledger.closings(old.id) if closing.relation.target_id not in anew]
+            over = any(one.valid_from is None or one.valid_from > closing.valid_to for closing in others)
+        if not over:
+            found.append(old)
+    return found
+
+
+def _by_words(one: Entity, group: Sequence[Entity]) -> list[Entity]:
+    """The statements of one message, those that share most words with a new one first."""
+    if len(group) < 2:
+        return list(group)
+    words = frozenset(analyse(f"{one.name} {one.content}"))
+    return sorted(
+        group, key=lambda old: (-len(words & frozenset(analyse(f"{old.name} {old.content}"))), old.span or (0, 0))
+    )
+
+
+def _groups(offered: Offer, fresh: frozenset[Pair], *, first: bool) -> Iterator[Sequence[Entity]]:
+    """The new statements in portions of a call each: those with a pair to judge; at first all of them, when they may concern each other."""
+    wanted = [one for one in offered.new if any(pair[0] == one.id for pair in fresh)]
+    if wanted or (first and len(offered.new) > 1):
+        whole = offered.new if first else wanted
+        for start in range(0, len(whole), LLM_EVOLVE_ENTITIES_COUNT_MAX):
+            yield whole[start : start + LLM_EVOLVE_ENTITIES_COUNT_MAX]
+
+
+def _fitting(offered: Offer, group: Sequence[Entity], fresh: frozenset[Pair]) -> list[Entity]:
+    """As many existing statements as the prompt has room for: the likeliest of each new one, then the next ones, in order of time."""
+    room = min(LLM_CANDIDATES_BYTES + LLM_CANDIDATES_MORE_BYTES * (len(group) - 1), LLM_PROMPT_BYTES_MAX // 2)
+    columns = [[old for old in offered.existing[one.id] if (one.id, old.id) in fresh] for one in group]
+    kept: dict[str, Entity] = {}
+    for rank in range(_COUNT):
+        for column in columns:
+            if rank < len(column) and column[rank].id not in kept:
+                room -= len(statement_line("m000", column[rank], offered.speakers or {}).encode()) + 1
+                if room < 0:
+                    return sorted(kept.values(), key=statement_order)
+                kept[column[rank].id] = column[rank]
+    return sorted(kept.values(), key=statement_order)

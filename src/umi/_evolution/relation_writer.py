@@ -1,0 +1,234 @@
+"""The writes that change what holds: record a relation, settle a dispute, take a relation back.
+
+Each runs inside the caller's transaction and leaves `valid_to` and `invalidated_at` as the `RelationReader` computes them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from umi._core.invariants import check
+from umi._evolution.relation_reader import RelationReader, is_bereavement
+from umi.errors import EvolutionError, NotFound, RelationCycle
+from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+from umi.ports import Entropy, Transaction
+from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Nature
+
+KEEP = ("new", "old", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What somebody says of two entities, before it is recorded. Without `acts` it is flagged, however sure."""
+
+    source_id: str
+    target_id: str
+    evolution_type: EvolutionType
+    reason: str
+    confidence: float
+    detector: Detector
+    nature: Nature = Nature.NONE
+    part: tuple[int, int] | None = None
+    acts: bool = True
+
+
+def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
+    """When it was said, then arrival, then place in the text: the order in which statements follow each other."""
+    check(entity.at is not None, f"entity {entity.id} has no time")
+    return entity.at or datetime.min.replace(tzinfo=UTC), entity.arrival, entity.span or (0, 0)
+
+
+class RelationWriter:
+    """Changes the evolution rows of one transaction. Nobody else may change them meanwhile: `ledger` keeps what was read.
+
+    Args:
+        tx: The transaction.
+        entropy: For the ids of relations.
+        now: Their recorded time.
+        act_from: The confidence from which an update acts, as of `Config.act_from`: with 1 only a caller's own does.
+    """
+
+    def __init__(
+        self,
+        tx: Transaction,
+        entropy: Entropy,
+        now: datetime,
+        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+    ) -> None:
+        self._act_from = act_from
+        self._tx = tx
+        self.ledger = RelationReader(tx)
+        self._entropy = entropy
+        self._now = now
+
+    def record(self, proposal: Proposal) -> EvolutionRelation:
+        """Write a relation and act on it; the same pair and type again returns the row that stands.
+
+        Raises:
+            NotFound: When an end is not in this namespace.
+            EvolutionError: When both ends are one entity, or an update runs from the newer to the older.
+            RelationCycle: When a derive relation would close a circle.
+        """
+        older, newer = self._require_ends(proposal)
+        self.ledger.load((older.id, newer.id))
+        for row in self.ledger.relations(older.id):
+            same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
+            if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
+                return row
+        if proposal.evolution_type is EvolutionType.DERIVE and self._rests_on(proposal.source_id, proposal.target_id):
+            raise RelationCycle(f"{proposal.target_id} cannot be derived from {proposal.source_id}, which rests on it")
+        acts = proposal.evolution_type is EvolutionType.UPDATE
+        if acts and statement_order(older) > statement_order(newer):
+            raise EvolutionError(f"{older.id} was said after {newer.id} and cannot be updated by it; swap the two")
+        row = EvolutionRelation(
+            id=self._entropy.new_id("rel", self._now),
+            source_id=proposal.source_id,
+            target_id=proposal.target_id,
+            evolution_type=proposal.evolution_type,
+            reason=proposal.reason,
+            confidence=proposal.confidence,
+            created_at=self._now,
+            detector=proposal.detector,
+            acted=acts and proposal.acts and self._is_sure(proposal),
+            nature=proposal.nature,
+            part=proposal.part,
+        )
+        self._put(row)
+        return row
+
+    def _is_sure(self, proposal: Proposal) -> bool:
+        by_caller = proposal.detector is Detector.CALLER
+        return by_caller or (proposal.confidence >= self._act_from and self._act_from < 1)
+
+    def resolve(self, relation_id: str, keep: str) -> EvolutionRelation:
+        """Settle a contradiction, or an update that was only flagged: the side not kept is closed; "both" keeps both.
+
+        A flagged update of which the newer side is kept acts from then on.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it is neither, was settled before, or `keep` is none of "new", "old", "both".
+        """
+        if keep not in KEEP:
+            raise EvolutionError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
+        row = self._require(relation_id)
+        flagged = row.evolution_type is EvolutionType.UPDATE and not row.acted
+        if row.evolution_type is not EvolutionType.CONTRADICT and not flagged and row.resolved is None:
+            raise EvolutionError(
+                f"{relation_id} is an {row.evolution_type} that {'acts' if row.acted else 'settles nothing'}; only a contradiction and an "
+                "update that was flagged can be resolved"
+            )
+        if row.resolved is not None:
+            raise EvolutionError(f"{relation_id} was resolved already (kept {row.resolved}); undo it first")
+        settled = replace(row, resolved=keep, resolved_at=self._now, acted=row.acted or (flagged and keep == "new"))
+        self._put(settled)
+        return settled
+
+    def undo(self, relation_id: str) -> EvolutionRelation:
+        """Take a relation back: what it closed is open again, what it made stale is fresh unless other causes stand.
+
+        When the newer side has been superseded meanwhile, the older side is joined to its successor, so that the
+        middle of a chain can be taken out without bringing an old value back.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it was undone already.
+        """
+        row = self._require(relation_id)
+        undone = replace(row, undone_at=self._now)
+        self._put(undone)
+        if row.evolution_type is EvolutionType.UPDATE and row.acted and row.part is None:
+            self._relink(row)
+        return undone
+
+    def mark_source_deleted(self, entity_id: str) -> EvolutionRelation | None:
+        """Note that something the entity was derived from is gone: it is stale until that is undone. None when it is noted already."""
+        if any(is_bereavement(row) for row in self.ledger.relations(entity_id)):
+            return None
+        row = EvolutionRelation(
+            id=self._entropy.new_id("rel", self._now),
+            source_id=entity_id,
+            target_id=entity_id,
+            evolution_type=EvolutionType.DERIVE,
+            reason="what it was derived from was forgotten",
+            confidence=1.0,
+            created_at=self._now,
+            detector=Detector.ERASURE,
+        )
+        self._tx.put_relation(row)
+        self.ledger.take(row)
+        return row
+
+    def start_over(self) -> None:
+        """Forget what was read of rows: others than this have changed them."""
+        self.ledger = RelationReader(self._tx)
+
+    def review(self, entity_id: str) -> None:
+        """Let an entity's validity be what its relations say: some of them are gone."""
+        entity = self.ledger.entity(entity_id)
+        if entity is not None:
+            self._project(entity)
+
+    def _project(self, entity: Entity) -> None:
+        valid_to, invalidated_at = self.ledger.validity(entity.id)
+        if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
+            self._tx.set_validity(entity.id, valid_to, invalidated_at)
+            self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
+
+    def _relink(self, row: EvolutionRelation) -> None:
+        ledger = self.ledger
+        successors = [
+            closing.relation
+            for closing in ledger.closings(row.target_id)
+            if closing.relation.evolution_type is EvolutionType.UPDATE
+        ]
+        if not successors or ledger.closings(row.source_id):
+            return
+        successor = successors[0]
+        self.record(
+            Proposal(
+                source_id=row.source_id,
+                target_id=successor.target_id,
+                evolution_type=EvolutionType.UPDATE,
+                reason=f"joined when the step between was undone: {successor.reason}"[:200],
+                confidence=min(row.confidence, successor.confidence),
+                detector=Detector.RELINK,
+                nature=row.nature,
+            )
+        )
+
+    def _put(self, row: EvolutionRelation) -> None:
+        self._tx.put_relation(row)
+        self.ledger.take(row)
+        ends = self.ledger.entities((row.source_id, row.target_id))
+        check(len(ends) == len({row.source_id, row.target_id}), f"relation {row.id} has a missing end")
+        self.ledger.load(ends)
+        for entity in ends.values():
+            self._project(entity)
+
+    def _require(self, relation_id: str) -> EvolutionRelation:
+        row = self._tx.relations([relation_id]).get(relation_id)
+        if row is None:
+            raise NotFound(f"no relation {relation_id} in namespace {self._tx.namespace!r}")
+        if row.undone_at is not None:
+            raise EvolutionError(f"{relation_id} was undone at {row.undone_at.isoformat()}")
+        return row
+
+    def _require_ends(self, proposal: Proposal) -> tuple[Entity, Entity]:
+        ends = (proposal.source_id, proposal.target_id)
+        found = self.ledger.entities(ends)
+        for entity_id in ends:
+            if entity_id not in found:
+                raise NotFound(f"no entity {entity_id} in namespace {self._tx.namespace!r}")
+        if ends[0] == ends[1]:
+            raise EvolutionError(f"{ends[0]} cannot evolve into itself")
+        return found[ends[0]], found[ends[1]]
+
+    def _rests_on(self, entity_id: str, ancestor_id: str) -> bool:
+        ledger, seen, frontier = self.ledger, {entity_id}, [entity_id]
+        while frontier:
+            ledger.load(frontier)
+            frontier = [source for id_ in frontier for source in ledger.sources(id_) if source not in seen]
+            seen.update(frontier)
+        return ancestor_id in seen

@@ -1,0 +1,240 @@
+"""Noticing how a new entity relates to older ones: the tracker of seeds 000 and 001, and the step inside `remember`."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from umi._core.guard import call_port
+from umi._core.text import analyse
+from umi._core.validate import detection_options, text
+from umi._evolution import retroactive, rules
+from umi._evolution.candidates import alike, candidates
+from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
+from umi._reading.model import read_verdict
+from umi._reading.model.contracts import EVOLVE, VERDICT_SCHEMA
+from umi._reading.model.prompts import build_detection_prompt
+from umi._reading.short_messages.fact import FORGET
+from umi.errors import LLMError, UmiError
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.ports import LLMProvider, StorageBackend, Transaction
+from umi.ports.text_reader import TextReader
+from umi.types import (
+    CompletionRequest,
+    DetectionOptions,
+    DetectionResult,
+    Detector,
+    Entity,
+    EvolutionRelation,
+    EvolutionType,
+)
+
+log = logging.getLogger("umi")
+
+
+class EvolutionTracker:
+    """Finds the strongest relation between a new entity and existing ones (seeds 000 and 001).
+
+    Args:
+        llm: A model, or None for the rules. A model that fails or answers badly gives None and is counted.
+        storage: Where `find_and_detect` looks for related entities.
+    """
+
+    def __init__(self, llm: LLMProvider | None, storage: StorageBackend) -> None:
+        self._llm = llm
+        self._storage = storage
+        self.failures = 0
+
+    async def detect(
+        self, new_entity: Entity, existing_entities: Sequence[Entity], options: DetectionOptions | None = None
+    ) -> DetectionResult | None:
+        """The strongest relation at or above `options.min_confidence`, from an existing entity to the new one.
+
+        Only the first `options.max_comparisons` existing entities are compared.
+
+        Raises:
+            InvalidOptions: When an option is outside its bounds.
+            InvalidInput: When an entity has no id.
+        """
+        options = detection_options(options or DetectionOptions())
+        for entity in (new_entity, *existing_entities):
+            text(entity.id, "entity id")
+        compared = [entity for entity in existing_entities if entity.id != new_entity.id][: options.max_comparisons]
+        if not compared:
+            return None
+        if self._llm is None:
+            relation = self._by_rules(new_entity, compared)
+        else:
+            relation = await self._by_model(self._llm, new_entity, compared)
+        if relation is None or relation.confidence < options.min_confidence:
+            return None
+        return DetectionResult(relation, llm_used=self._llm is not None)
+
+    async def find_and_detect(
+        self, new_entity: Entity, options: DetectionOptions | None = None
+    ) -> DetectionResult | None:
+        """As `detect`, over the entities that the storage finds for the new one's name."""
+        options = detection_options(options or DetectionOptions())
+        found = await self._storage.search(new_entity.name, limit=options.max_comparisons + 1)
+        return await self.detect(new_entity, found, options)
+
+    def parse_response(self, response: str, new_entity_id: str) -> EvolutionRelation | None:
+        """The relation that a model's JSON names, or None (counted) when it is not one; "none" is None, uncounted."""
+        try:
+            verdict = read_verdict(response, new_entity_id)
+        except LLMError as error:
+            self._fail(str(error))
+            return None
+        if verdict is None:
+            return None
+        return EvolutionRelation(
+            id="",
+            source_id=verdict.related_id,
+            target_id=new_entity_id,
+            evolution_type=verdict.evolution_type,
+            reason=verdict.reason,
+            confidence=verdict.confidence,
+            created_at=datetime.min.replace(tzinfo=UTC),
+            detector=Detector.MODEL,
+        )
+
+    def _by_rules(self, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
+        verdicts = rules.judge(new, existing)
+        if not verdicts:
+            return None
+        best = max(verdicts, key=lambda verdict: (verdict.confidence, verdict.related_id))
+        return EvolutionRelation(
+            id="",
+            source_id=best.related_id,
+            target_id=new.id,
+            evolution_type=best.evolution_type,
+            reason=best.reason,
+            confidence=best.confidence,
+            created_at=new.recorded_at or datetime.min.replace(tzinfo=UTC),
+        )
+
+    async def _by_model(self, llm: LLMProvider, new: Entity, existing: Sequence[Entity]) -> EvolutionRelation | None:
+        try:
+            prompt = build_detection_prompt(new, existing)
+            call = llm.complete(CompletionRequest(prompt, EVOLVE, schema=VERDICT_SCHEMA))
+            completion = await call_port(call, lambda error: LLMError.ServiceUnavailable(f"the model raised {error!r}"))
+        except UmiError as error:
+            self._fail(f"model failed: {error}")
+            return None
+        relation = self.parse_response(completion.content, new.id)
+        if relation is not None and relation.source_id not in {entity.id for entity in existing}:
+            self._fail(f"model named an id that was not offered: {relation.source_id}")
+            return None
+        return relation
+
+    def _fail(self, why: str) -> None:
+        self.failures += 1
+        log.warning("evolution detection gave nothing: %s", why)
+
+
+def evolve(
+    tx: Transaction,
+    lineage: RelationWriter,
+    new: Entity,
+    reader: TextReader | None = None,
+) -> list[EvolutionRelation]:
+    """Relate one stored entity to what was said before and after it, and act on it.
+
+    `reader` reads again the older messages that may have said what is over.
+
+    A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
+    closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
+    that stores the entity, and two processes cannot both leave a current value.
+    """
+    found = _candidates(tx, new)
+    place = statement_order(new)
+    older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
+    newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
+    proposals = [
+        Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
+        for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
+    ]
+    if not new.slot and FORGET in new.metadata.get("cues", ()):
+        proposals += _forgotten(tx, new)
+    if ended := retroactive.unread(new, older):
+        proposals += retroactive.closed(tx, new, ended, alike(tx, new), reader)
+    for successor in newer:
+        proposals += [
+            Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
+            for v in rules.judge(successor, [new])
+        ]
+        if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
+            break  # the next one closes it; later ones follow from that one
+    likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+    lineage.ledger.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
+    return [lineage.record(p) for p in likely]
+
+
+def rejoin(tx: Transaction, lineage: RelationWriter, entity: Entity) -> None:
+    """Close a statement by the next newer one that updates it, now that what closed it is gone.
+
+    A relation that was taken back is not made again.
+    """
+    place = statement_order(entity)
+    newer = sorted((e for e in _candidates(tx, entity).values() if statement_order(e) > place), key=statement_order)
+    related = {row.target_id for row in lineage.ledger.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
+    for successor in newer:
+        updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
+        if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:
+            continue
+        best = updates[0]
+        lineage.record(
+            Proposal(entity.id, successor.id, EvolutionType.UPDATE, best.reason, best.confidence, Detector.RULES)
+        )
+        return
+
+
+def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
+    """What a request to forget means where no statement was read: the speaker's earliest message that holds most of its words."""
+    wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS
+    shared: list[tuple[int, Entity]] = []
+    offered = candidates(tx, new)
+    said = tx.episodes([new.episode_id, *(old.episode_id for old in offered)])
+    mine = said[new.episode_id]
+    for old in offered:
+        if (said[old.episode_id].speaker, said[old.episode_id].role) != (mine.speaker, mine.role):
+            continue
+        count = len(wanted & frozenset(analyse(f"{old.name} {old.content}")))
+        if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE):
+            shared.append((count, old))
+    if not shared:
+        return []
+    most = max(count for count, _ in shared)
+    found = min((old for count, old in shared if count == most), key=statement_order)
+    reason = "asked to forget it"
+    return [Proposal(found.id, new.id, EvolutionType.UPDATE, reason, _ASKED, Detector.RULES)]
+
+
+_REQUEST_WORDS = frozenset(
+    analyse(
+        "forget delete erase remove wipe drop please keep remember store know tell told say said note information fact memory about that want private secret"
+        " should never would rather can could bit what don't not notes"
+    )
+)
+_SHARED_LEAST = 2
+_SHARED_SHARE = 0.5
+_ASKED = 0.7
+
+
+def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
+    wanted = rules.candidate_slots(new)
+    found: dict[str, Entity] = {}
+    for subject, slot in wanted.pairs:
+        for entity in tx.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX):
+            found[entity.id] = entity
+    if wanted.recent:  # "one of them", "it": whoever was spoken of just before
+        before = tx.episodes_at(range(max(0, new.arrival - wanted.recent), new.arrival + 1))
+        for group in tx.entities_of([episode.id for episode in before.values()]).values():
+            found.update((entity.id, entity) for entity in group)
+    found.pop(new.id, None)
+    return found
+
+
+def _open_at(entity: Entity, new: Entity) -> bool:
+    return entity.valid_to is None or (new.valid_from is not None and entity.valid_to > new.valid_from)

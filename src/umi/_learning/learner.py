@@ -1,0 +1,216 @@
+"""One namespace learning: recalls noted in RAM and written in batches off their path, feedback at once, runs when asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from umi._core.guard import GuardedEmbedder
+from umi._learning import runs, status
+from umi._learning.boosts import Lessons
+from umi._learning.crediting import Seen, credit, require_shown, seen_in, write_trajectories
+from umi._learning.loader import FEEDBACK, IntelligenceLoader
+from umi._learning.routing_signals import judge_decisions
+from umi.errors import IdempotencyConflict, InvalidInput, NotFound, UmiError
+from umi.limits import TRAJECTORIES_FLUSH_COUNT, TRAJECTORIES_IN_RAM_COUNT_MAX
+from umi.ports import Clock, Snapshot, StorageBackend, Transaction
+from umi.types import (
+    Explanation,
+    FeedbackReceipt,
+    Hit,
+    LearnStatus,
+    Lesson,
+    QualitySignal,
+    RunReceipt,
+    completed,
+    digest,
+    fault,
+    quality,
+)
+from umi.types.learning_rows import SignalRow
+
+log = logging.getLogger("umi")
+
+
+class Learner:
+    """What learning does in one namespace. Made only where learning is on.
+
+    Args:
+        storage: Of the namespace.
+        clock: For the age of signals.
+        embedder: Finds what signals without ids are about.
+        loader: The providers; None leaves feedback.
+    """
+
+    def __init__(
+        self,
+        storage: StorageBackend,
+        clock: Clock,
+        embedder: GuardedEmbedder | None,
+        loader: IntelligenceLoader | None,
+    ) -> None:
+        self._storage = storage
+        self._clock = clock
+        self._embedder = embedder
+        self._loader = loader or IntelligenceLoader()
+        self._ring: dict[str, Seen] = {}  # oldest first, until written
+        self._flushing: asyncio.Task[None] | None = None
+
+    # The recall path: nothing here waits for a disk.
+
+    def lessons(self) -> Lessons:
+        """What one recall brings to bear."""
+        return Lessons(self._clock.now())
+
+    def note(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons, task_id: str | None) -> None:
+        """Remember what a recall showed; a full batch is written in the background."""
+        now = self._clock.now()
+        embedding, mark = lessons.embedding, runs.embedder_mark(self._embedder)
+        self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark)
+        if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
+            del self._ring[next(iter(self._ring))]  # losing one loses credit, never a memory
+        if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
+
+    async def flush(self) -> None:
+        """Write what waits in RAM.
+
+        Raises:
+            StoreError: When it cannot be written; it goes on waiting.
+        """
+        while batch := list(self._ring.values())[:TRAJECTORIES_FLUSH_COUNT]:
+            await self._storage.write(partial(write_trajectories, seen=batch))
+            for one in batch:
+                self._ring.pop(one.id, None)
+
+    async def close(self) -> None:
+        """Write what waits; what cannot be written is lost, and only credit with it."""
+        if self._flushing is not None:
+            await self._flushing
+        await self._flush_quietly()
+
+    async def _flush_quietly(self) -> None:
+        try:
+            await self.flush()
+        except UmiError as error:
+            log.warning("what %d recalls showed is not written yet: %s", len(self._ring), error)
+
+    # The instant loop.
+
+    async def feedback(
+        self, recall_id: str, outcome: str, score: float | None, verdict: str | None, used: Sequence[str] | None
+    ) -> FeedbackReceipt:
+        """Credit one recall with how its task ended.
+
+        Raises:
+            NotFound: When this namespace made no such recall, or it did not show what was used.
+            IdempotencyConflict: When the same recall was judged otherwise before.
+        """
+        signal = _signal(recall_id, outcome, score, verdict, self._clock.now().isoformat())
+        work = partial(_credit_recall, seen=self._ring.get(recall_id), signal=signal, used=used)
+        receipt = await self._storage.write(work)
+        self._ring.pop(recall_id, None)
+        return receipt
+
+    # The background loop.
+
+    async def run(self, progress: runs.Progress = lambda _done, _of: None) -> RunReceipt:
+        """Load what the providers have, credit what is new, and seal it as a version. Broken off, it is resumed by running again."""
+        await self.flush()
+        groups = await asyncio.to_thread(self._loader.load_grouped)
+        faults = self._loader.errors
+        now = self._clock.now()
+        loaded = sum(len(group.signals) for group in groups)
+        routed, groups = await judge_decisions(self._storage, groups)
+        done = await runs.ingest(self._storage, self._embedder, groups, now, progress)
+        await self._storage.write(runs.prune)
+        version = await self._storage.write(lambda tx: runs.seal(tx, now, runs.RUN))
+        return RunReceipt(
+            loaded,
+            done.new + routed.new,
+            done.known + routed.known,
+            done.unmatched + routed.unmatched,
+            version,
+            (*faults, *routed.faults, *done.faults),
+        )
+
+    async def roll_back(self, to: int) -> LearnStatus:
+        """Let exactly what counted when version `to` was sealed count again; 0 is nothing.
+
+        Raises:
+            InvalidInput: For a version that was never sealed.
+        """
+        now = self._clock.now()
+        await self.flush()
+        await self._storage.write(lambda tx: runs.roll_back(tx, to, now))
+        return await self.status()
+
+    async def status(self) -> LearnStatus:
+        """What was learned, from how much, and what it moved."""
+        await self.flush()
+        return await self._storage.read(partial(status.status, now=self._clock.now()))
+
+    def with_lesson(self, explain: Callable[[Snapshot], Explanation]) -> Callable[[Snapshot], Explanation]:
+        """What explains an entity, with what outcomes have taught of it."""
+        return partial(status.with_lesson, explain_it=explain, now=self._clock.now())
+
+    async def explain(self, id_: str) -> Lesson:
+        """What is behind the factor of an entity or an episode.
+
+        Raises:
+            NotFound: For an unknown id.
+        """
+        return await self._storage.read(partial(status.explain, id_=id_, now=self._clock.now()))
+
+
+def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | None, at: str) -> QualitySignal:
+    if score is None:
+        score = status.OUTCOME_QUALITY.get(outcome, 0.0)
+    signal = QualitySignal(recall_id, "", outcome, score, at, verdict, recall_id=recall_id)
+    if (wrong := fault(signal)) is not None:
+        raise InvalidInput(wrong)
+    return signal
+
+
+def _credit_recall(
+    tx: Transaction, seen: Seen | None, signal: QualitySignal, used: Sequence[str] | None
+) -> FeedbackReceipt:
+    if seen is not None:
+        write_trajectories(tx, [seen])
+    trajectory = tx.learned.trajectories([signal.id]).get(signal.id)
+    if trajectory is None:
+        raise NotFound(
+            f"no recall {signal.id} in namespace {tx.namespace!r}: it was made with learning off, or lost from memory in a crash"
+        )
+    named = None if used is None else require_shown(tx, trajectory, used)
+    said = digest(
+        QualitySignal(signal.id, "|".join(named or ()), signal.outcome, signal.quality_score, "", signal.human_verdict)
+    )
+    score = quality(signal)
+    credited = tuple(named if named is not None else (one.entity_id for one in trajectory.shares if one.depth == 0))
+    known = tx.learned.known(FEEDBACK, [signal.id]).get(signal.id)
+    if known is not None and known != said:
+        raise IdempotencyConflict(f"recall {signal.id} was judged otherwise before; each is judged once")
+    if known is not None:
+        return FeedbackReceipt(signal.id, score, credited, replayed=True)
+    if named is not None:
+        tx.learned.mark_used(signal.id, named)
+    used_only = named is not None or trajectory.named
+    row = SignalRow(
+        0,
+        FEEDBACK,
+        signal.id,
+        said,
+        str(signal.outcome),
+        score,
+        1.0,
+        completed(signal),
+        "recall",
+        used_only,
+        0,
+        (signal.id,),
+    )
+    credit(tx, [row])
+    return FeedbackReceipt(signal.id, score, credited)

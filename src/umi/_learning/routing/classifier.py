@@ -1,0 +1,175 @@
+"""What quality is to be expected of a task on each tier: from how it reads, from all outcomes, and from those of its like.
+
+    prior      1 / (1 + exp(-((edge - complexity) / 0.15 + logit 0.7)))      edge: up to where the tier is meant to reach
+    believed   prior + the tier's head                                       what judged tasks teach about tasks in general
+    expected   (believed + sum(w q)) / (1 + sum(w)),  w = closeness * 0.9 ** newer          and what those of its like came to
+
+Its like are judged tasks whose cosine to it is above 0.8; closeness is how far above, 0..1; `newer` how many of them on the same tier
+were judged later: so what happened lately counts most, and twenty successes outweigh twenty failures before them. Without an embedder its like
+are those with the same features, in practice the same task again; without words, those of its kind.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from umi._learning.routing.complexity import BALANCED_FROM, FEATURES_COUNT, STRONG_FROM
+from umi._learning.routing.heads import DECIMALS, Doubles, Head, basis
+from umi.limits import ROUTE_NEIGHBOURS_COUNT
+from umi.ports import NeighbourIndex
+from umi.types.routing_rows import TIERS, Decision, FloatVector
+
+EDGES: Final[Mapping[str, float]] = dict(zip(TIERS, (BALANCED_FROM, STRONG_FROM, 1.0), strict=True))
+PRIOR_WIDTH: Final = 0.15
+PRIOR_AT_EDGE: Final = 0.7
+LIKE_COSINE_MIN: Final = 0.8
+LIKE_FADE: Final = 0.9
+BELIEF_STRENGTH: Final = 1.0  # outcomes' worth of what is believed without those of its like
+QUALITY_RANGE: Final = (0.02, 0.98)
+
+MakeIndex = Callable[[int], NeighbourIndex]  # from dimensions
+
+
+@dataclass(frozen=True, slots=True)
+class _Like:
+    """A judged decision and how close it is, 0..1."""
+
+    decision: Decision
+    closeness: float
+
+
+class OutcomeClassifier:
+    """Learns from judged decisions; all it knows follows from them.
+
+    Args:
+        edges: The complexity up to which each tier is meant to reach, by tier, cheapest first.
+        make_index: Makes an empty index of neighbours; None goes without.
+    """
+
+    def __init__(self, edges: Mapping[str, float], make_index: MakeIndex | None) -> None:
+        self._edges = dict(edges)
+        self._make_index = make_index
+        self._clear()
+
+    def _clear(self) -> None:
+        self._judged: list[Decision] = []
+        self._same: dict[str | bytes, deque[Decision]] = {}  # by kind, or by features: without an embedder
+        self._heads: dict[str, dict[str, Head]] = {}  # by embedder: another one begins anew
+        self._indexes: dict[str, NeighbourIndex] = {}  # likewise
+
+    def load(self, decisions: Iterable[Decision]) -> None:
+        """Begin anew with these, in the order of their turns."""
+        self._clear()
+        of: dict[tuple[str, str], list[Decision]] = {}
+        for decision in decisions:
+            if decision.quality is not None:
+                self._remember(decision)
+                if decision.vector is not None and decision.tier in self._edges:
+                    of.setdefault((decision.embedder, decision.tier), []).append(decision)
+        for (embedder, tier), mine in of.items():
+            phi = basis([decision.vector for decision in mine if decision.vector is not None])
+            self._head(embedder, tier, phi).fit(phi, np.array([self._residual(decision) for decision in mine]))
+
+    def learn(self, decision: Decision) -> None:
+        """One that was judged."""
+        if decision.quality is None:
+            return
+        self._remember(decision)
+        if decision.vector is not None and decision.tier in self._edges:
+            phi = basis([decision.vector])
+            self._head(decision.embedder, decision.tier, phi).add(phi[0], self._residual(decision))
+
+    def expect(
+        self, kind: str, complexity: float, vector: FloatVector | None = None, embedder: str = ""
+    ) -> dict[str, float]:
+        """The quality to be expected by tier, 0..1.
+
+        Args:
+            kind: Of the task.
+            complexity: Calibrated.
+            vector: As in `Decision`, of that embedder; None when there is none.
+            embedder: As there.
+        """
+        like = self._like(kind, vector, embedder)
+        corrections = dict.fromkeys(self._edges, 0.0)
+        if vector is not None:
+            phi = basis([vector])
+            corrections = {tier: float(self._head(embedder, tier, phi).correction(phi)[0]) for tier in self._edges}
+        return {tier: self._expected(tier, complexity, corrections[tier], like) for tier in self._edges}
+
+    def _expected(self, tier: str, complexity: float, correction: float, like: Sequence[_Like]) -> float:
+        believed = _clip(prior(self._edges[tier], complexity) + correction)
+        mine = [one for one in like if one.decision.tier == tier]
+        mine.sort(key=lambda one: (one.decision.turn, one.decision.id), reverse=True)
+        weights = [one.closeness * LIKE_FADE**newer for newer, one in enumerate(mine)]
+        found = sum(weight * (one.decision.quality or 0.0) for weight, one in zip(weights, mine, strict=True))
+        return round((BELIEF_STRENGTH * believed + found) / (BELIEF_STRENGTH + sum(weights)), DECIMALS)
+
+    def _like(self, kind: str, vector: FloatVector | None, embedder: str) -> list[_Like]:
+        if vector is None or not embedder:
+            return [_Like(decision, 1.0) for decision in self._same.get(_name(kind, vector), ())]
+        index = self._indexes.get(embedder)
+        if index is None:
+            return []
+        found = index.search(vector[:-FEATURES_COUNT], ROUTE_NEIGHBOURS_COUNT)
+        scale = 1.0 - LIKE_COSINE_MIN
+        near = ((self._judged[key], round((cosine - LIKE_COSINE_MIN) / scale, DECIMALS)) for key, cosine in found)
+        return [_Like(decision, min(1.0, closeness)) for decision, closeness in near if closeness > 0]
+
+    def _remember(self, decision: Decision) -> None:
+        if decision.vector is None or not decision.embedder:
+            same = self._same.setdefault(_name(decision.kind, decision.vector), deque(maxlen=ROUTE_NEIGHBOURS_COUNT))
+            same.append(decision)
+        elif self._make_index is not None:
+            embedding = decision.vector[:-FEATURES_COUNT]
+            if decision.embedder not in self._indexes:
+                self._indexes[decision.embedder] = self._make_index(len(embedding))
+            self._indexes[decision.embedder].add(len(self._judged), embedding)
+            self._judged.append(decision)
+
+    def _residual(self, decision: Decision) -> float:
+        return (decision.quality or 0.0) - prior(self._edges[decision.tier], decision.complexity)
+
+    def _head(self, embedder: str, tier: str, phi: Doubles) -> Head:
+        return self._heads.setdefault(embedder, {}).setdefault(tier, Head(phi.shape[1]))
+
+
+def prior(edge: float, complexity: float) -> float:
+    """What is expected of a tier that reaches up to a complexity, before anything was judged."""
+    return 1.0 / (1.0 + math.exp(-((edge - complexity) / PRIOR_WIDTH + _EDGE_LOGIT)))
+
+
+def mended(cheap: float, dear: float) -> float:
+    """How often the dearer one would succeed where the cheaper one fails, each as likely as expected and neither knowing of the other."""
+    return (1.0 - cheap) * dear
+
+
+def climbed(expected: Mapping[str, float], accept: float) -> str:
+    """The tier for what is expected: up from the cheapest, to the first of which no dearer one would mend more than one accepts to fail.
+
+    Args:
+        expected: By tier, cheapest first, at least one.
+        accept: 0..1; 1 takes the cheapest, 0 the dearest. From 0.25 on a dearer one is never taken that is expected to do worse.
+    """
+    tiers = list(expected)
+    for place, tier in enumerate(tiers[:-1]):
+        if max(mended(expected[tier], expected[dearer]) for dearer in tiers[place + 1 :]) <= accept:
+            return tier
+    return tiers[-1]
+
+
+def _name(kind: str, vector: FloatVector | None) -> str | bytes:
+    return kind if vector is None else vector.tobytes()
+
+
+def _clip(value: float) -> float:
+    return min(QUALITY_RANGE[1], max(QUALITY_RANGE[0], value))
+
+
+_EDGE_LOGIT: Final = math.log(PRIOR_AT_EDGE / (1.0 - PRIOR_AT_EDGE))

@@ -1,0 +1,106 @@
+"""All that a router knows, made from the decisions in a store and kept beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Final
+
+from umi._learning.routing.classifier import EDGES, MakeIndex, OutcomeClassifier
+from umi._learning.routing.complexity import TaskComplexityAnalyzer
+from umi.limits import ROUTE_DECISIONS_COUNT_MAX, ROUTE_PRUNE_COUNT
+from umi.ports import StorageBackend
+from umi.types.routing_rows import TIERS, Decision, RouterStatus
+
+_FOLLOWED_COUNT: Final = 256  # rows that are taken in one by one; more are quicker from the beginning
+TOLD: Final = "told"  # the kind of rows that only say how far a reading was off
+
+
+class Knowledge:
+    """Follows the rows of one namespace.
+
+    `made` and `explored` count decisions, those under way included.
+
+    Args:
+        tiers: Those there are, cheapest first.
+        make_index: Makes an index of neighbours; None goes without.
+    """
+
+    def __init__(self, tiers: Sequence[str], make_index: MakeIndex | None) -> None:
+        self.analyzer = TaskComplexityAnalyzer()
+        self._edges = {tier: EDGES[tier] for tier in tiers}
+        self._make_index = make_index
+        self.classifier = OutcomeClassifier(self._edges, make_index)
+        self.rows: dict[str, Decision] = {}
+        self.made = 0
+        self.explored = 0
+        self._tried = 0  # of the rows
+        self._turn = 0
+
+    async def follow(self, storage: StorageBackend) -> None:
+        """Take in what was written since; where something is gone, begin anew with what is left.
+
+        Raises:
+            StoreError: When the store cannot be read; then nothing has changed here.
+        """
+        fresh, count = await storage.read(lambda s: (s.routed.since(self._turn), s.routed.count()))
+        if count > ROUTE_DECISIONS_COUNT_MAX + ROUTE_PRUNE_COUNT:
+            await storage.write(lambda tx: tx.routed.prune(ROUTE_DECISIONS_COUNT_MAX))
+        elif len(fresh) <= _FOLLOWED_COUNT and len(self.rows) + sum(row.id not in self.rows for row in fresh) == count:
+            self._take_in(fresh)
+            return
+        await self._begin_anew(await storage.read(lambda s: s.routed.since(0)))
+
+    def _take_in(self, fresh: Sequence[Decision]) -> None:
+        for row in fresh:
+            before = self.rows.get(row.id)
+            if before is not None and before.turn >= row.turn:
+                continue  # another task was faster
+            self.rows[row.id] = row
+            self._tried += before is None and row.explored
+            self._turn = max(self._turn, row.turn)
+            if before is None or before.quality is None:
+                self.classifier.learn(row)
+            if row.actual is not None and (before is None or before.actual is None):
+                self.analyzer.record_feedback(row.complexity, row.actual, row.model)
+        self.made, self.explored = max(self.made, len(self.rows)), max(self.explored, self._tried)
+
+    async def _begin_anew(self, rows: Sequence[Decision]) -> None:
+        """Off the loop: a graph of many rows takes seconds. What comes in meanwhile is read again by the next look."""
+        classifier = OutcomeClassifier(self._edges, self._make_index)
+        await asyncio.to_thread(classifier.load, rows)
+        self.classifier, self.analyzer = classifier, _told(rows)
+        self.rows = {row.id: row for row in rows}
+        self._turn = max((row.turn for row in rows), default=0)
+        self._tried = sum(row.explored for row in rows)
+        self.made, self.explored = max(self.made, len(rows)), max(self.explored, self._tried)
+
+
+def standing(rows: Sequence[Decision]) -> RouterStatus:
+    """What is known, from how much."""
+    made = [row for row in rows if row.kind != TOLD]
+    qualities: dict[str, list[float]] = {}
+    for row in made:
+        if row.quality is not None:
+            qualities.setdefault(row.tier, []).append(row.quality)
+    chosen = Counter(row.tier for row in made)
+    analyzer = _told(rows)
+    return RouterStatus(
+        decisions=len(made),
+        judged=sum(map(len, qualities.values())),
+        explored=sum(row.explored for row in made),
+        bias=round(analyzer.applied_bias(), 6),
+        feedback=analyzer.feedback_count,
+        chosen={tier: chosen[tier] for tier in TIERS if chosen[tier]},
+        mean_quality={tier: round(fmean(qualities[tier]), 6) for tier in TIERS if tier in qualities},
+    )
+
+
+def _told(rows: Iterable[Decision]) -> TaskComplexityAnalyzer:
+    analyzer = TaskComplexityAnalyzer()
+    for row in rows:
+        if row.actual is not None:
+            analyzer.record_feedback(row.complexity, row.actual, row.model)
+    return analyzer

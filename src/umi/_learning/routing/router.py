@@ -1,0 +1,318 @@
+"""Sends tasks to tiers of models, and learns from how they went.
+
+All it knows follows from the decisions in the store. Before each choice it takes in what others have written since: a decision
+of another process, an outcome that a run of signals brought. What it holds in RAM is therefore always what a restart would make of the rows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+import numpy as np
+
+from umi._core.guard import GuardedEmbedder
+from umi._core.validate import fraction, name, optional_fraction
+from umi._core.validate import text as valid_text
+from umi._learning.routing.classifier import MakeIndex, climbed
+from umi._learning.routing.complexity import Reading, TaskComplexityAnalyzer, read
+from umi._learning.routing.judging import FEEDBACK, judge, quality_of
+from umi._learning.routing.knowledge import TOLD, Knowledge, standing
+from umi.errors import EmbeddingError, InvalidInput, InvalidOptions, StoreError
+from umi.limits import ROUTE_EXPLORE_RATIO_MAX, TEXT_BYTES_MAX
+from umi.ports import Clock, Entropy, StorageBackend
+from umi.types.routing_rows import TIERS, Decision, FloatVector, Route, RouterStatus, rounded
+
+log = logging.getLogger("umi")
+
+ACCEPT_DEFAULT: Final = 0.28  # so that without any outcome a task goes to the tier that its complexity names
+EXPLORE_DEFAULT: Final = 0.05
+_LEAN_FROM: Final = 0.25  # of the budget left: from there on ever more failures are accepted rather than paid for
+
+
+@dataclass(frozen=True, slots=True)
+class RouteOptions:
+    """How a router weighs quality against cost.
+
+    Args:
+        accept: The share of tasks that may fail for want of the next tier, 0..1: 1 takes the cheapest tier, 0 the dearest.
+        explore: The share of decisions that try the tier next to the best, 0..0.1.
+        seed: Of what is tried; the same seed and the same decisions before try the same.
+        prices: What a task costs on each tier, in any unit; a budget needs all of them.
+        budget: What this router may spend while it is open, in that unit; with a quarter left it begins to save, and a tier that it cannot
+            pay is not chosen. The cheapest tier stays when nothing is left.
+    """
+
+    accept: float = ACCEPT_DEFAULT
+    explore: float = EXPLORE_DEFAULT
+    seed: int = 0
+    prices: Mapping[str, float] = field(default_factory=dict)
+    budget: float | None = None
+
+    def __post_init__(self) -> None:
+        fraction(self.accept, "accept")
+        if fraction(self.explore, "explore") > ROUTE_EXPLORE_RATIO_MAX:
+            raise InvalidOptions(
+                f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore"
+            )
+        for what, value in (*self.prices.items(), ("budget", self.budget)):
+            if value is not None and not 0 <= value < float("inf"):
+                raise InvalidOptions(f"{what} must be a number, 0 or more, got {value!r}")
+
+
+class TierRouter:
+    """Chooses a tier for each task. One instance serves any number of concurrent tasks; several processes may share the rows.
+
+    Args:
+        models: What is behind each tier, for the log; one tier is chosen without a look at anything.
+        storage: The namespace that keeps the decisions.
+        embedder: Finds tasks that resemble each other; None goes by words and kinds alone.
+        clock: For the log.
+        entropy: For ids.
+        options: How quality is weighed against cost.
+        make_index: Makes an index of neighbours; needed with an embedder.
+    """
+
+    def __init__(
+        self,
+        models: Mapping[str, str],
+        storage: StorageBackend,
+        embedder: GuardedEmbedder | None,
+        clock: Clock,
+        entropy: Entropy,
+        options: RouteOptions | None = None,
+        make_index: MakeIndex | None = None,
+    ) -> None:
+        unknown = sorted(set(models) - set(TIERS))
+        if unknown or not models:
+            raise InvalidInput(f"tiers are {', '.join(TIERS)}; got {', '.join(map(repr, unknown)) or 'none'}")
+        self._models = {tier: models[tier] for tier in TIERS if tier in models}
+        self._options = options or RouteOptions()
+        if self._options.budget is not None and set(self._models) - set(self._options.prices):
+            raise InvalidOptions("a budget needs the price of every tier")
+        self._storage = storage
+        self._embedder = embedder
+        self._clock = clock
+        self._entropy = entropy
+        self._known = Knowledge(tuple(self._models), make_index)
+        self._spent = 0.0
+
+    @property
+    def analyzer(self) -> TaskComplexityAnalyzer:
+        """Reads tasks, with all that was told of its readings."""
+        return self._known.analyzer
+
+    async def choose(
+        self,
+        text: str,
+        *,
+        kind: str = "",
+        complexity: float | None = None,
+        tier: str | None = None,
+        at_least: str | None = None,
+    ) -> Route:
+        """Where a task goes.
+
+        Args:
+            text: The task in words; "" for one that only its kind describes.
+            kind: A name for tasks of one sort.
+            complexity: 0..1, where it is known; None reads it from the words.
+            tier: Take this one whatever is known; the decision is logged and judged like any other.
+            at_least: Take no cheaper one than this, and try no dearer one without need.
+
+        Raises:
+            InvalidInput: For a text that is too long, or a tier that is not there.
+        """
+        for one in (tier, at_least):
+            if one is not None and one not in self._models:
+                raise InvalidInput(f"tier {one!r} is not there; there are {', '.join(self._models)}")
+        if len(self._models) == 1:
+            only = next(iter(self._models))
+            return Route("", only, self._models[only], 0.0, {}, "the only tier there is")
+        reading = read(valid_text(text, "task", bytes_max=TEXT_BYTES_MAX) if text else text)
+        if complexity is not None:
+            reading = replace(reading, complexity=fraction(complexity, "complexity"))
+        degraded: list[str] = []
+        vector = await self._vector(text, reading, degraded)
+        await self._catch_up(degraded)
+        now = self._clock.now()
+        decision, route = self._decide(kind, reading, vector, (tier, at_least), now)
+        await self._record(decision, degraded)
+        return replace(route, degraded=tuple(degraded))
+
+    async def feedback(
+        self,
+        decision_id: str,
+        outcome: str = "success",
+        quality_score: float | None = None,
+        *,
+        actual: float | None = None,
+    ) -> float:
+        """How a routed task went; its quality, 0..1. The same said again changes nothing.
+
+        Args:
+            decision_id: `Route.id`.
+            outcome: "success", "partial_success" or "failure".
+            quality_score: 0..1; None is the outcome's own: 1, 0.5, 0.
+            actual: How hard the task turned out, 0..1; None says nothing of that.
+
+        Raises:
+            NotFound: For an id that no decision of this namespace has.
+            IdempotencyConflict: When it was judged otherwise before.
+        """
+        key, told = name(decision_id, "decision id"), optional_fraction(actual, "actual")
+        quality = quality_of(key, outcome, optional_fraction(quality_score, "quality_score"), self._clock.now())
+        await self._storage.write(lambda tx: judge(tx, key, quality, told, FEEDBACK))
+        await self._known.follow(self._storage)
+        return quality
+
+    async def record_feedback(self, predicted: float, actual: float, model: str) -> None:
+        """As `TaskComplexityAnalyzer.record_feedback`, and kept."""
+        row = Decision(
+            id=self._entropy.new_id("dec", self._clock.now()),
+            at=self._clock.now(),
+            tier="",
+            model=name(model, "model"),
+            complexity=fraction(predicted, "predicted"),
+            expected=0.0,
+            kind=TOLD,
+            actual=fraction(actual, "actual"),
+        )
+        await self._storage.write(lambda tx: tx.routed.put(row))
+        await self._known.follow(self._storage)
+
+    def calibration_bias(self, model: str | None = None) -> float:
+        """mean(predicted - actual) of all that was told, see `TaskComplexityAnalyzer.calibration_bias`."""
+        return self.analyzer.calibration_bias(model)
+
+    async def refresh(self) -> None:
+        """Take in what is in the store."""
+        await self._known.follow(self._storage)
+
+    async def forget(self, decision_id: str) -> bool:
+        """Delete a decision and all that it taught; whether it was there."""
+        key = name(decision_id, "decision id")
+        gone = await self._storage.write(lambda tx: tx.routed.remove([key]))
+        await self._known.follow(self._storage)
+        return gone > 0
+
+    async def reset(self) -> int:
+        """Delete every decision; how many there were."""
+        gone = await self._storage.write(lambda tx: tx.routed.prune(0))
+        await self._known.follow(self._storage)
+        return gone
+
+    async def status(self) -> RouterStatus:
+        """What is known, from how much."""
+        await self._known.follow(self._storage)
+        return standing(list(self._known.rows.values()))
+
+    # Choosing.
+
+    def _decide(
+        self,
+        kind: str,
+        reading: Reading,
+        vector: FloatVector | None,
+        wish: tuple[str | None, str | None],
+        now: datetime,
+    ) -> tuple[Decision, Route]:
+        """Pure but for the counts: no await comes between a look at the budget and what is taken from it."""
+        complexity = self.analyzer.calibrated(reading.complexity)
+        expected = self._known.classifier.expect(kind, complexity, vector, self._whose(vector))
+        pinned, floor = wish
+        affordable = self._affordable()
+        allowed = affordable
+        if floor is not None:
+            allowed = [tier for tier in affordable if TIERS.index(tier) >= TIERS.index(floor)] or [floor]
+        best = climbed({tier: expected[tier] for tier in allowed}, self._accepted())
+        tried = None if pinned or best == floor else self._tried(best, allowed)
+        tier = pinned or tried or best
+        self._known.made += 1
+        self._known.explored += tried is not None
+        self._spent += self._options.prices.get(tier, 0.0)
+        id_ = self._entropy.new_id("dec", now)
+        decision = Decision(
+            id=id_,
+            at=now,
+            tier=tier,
+            model=self._models[tier],
+            complexity=reading.complexity,
+            expected=expected[tier],
+            kind=kind,
+            explored=tried is not None,
+            embedder=self._whose(vector),
+            vector=vector,
+        )
+        why = f"reads as {complexity:.2f}; expected " + ", ".join(f"{t} {value:.2f}" for t, value in expected.items())
+        why += "; as told" if pinned else f"; tried instead of {best}" if tried else ""
+        why += "" if len(affordable) == len(self._models) else f"; the budget leaves {', '.join(affordable)}"
+        route = Route(
+            id_, tier, self._models[tier], complexity, expected, why, tried is not None, round(self._spent, 9)
+        )
+        return decision, route
+
+    def _whose(self, vector: FloatVector | None) -> str:
+        return "" if vector is None or self._embedder is None else self._embedder.identity.digest
+
+    def _affordable(self) -> Sequence[str]:
+        tiers = list(self._models)
+        budget = self._options.budget
+        if budget is None:
+            return tiers
+        left = budget - self._spent
+        return [tier for tier in tiers if self._options.prices[tier] <= left] or tiers[:1]
+
+    def _accepted(self) -> float:
+        accept, budget = self._options.accept, self._options.budget
+        if budget is None:
+            return accept
+        plenty = min(1.0, max(0.0, budget - self._spent) / (_LEAN_FROM * budget)) if budget else 0.0
+        return accept + (1.0 - accept) * (1.0 - plenty)
+
+    def _tried(self, best: str, affordable: Sequence[str]) -> str | None:
+        """Now and then the tier next to the best, the cheaper one where there is one: only what is tried can be learned of."""
+        rate, known = self._options.explore, self._known
+        if len(affordable) == 1 or known.explored > rate * (known.made + 1):
+            return None
+        if _draw(self._options.seed, known.made) >= rate:
+            return None
+        place = affordable.index(best)
+        return affordable[place - 1 if place else 1]
+
+    async def _vector(self, text: str, reading: Reading, degraded: list[str]) -> FloatVector | None:
+        if not text:
+            return None
+        if self._embedder is None:
+            return rounded(reading.features)
+        try:
+            embedding = await self._embedder.embed(text)
+        except EmbeddingError as error:
+            log.warning("routed without its embedding: %s", error)
+            degraded.append("embedding_failed")
+            return None
+        return rounded(np.concatenate([embedding, np.asarray(reading.features, np.float32)]))
+
+    async def _record(self, decision: Decision, degraded: list[str]) -> None:
+        try:
+            await self._storage.write(lambda tx: tx.routed.put(decision))
+        except StoreError as error:
+            log.warning("a decision could not be kept, and cannot be judged: %s", error)
+            degraded.append("not_recorded")
+
+    async def _catch_up(self, degraded: list[str]) -> None:
+        """Take in what the store has; when it cannot be read, what was known before has to do."""
+        try:
+            await self._known.follow(self._storage)
+        except StoreError as error:
+            log.warning("routed by what was known before: %s", error)
+            degraded.append("not_refreshed")
+
+
+def _draw(seed: int, number: int) -> float:
+    """The number-th draw of a seed, in [0, 1): the same on every machine."""
+    return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:7], "big") / (1 << 56)

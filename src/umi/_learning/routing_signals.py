@@ -1,0 +1,69 @@
+"""Signals about routed tasks: each judges the decision that it names, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from umi._learning.loader import ProviderSignals
+from umi._learning.routing.judging import judge
+from umi.errors import IdempotencyConflict, NotFound
+from umi.limits import LEARN_BATCH_COUNT
+from umi.ports import StorageBackend, Transaction
+from umi.types import QualitySignal, SignalFault, quality
+
+
+@dataclass(slots=True)
+class Judged:
+    """What became of the signals that name a decision and no recall or task."""
+
+    new: int = 0
+    known: int = 0
+    unmatched: int = 0
+    faults: list[SignalFault] = field(default_factory=list)
+
+
+async def judge_decisions(
+    storage: StorageBackend, groups: Sequence[ProviderSignals]
+) -> tuple[Judged, list[ProviderSignals]]:
+    """Judge the decisions that signals name; what is left for the memories is given back.
+
+    Args:
+        storage: Of the namespace.
+        groups: What providers gave.
+    """
+    found, left = Judged(), []
+    for group in groups:
+        naming = [signal for signal in group.signals if signal.decision_id]
+        for start in range(0, len(naming), LEARN_BATCH_COUNT):
+            batch = naming[start : start + LEARN_BATCH_COUNT]
+            done = await storage.write(partial(_judge, group=group, batch=batch))
+            found.new += done.new
+            found.known += done.known
+            found.unmatched += done.unmatched
+            found.faults += done.faults
+        left.append(
+            replace(group, signals=tuple(signal for signal in group.signals if not _of_a_decision_alone(signal)))
+        )
+    return found, left
+
+
+def _judge(tx: Transaction, group: ProviderSignals, batch: Sequence[QualitySignal]) -> Judged:
+    found = Judged()
+    for signal in batch:
+        counts = _of_a_decision_alone(signal)
+        try:
+            new = judge(tx, signal.decision_id or "", quality(signal, group.weights), None, f"{group.name}:{signal.id}")
+        except NotFound:
+            found.unmatched += counts
+        except IdempotencyConflict as error:
+            found.faults.append(SignalFault(group.name, signal.id, str(error)))
+        else:
+            found.new += counts and new
+            found.known += counts and not new
+    return found
+
+
+def _of_a_decision_alone(signal: QualitySignal) -> bool:
+    return bool(signal.decision_id and not signal.recall_id and not signal.task_id)

@@ -1,0 +1,173 @@
+"""Sentences that claim something, cut into clauses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from umi._reading.grammar.lexicon import ADVERBS, AUXILIARIES, CONJUNCTIONS, REPORTING, UNREAL, words
+from umi._reading.grammar.predicates import VERBS
+from umi._reading.grammar.subjects import parse_subject
+from umi._reading.grammar.tokens import Tokens
+
+_HARD: Final = frozenset({";", "—", "–", ":", "…", "("})
+_SOFT: Final = words(", and but so then yet - & plus")
+_TELLING: Final = frozenset({"because", "although", "though", "while", "whereas", "since"})
+_UNTOLD: Final = words("if when whenever unless whether until before after that who which where once as or")
+_OPENING_QUESTIONS: Final = words(
+    "do does did is are was were can could would will should shall have has had am may might what where when "
+    "why who whose which how let if unless whether imagine suppose pretend say assuming don"
+)
+_ALWAYS_UNREAL: Final = re.compile(
+    r"\b(?:"
+    + "|".join(
+        re.escape(word)
+        for word in sorted(
+            UNREAL - {"would", "could", "might", "maybe", "perhaps", "probably", "possibly", "almost", "nearly"}
+        )
+    )
+    + r")\b"
+)
+_CLAUSE_UNREAL: Final = frozenset({"maybe", "perhaps", "probably", "possibly", "almost", "nearly"})
+_QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」"}
+_CLAUSE_TOKENS_MAX: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Tokens `start` to `end`. `inherits`: it has no subject of its own. `real`: it is told as true."""
+
+    start: int
+    end: int
+    inherits: bool
+    real: bool
+
+
+def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
+    """Whether a sentence claims something: no question, no condition, no fiction, no quotation of others."""
+    if tokens.low[-1] in {"?", "？"} or "?" in tokens.low[-3:] or tokens.low[0] in {">", "`"}:
+        return False
+    opening = skip(tokens, 0, len(tokens))
+    first = tokens.at(opening)
+    dated = tokens.at(opening - 1) in {"today", "tomorrow"} or tokens.at(opening - 2) in {"today", "tomorrow"}
+    if first in _OPENING_QUESTIONS and not dated and not (first in {"have", "had"} and tokens.at(opening + 1) in VERBS):
+        return False
+    lowered = text[start:end].lower()
+    if _ALWAYS_UNREAL.search(lowered):
+        return False
+    return not _quoted(tokens)
+
+
+def _quoted(tokens: Tokens) -> bool:
+    """Whether more than four words stand in quotation marks."""
+    closing, opened = "", 0
+    for place, low in enumerate(tokens.low):
+        if closing and low == closing:
+            if place - opened > 5:
+                return True
+            closing = ""
+        elif not closing and low in _QUOTES:
+            closing, opened = _QUOTES[low], place
+    return bool(closing) and len(tokens) - opened > 5
+
+
+def hearsay(tokens: Tokens, clause: Clause) -> bool:
+    """Whether a clause without a subject of ours tells that others say what follows: "people say, ..."."""
+    return any(tokens.at(place) in REPORTING for place in range(clause.start, clause.end))
+
+
+def skip(tokens: Tokens, index: int, end: int) -> int:
+    """The first token that is not a lead-in: "well,", "and now", "- ", "Today"."""
+    while index < end and (
+        tokens.at(index) in ADVERBS
+        or tokens.at(index) in {"and", "but", "so", ",", "!", "-", "*", "•", "then", "because", "'", '"', "that"}
+        or _lead_in(tokens, index)
+    ):
+        index += 1
+    return index
+
+
+def _lead_in(tokens: Tokens, index: int) -> bool:
+    low = tokens.at(index)
+    if low in {"these", "this", "last", "next"} and tokens.at(index + 1) in {
+        "days",
+        "year",
+        "month",
+        "week",
+        "morning",
+        "weekend",
+        "time",
+        "summer",
+        "spring",
+        "winter",
+        "fall",
+        "autumn",
+    }:
+        return True
+    return low in {"days", "year", "month", "week", "morning", "summer", "spring"} and tokens.at(index - 1) in {
+        "these",
+        "this",
+        "last",
+        "next",
+    }
+
+
+def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
+    """The clauses of a sentence, in order."""
+    cuts: list[tuple[int, bool, bool]] = [(0, False, True)]
+    depth_real = True
+    for place in range(1, len(tokens)):
+        low = tokens.at(place)
+        if low in _HARD:
+            cuts.append((place + 1, _opens(text, tokens, place + 1, speaker) == "verb", low != "("))
+        elif low in _SOFT:
+            kind = _opens(text, tokens, place + 1, speaker)
+            if kind:
+                cuts.append((place + 1, kind == "verb", depth_real))
+        elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker) == "subject"):
+            if low == "or" and not _opens(text, tokens, place + 1, speaker):
+                continue
+            if low in {"before", "after", "until", "once"} and not _opens(text, tokens, place + 1, speaker):
+                continue
+            cuts.append((place + 1, low in {"who", "which", "that"}, False))
+        elif low in _TELLING and _opens(text, tokens, place + 1, speaker) == "subject":
+            cuts.append((place + 1, False, True))
+    return _clauses(tokens, cuts)
+
+
+def _clauses(tokens: Tokens, cuts: list[tuple[int, bool, bool]]) -> list[Clause]:
+    found: list[Clause] = []
+    for number, (start, inherits, real) in enumerate(cuts):
+        end = cuts[number + 1][0] - 1 if number + 1 < len(cuts) else len(tokens)
+        while end > start and tokens.at(end - 1) in {".", "!", ",", "…", "and", "but", "。"}:
+            end -= 1
+        if start < end <= start + _CLAUSE_TOKENS_MAX:
+            unsure = any(tokens.at(place) in _CLAUSE_UNREAL for place in range(start, end))
+            found.append(Clause(start, end, inherits, real and not unsure))
+    return found
+
+
+def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str]) -> str:
+    """Whether a clause begins at `index`: "verb" when it takes the subject before it, "subject" with its own, else ""."""
+    adverbs = index
+    while tokens.at(adverbs) in ADVERBS or (
+        tokens.at(adverbs) in CONJUNCTIONS and tokens.at(adverbs) in {"then", "and", "but", "so"}
+    ):
+        adverbs += 1
+    low = tokens.at(adverbs)
+    if not low:
+        return ""
+    if low == "like":
+        return ""
+    if low in VERBS or low in AUXILIARIES:
+        return "verb"
+    if adverbs > index and tokens.at(adverbs - 1) in {"now", "currently"} and low in {"at", "in", "with", "living"}:
+        return "verb"
+    subject = parse_subject(text, tokens, adverbs, speaker, VERBS)
+    if subject is None:
+        return ""
+    after = subject.end
+    while tokens.at(after) in ADVERBS:
+        after += 1
+    return "subject" if tokens.at(after) in VERBS or tokens.at(after) in AUXILIARIES else ""

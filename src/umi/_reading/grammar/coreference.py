@@ -1,0 +1,114 @@
+"""Whom a message has spoken of so far, so that "he", "she" and "it" resolve only when one answer is possible."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+from umi._reading.grammar.lexicon import CALENDAR, FEMALE_KIN, MALE_KIN
+from umi._reading.grammar.subjects import Kind, Subject, proper_run, subject_key, written
+from umi._reading.grammar.tokens import Tokens
+
+_NAMES_MAX: Final = 16  # more names than this in a message: pronouns are anybody's
+
+
+class _HasValue(Protocol):
+    @property
+    def value(self) -> str: ...
+    @property
+    def ended(self) -> tuple[str, ...]: ...
+
+
+class Mentions:
+    """The people and things of one message; `given` resolves every pronoun when set."""
+
+    def __init__(self, given: Subject | None) -> None:
+        self._given = given
+        self._people: dict[str, Subject] = {}
+        self._things: dict[str, Subject] = {}
+        self._others: dict[str, None] = {}
+        self._heard: dict[str, int] = {}
+        self._sentence = 0
+
+    def resolve(self, subject: Subject) -> Subject:
+        """`subject` with a pronoun's meaning filled in where there is only one; its key stays empty otherwise."""
+        if subject.kind is Kind.PRONOUN:
+            found = self._antecedent(subject.pronoun)
+            if found is None:
+                return subject
+            return replace(found, end=subject.end, aliases=(), owner="", owner_name="", noun="")
+        if subject.pronoun in {"his", "her", "their", "its"} and not subject.owner:
+            return self._owned(subject)
+        self._note(subject)
+        return subject
+
+    def _owned(self, subject: Subject) -> Subject:
+        owner = self._antecedent({"his": "he", "her": "she", "their": "they", "its": "it"}[subject.pronoun])
+        if owner is None:
+            return replace(subject, key="")
+        if subject.kind in {Kind.KIN, Kind.PET} and subject.name[:1].isupper():
+            return subject
+        return replace(
+            subject,
+            key=f"{owner.key}'s {subject.noun}",
+            name=f"{owner.name}'s {subject.noun}",
+            owner=owner.key,
+            owner_name=owner.name,
+        )
+
+    def _note(self, subject: Subject) -> None:
+        if not subject.key or subject.kind in {Kind.SPEAKER, Kind.MEMBER} or len(self._people) > _NAMES_MAX:
+            return
+        self._heard[subject.key] = self._sentence
+        if subject.kind is Kind.THING:
+            self._things[subject.key] = subject
+        else:
+            self._people[subject.key] = subject
+            self._others.pop(subject.key, None)
+
+    def names(self, text: str, tokens: Tokens, statements: Sequence[_HasValue]) -> None:
+        """Remember capitalised names that were not values: they may be whom "he" means."""
+        self._sentence += 1
+        values = " ".join(" ".join((item.value, *item.ended)) for item in statements).lower()
+        index = 1
+        while index < len(tokens) and len(self._others) <= _NAMES_MAX:
+            end = proper_run(tokens, index)
+            if end == index:
+                index += 1
+                continue
+            key = subject_key(written(text, tokens, index, end))
+            if (
+                key
+                and key not in values
+                and key not in CALENDAR
+                and key not in self._people
+                and key not in self._things
+                and key != "i"
+            ):
+                self._others[key] = None
+            index = end
+
+    def _antecedent(self, pronoun: str) -> Subject | None:
+        if self._given is not None:
+            return self._given
+        if pronoun == "it":
+            only = next(iter(self._things.values())) if len(self._things) == 1 else None
+            return only if only is not None and self._recent(only, 1) else None
+        if self._others:
+            return None
+        people = [subject for subject in self._people.values() if _agrees(subject, pronoun)]
+        if pronoun == "they":
+            everyone = [*people, *self._things.values()]
+            return everyone[0] if len(everyone) == 1 and everyone[0].kind is not Kind.THING else None
+        return people[0] if len(people) == 1 and self._recent(people[0], 3) else None
+
+    def _recent(self, subject: Subject, sentences: int) -> bool:
+        return self._sentence - self._heard.get(subject.key, -sentences - 1) <= sentences
+
+
+def _agrees(subject: Subject, pronoun: str) -> bool:
+    nouns = {subject.noun, subject.key.rpartition("'s ")[2]}
+    if pronoun == "he":
+        return not nouns & FEMALE_KIN
+    return pronoun != "she" or not nouns & MALE_KIN

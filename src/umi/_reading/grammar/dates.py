@@ -1,0 +1,349 @@
+"""Dates as people say them, resolved against the moment they were said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from umi._reading.grammar.lexicon import MONTHS, WEEKDAYS
+
+_NUMBERS: Final = {
+    name: value
+    for value, name in enumerate(
+        ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    )
+} | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 3}
+_MONTH: Final = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
+_DAY: Final = (
+    r"(?:mon(?:day)?|tue(?:s(?:day)?)?|wed(?:nesday)?|thu(?:rs(?:day)?)?|fri(?:day)?|sat(?:urday)?|sun(?:day)?)\b"
+)
+_UNIT: Final = r"(minute|hour|day|week|weekend|month|year)s?\b"
+_COUNT: Final = r"(\d{1,4}|an?|a couple of|couple of|a few|few|several|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+_CLOCK: Final = (
+    r"(?:(?:,? at)? (\d{1,2}):(\d{2}) ?([ap]\.?m\b)?|(?:,? at)? (\d{1,2}) ?([ap]\.?m\b)| at (noon|midnight))?"
+)
+_LEAD: Final = r"(?:\b(since|as of|starting|effective|from|until|till|by|on|in|around|for|this past)\s+(?:the\s+)?(?:(early|mid|late)[- ])?)?"
+
+_PATTERN: Final = re.compile(
+    _LEAD
+    + r"\b(?:"
+    + r"(?P<iso>(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::\d{2})?)?)"
+    + rf"|(?P<near>today|tonight|yesterday|tomorrow|the day before yesterday|the day after tomorrow)(?:\s+(?:morning|afternoon|evening|night))?{_CLOCK}"
+    + rf"|(?P<ago>{_COUNT} {_UNIT} (ago|from now))"
+    + rf"|(?P<within>in {_COUNT} {_UNIT})"
+    + rf"|(?P<daymonth>(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_MONTH})(?:,? (\d{{4}}))?{_CLOCK})"
+    + rf"|(?P<monthday>({_MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!:|\.\d)(?:,? (\d{{4}}))?{_CLOCK})"
+    + rf"|(?P<relative>(last|this|next|coming|past) {_UNIT})"
+    + rf"|(?P<weekday>(?:(last|this|next|coming|past) )?({_DAY})(?: (?:morning|afternoon|evening|night))?{_CLOCK})"
+    + rf"|(?P<relmonth>(last|this|next|past) ({_MONTH}))"
+    + rf"|(?P<monthyear>({_MONTH}),?(?: of)? (\d{{4}})\b)"
+    + rf"|(?P<month>({_MONTH}))"
+    + r"|(?P<year>(?:19|20)\d{2})\b(?![-/.:]\d|%)"
+    + r"|(?P<slash>(\d{1,2})/(\d{1,2})/(\d{4}))\b"
+    + r"|(?P<clock>(?<=at )(\d{1,2})(?::(\d{2}))? ?([ap]\.?m\b)|(?<![\d:])(\d{1,2}):(\d{2}) ?([ap]\.?m\b)?|\d{1,2} ?[ap]m\b)"
+    + r")",
+    re.IGNORECASE,
+)
+_HINT: Final = re.compile(
+    r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
+    re.IGNORECASE,
+)
+_SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})
+_SINCE_PAST: Final = frozenset({"since"})
+_YEAR_MIN: Final = 1900
+_YEAR_MAX: Final = 2100
+
+
+@dataclass(frozen=True, slots=True)
+class DateSpan:
+    """A date found at `span`: it lasts from `start` to `end`, half-open and aware. `lead` is the word before it ("since", "on", "")."""
+
+    start: datetime
+    end: datetime
+    span: tuple[int, int]
+    lead: str = ""
+    clock: bool = False
+
+    @property
+    def since(self) -> bool:
+        """Whether it says from when something holds."""
+        return self.lead in _SINCE
+
+
+def find_dates(
+    text: str, at: datetime, start: int = 0, end: int | None = None, *, past: bool = False
+) -> list[DateSpan]:
+    """The dates named in `text[start:end]`, in order, resolved against the aware moment `at` and in its time zone.
+
+    A date without a year or week ("in March", "on Friday") is the nearest one that fits, or with `past` the last one before
+    `at`. What cannot be a date (31 February, year 0) is left out.
+    """
+    stop = len(text) if end is None else end
+    if _HINT.search(text, start, stop) is None:
+        return []
+    found: list[DateSpan] = []
+    for match in _PATTERN.finditer(text, start, stop):
+        try:
+            resolved = _resolve(match, at)
+        except (ValueError, OverflowError):
+            continue
+        if resolved is not None:
+            begin, finish, clock = resolved
+            lead = (match.group(1) or "").lower()
+            if begin > at and (past or lead in _SINCE_PAST):
+                begin, finish = _backwards(match, begin, finish)
+            found.append(DateSpan(begin, finish, (match.start(), match.end()), lead, clock))
+    return found
+
+
+_Range = tuple[datetime, datetime, bool]
+
+
+def _backwards(match: re.Match[str], begin: datetime, finish: datetime) -> tuple[datetime, datetime]:
+    """A floating date that lies ahead, moved to the last one before."""
+    if match.group("weekday") is not None and not _groups_of(match, "weekday")[0]:
+        return begin - timedelta(days=7), finish - timedelta(days=7)
+    if any(match.group(kind) is not None and _groups_of(match, kind)[2] is None for kind in ("daymonth", "monthday")):
+        return _add_months(begin, -12), _add_months(finish, -12)
+    if match.group("month") is not None:
+        return _add_months(begin, -12), _add_months(finish, -12)
+    return begin, finish
+
+
+def _day(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _whole_day(moment: datetime) -> _Range:
+    begin = _day(moment)
+    return begin, begin + timedelta(days=1), False
+
+
+def _month_range(year: int, month: int, at: datetime) -> _Range:
+    begin = _day(at).replace(year=year, month=month, day=1)
+    return begin, _add_months(begin, 1), False
+
+
+def _add_months(moment: datetime, months: int) -> datetime:
+    index = moment.year * 12 + moment.month - 1 + months
+    year, month = divmod(index, 12)
+    for day in range(moment.day, 27, -1):
+        try:
+            return moment.replace(year=year, month=month + 1, day=day)
+        except ValueError:
+            continue
+    return moment.replace(year=year, month=month + 1)
+
+
+def _month_number(name: str) -> int:
+    return MONTHS[name.lower().rstrip(".")]
+
+
+def _ambiguous_month(match: re.Match[str]) -> bool:
+    """A bare "may" or "march" is a month only when capitalised and led in ("in May"), or followed by more."""
+    name = match.group("month").rstrip(".")
+    if len(name) <= 3 or name.lower() in {"march", "june", "april", "august", "sept"}:
+        return match.group(1) is None or not name[0].isupper()
+    return not name[0].isupper() and match.group(1) is None
+
+
+def _resolve(match: re.Match[str], at: datetime) -> _Range | None:
+    kind = match.lastgroup
+    for name in _KINDS:
+        if match.group(name) is not None:
+            kind = name
+            break
+    if kind is None:
+        return None
+    resolver = _KINDS[kind]
+    return resolver(match, _groups_of(match, kind), at)
+
+
+def _groups_of(match: re.Match[str], kind: str) -> list[str | None]:
+    """The numbered groups inside the named group `kind`, in order."""
+    index = match.re.groupindex[kind]
+    following = [place for place in match.re.groupindex.values() if place > index]
+    last = min(following) - 1 if following else match.re.groups
+    return [match.group(place) for place in range(index + 1, last + 1)]
+
+
+def _with_clock(moment: datetime, clock: list[str | None]) -> _Range:
+    """A day, or the hour named in the five clock groups within it."""
+    hour = minute = 0
+    if clock[0] is not None:
+        hour, minute = int(clock[0]), int(clock[1] or 0)
+        hour = _half(hour, clock[2])
+    elif clock[3] is not None:
+        hour = _half(int(clock[3]), clock[4])
+    elif clock[5] is not None:
+        hour = 12 if clock[5].lower() == "noon" else 0
+    else:
+        return _whole_day(moment)
+    begin = _day(moment).replace(hour=hour, minute=minute)
+    return begin, begin + timedelta(hours=1), True
+
+
+def _half(hour: int, mark: str | None) -> int:
+    if mark is None:
+        return hour
+    if not 1 <= hour <= 12:
+        raise ValueError(hour)
+    return hour % 12 + (12 if mark[0].lower() == "p" else 0)
+
+
+def _iso(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    year, month, day = (int(part or 0) for part in parts[:3])
+    begin = _day(at).replace(year=year, month=month, day=day)
+    if parts[3] is None:
+        return _whole_day(begin)
+    begin = begin.replace(hour=int(parts[3]), minute=int(parts[4] or 0))
+    return begin, begin + timedelta(hours=1), True
+
+
+_NEAR: Final = {
+    "today": 0,
+    "tonight": 0,
+    "yesterday": -1,
+    "tomorrow": 1,
+    "the day before yesterday": -2,
+    "the day after tomorrow": 2,
+}
+
+
+def _near(match: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    return _with_clock(at + timedelta(days=_NEAR[match.group("near").lower()]), parts)
+
+
+def _shift(at: datetime, count: int, unit: str) -> _Range:
+    if unit == "year":
+        moment = _add_months(at, 12 * count)
+    elif unit == "month":
+        moment = _add_months(at, count)
+    elif unit in {"minute", "hour"}:
+        moment = at + timedelta(**{unit + "s": count})
+        return moment, moment + timedelta(**{unit + "s": 1}), True
+    else:
+        moment = at + timedelta(days=count * (7 if unit.startswith("week") else 1))
+    return _whole_day(moment)
+
+
+def _ago(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    count, unit, way = (part or "" for part in parts)
+    sign = -1 if way.lower() == "ago" else 1
+    return _shift(at, sign * _number(count), unit.lower())
+
+
+def _within(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    return _shift(at, _number(parts[0] or ""), (parts[1] or "").lower())
+
+
+def _number(word: str) -> int:
+    return int(word) if word.isdigit() else _NUMBERS[word.lower()]
+
+
+def _year_of(year: str | None, month: int, at: datetime) -> int:
+    """The year said, or the one that makes the month nearest."""
+    if year is not None:
+        return int(year)
+    distance = month - at.month
+    if distance > 6:
+        return at.year - 1
+    return at.year + 1 if distance < -6 else at.year
+
+
+def _daymonth(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    month = _month_number(parts[1] or "")
+    begin = _day(at).replace(day=1).replace(year=_year_of(parts[2], month, at), month=month)
+    return _with_clock(begin.replace(day=int(parts[0] or 0)), parts[3:])
+
+
+def _monthday(match: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    return _daymonth(match, [parts[1], parts[0], *parts[2:]], at)
+
+
+def _weekday(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    which = (parts[0] or "").lower()
+    ahead = (WEEKDAYS[_weekday_name(parts[1] or "")] - at.weekday()) % 7
+    if which in {"last", "past"}:
+        ahead = ahead - 7 if ahead else -7
+    elif which == "next" or (ahead == 0 and which != "this"):
+        ahead = ahead or 7
+    return _with_clock(at + timedelta(days=ahead), parts[2:])
+
+
+def _weekday_name(name: str) -> str:
+    return name.lower()[:3]
+
+
+def _relative(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    step = {"last": -1, "past": -1, "this": 0}.get((parts[0] or "").lower(), 1)
+    unit = (parts[1] or "").lower()
+    today = _day(at)
+    if unit == "year":
+        begin = today.replace(month=1, day=1, year=today.year + step)
+        return begin, begin.replace(year=begin.year + 1), False
+    if unit == "month":
+        begin = _add_months(today.replace(day=1), step)
+        return begin, _add_months(begin, 1), False
+    monday = today - timedelta(days=today.weekday())
+    if unit == "weekend":
+        begin = monday + timedelta(days=5 + 7 * step)
+        return begin, begin + timedelta(days=2), False
+    if unit == "week":
+        begin = monday + timedelta(days=7 * step)
+        return begin, begin + timedelta(days=7), False
+    return _shift(at, step, unit)
+
+
+def _relmonth(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    month = _month_number(parts[1] or "")
+    which = (parts[0] or "").lower()
+    year = at.year
+    if which in {"last", "past"} and month >= at.month:
+        year -= 1
+    elif which == "next" and month <= at.month:
+        year += 1
+    return _month_range(year, month, at)
+
+
+def _monthyear(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
+    return _month_range(int(parts[1] or 0), _month_number(parts[0] or ""), at)
+
+
+def _month(match: re.Match[str], _: list[str | None], at: datetime) -> _Range | None:
+    if _ambiguous_month(match):
+        return None
+    month = _month_number(match.group("month"))
+    return _month_range(_year_of(None, month, at), month, at)
+
+
+def _year(match: re.Match[str], _: list[str | None], at: datetime) -> _Range | None:
+    year = int(match.group("year"))
+    if match.group(1) is None or not _YEAR_MIN <= year <= _YEAR_MAX:
+        return None  # "2019 people" is a number
+    begin = _day(at).replace(year=year, month=1, day=1)
+    return begin, begin.replace(year=year + 1), False
+
+
+def _slash(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range | None:
+    first, second, year = (int(part or 0) for part in parts)
+    month, day = (first, second) if second > 12 else (second, first)
+    if first <= 12 and second <= 12 and first != second:
+        return None  # 3/4/2023 is March to some and April to others
+    return _whole_day(_day(at).replace(day=1).replace(year=year, month=month).replace(day=day))
+
+
+def _clock(match: re.Match[str], _: list[str | None], at: datetime) -> _Range:
+    hour, minute, mark = re.fullmatch(
+        r"(\d{1,2})(?::(\d{2}))? ?([ap]\.?m)?", match.group("clock"), re.IGNORECASE
+    ).groups()  # type: ignore[union-attr]
+    begin = _day(at).replace(hour=_half(int(hour), mark), minute=int(minute or 0))
+    return begin, begin + timedelta(hours=1), True
+
+
+_KINDS: Final = {
+    "iso": _iso, "near": _near, "ago": _ago, "within": _within, "daymonth": _daymonth, "monthday": _monthday, "relative": _relative,
+    "weekday": _weekday, "relmonth": _relmonth, "monthyear": _monthyear, "month": _month, "year": _year, "slash": _slash, "clock": _clock,
+}  # fmt: skip

@@ -1,0 +1,314 @@
+"""Statements read off a text: who, which slot, which value, since when, and with what words of change."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from umi._reading.grammar import clauses, slot_matching
+from umi._reading.grammar.clause_facts import Found
+from umi._reading.grammar.coreference import Mentions
+from umi._reading.grammar.dates import DateSpan, find_dates
+from umi._reading.grammar.lexicon import CHANGE_CUES, any_of
+from umi._reading.grammar.parsers import Context
+from umi._reading.grammar.predicates import VERBS
+from umi._reading.grammar.slots import is_single, type_of_slot
+from umi._reading.grammar.subjects import PEOPLE, Kind, Subject, parse_subject, subject_key
+from umi._reading.grammar.tokens import Tokens, sentences, tokenize
+from umi.limits import SENTENCE_CHARACTERS_MAX
+from umi.types import EntityType
+
+_DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
+_BIRTHDAY: Final = re.compile(
+    r"\b(?:[Tt]oday|[Yy]esterday|[Ii]t)(?: is|['’]s| was) ([A-Z]\w{1,30}['’]s|my) (\d{1,3})(?:st|nd|rd|th) birthday\b"
+)
+_DATE_LEADS: Final = frozenset(
+    {"since", "in", "on", "from", "as", "by", "starting", "last", "this", "two", "three", "a"}
+)
+DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
+_DRAFTED: Final = 0.6  # an assistant's "my name is Ann" is as a rule a letter written for someone: never acts
+_VAGUE: Final = 0.5  # "my friend": never acts
+
+
+_CUES: Final = any_of(CHANGE_CUES)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One claim. `name` is the subject as written, `subject` its key; `ended` are values it says no longer hold.
+
+    `cues` are the words of change in its sentence, "over" when the claim itself is that something ended, "also" when it adds
+    beside. `valid_from` is set when the text dates the beginning. `span` is half-open, in characters of the text.
+    """
+
+    name: str
+    subject: str
+    slot: str
+    value: str
+    entity_type: EntityType
+    span: tuple[int, int]
+    negated: bool = False
+    confidence: float = 0.9
+    ended: tuple[str, ...] = ()
+    cues: tuple[str, ...] = ()
+    dates: tuple[DateSpan, ...] = ()
+    valid_from: datetime | None = None
+    aliases: tuple[tuple[str, str], ...] = ()
+    owner: str = ""
+    noun: str = ""
+
+    @property
+    def single(self) -> bool:
+        """Whether the slot holds one value at a time."""
+        return is_single(self.slot)
+
+
+def read_statements(
+    text: str, *, speaker: str | None, role: str = "user", at: datetime, subject: str | None = None
+) -> list[Statement]:
+    """The statements in `text`, in order.
+
+    Args:
+        text: Any text; questions, plans, conditions and quotations yield nothing.
+        speaker: Who "I" is; the role when None.
+        role: The speaker's role.
+        at: The aware moment it was said; dates resolve against it.
+        subject: Read the text as notes about this one ("Left Acme, now at StartupX"): clauses without a subject, and
+            pronouns, are about it.
+    """
+    return list(iter_statements(text, speaker=speaker, role=role, at=at, subject=subject))
+
+
+def iter_statements(
+    text: str, *, speaker: str | None, role: str = "user", at: datetime, subject: str | None = None
+) -> Iterator[Statement]:
+    """As `read_statements`, one sentence at a time, so that a caller with enough can stop."""
+    name = speaker or role
+    reader = _Reader(
+        text, (name, subject_key(name) or name), at, subject, drafting=speaker is None and role in DRAFTERS
+    )
+    for start, end in sentences(text):
+        if end - start <= SENTENCE_CHARACTERS_MAX:
+            yield from reader.sentence(start, end)
+
+
+class _Reader:
+    """Reads one text sentence by sentence and remembers whom it mentioned."""
+
+    def __init__(
+        self, text: str, speaker: tuple[str, str], at: datetime, subject: str | None, *, drafting: bool
+    ) -> None:
+        self.text = text
+        self.speaker = speaker
+        self.drafting = drafting
+        self.at = at
+        self.given = None if subject is None else Subject(subject, subject_key(subject), Kind.PERSON, 0)
+        self.mentions = Mentions(self.given)
+
+    def sentence(self, start: int, end: int) -> list[Statement]:
+        tokens = tokenize(self.text, start, end)
+        if not len(tokens) or not clauses.asserts(self.text, tokens, start, end):
+            self.mentions.names(self.text, tokens, [])
+            return []
+        lowered = self.text[start:end].lower()
+        cues = tuple(sorted(set(_CUES.findall(lowered))))
+        found: list[tuple[int, Subject, Found, tuple[DateSpan, ...]]] = []
+        inherited: Subject | None = self.given
+        partner: Subject | None = None
+        for clause in clauses.split(self.text, tokens, self.speaker):
+            subject = self._subject(tokens, clause, inherited)
+            if subject is None:
+                if clauses.hearsay(tokens, clause):
+                    break
+                partner = self._partner(tokens, clause)
+                if not clause.inherits:
+                    inherited = self.given
+                continue
+            inherited = subject
+            results, reported, dates = self._clause(tokens, clause, subject)
+            found += [(clause.start, subject, result, dates) for result in results]
+            if partner is not None and not clause.inherits:
+                found += [(clause.start, partner, result, dates) for result in results if result.subject is None]
+            partner = None
+            if reported:
+                break
+        statements = self._statements(tokens, found, cues, (start, end)) or self._birthday((start, end))
+        self.mentions.names(self.text, tokens, statements)
+        return statements
+
+    def _subject(self, tokens: Tokens, clause: clauses.Clause, inherited: Subject | None) -> Subject | None:
+        index = self._after_date(tokens, clauses.skip(tokens, clause.start, clause.end), clause.end)
+        if clause.inherits:
+            return None if inherited is None else replace(inherited, end=clause.start)
+        subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
+        if subject is not None and not _continues(tokens, subject.end, clause.end):
+            subject = None  # "Thanks, Bob!" names nobody's deed
+        if subject is None and self.given is not None:
+            return replace(self.given, end=clause.start)
+        if subject is None:
+            return None
+        return self.mentions.resolve(subject)
+
+    def _after_date(self, tokens: Tokens, index: int, end: int) -> int:
+        """The token after a date that opens the clause: "Since March Alice ...", "On 5 May the ..."."""
+        if tokens.at(index) == "after" and tokens.at(index + 2).rstrip("s") in {"year", "month", "week", "day"}:
+            return index + 3  # "After ten years I left Acme"
+        if index >= end or tokens.at(index) not in _DATE_LEADS:
+            return index
+        begin = tokens.start[index]
+        opening = next(
+            (one for one in find_dates(self.text, self.at, begin, tokens.end[end - 1]) if one.span[0] == begin), None
+        )
+        if opening is None:
+            return index
+        after = next((place for place in range(index, end) if tokens.start[place] >= opening.span[1]), end)
+        return clauses.skip(tokens, after, end)
+
+    def _partner(self, tokens: Tokens, clause: clauses.Clause) -> Subject | None:
+        """Bob of "Bob and his family moved": a subject and nothing more, joined by "and" to the next."""
+        if tokens.at(clause.end) != "and" or not clause.real or clause.inherits:
+            return None
+        index = clauses.skip(tokens, clause.start, clause.end)
+        subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
+        whole = subject is not None and subject.end == clause.end and subject.kind in PEOPLE and bool(subject.key)
+        return self.mentions.resolve(subject) if subject is not None and whole else None
+
+    def _clause(
+        self, tokens: Tokens, clause: clauses.Clause, subject: Subject
+    ) -> tuple[list[Found], bool, tuple[DateSpan, ...]]:
+        begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
+        past = slot_matching.is_past(tokens, subject.end, clause.end)
+        dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
+        lower = not any(tokens.capital(place) for place in range(len(tokens)))
+        ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
+        context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead, clause.start)
+        results, reported = slot_matching.read(context, subject, self.speaker, given=self.given is not None)
+        if not clause.real:
+            results = []
+        return results, reported, dates
+
+    def _birthday(self, span: tuple[int, int]) -> list[Statement]:
+        """As in "Today is Tom's 30th birthday"."""
+        match = _BIRTHDAY.search(self.text, *span)
+        if match is None:
+            return []
+        mine = match.group(1).lower() == "my"
+        name, key = self.speaker if mine else (match.group(1)[:-2], subject_key(match.group(1)[:-2]))
+        subject = Subject(name, key, Kind.SPEAKER if mine else Kind.PERSON, 0)
+        return [
+            self._statement(subject, Found("age", (match.group(2),), 0.85, event=True), match.group(2), (), (), span)
+        ]
+
+    def _statements(
+        self,
+        tokens: Tokens,
+        found: Sequence[tuple[int, Subject, Found, tuple[DateSpan, ...]]],
+        cues: tuple[str, ...],
+        span: tuple[int, int],
+    ) -> list[Statement]:
+        merged = _merge([(place, result.subject or subject, result, dates) for place, subject, result, dates in found])
+        places = sorted({place for place, *_ in merged})
+        statements: list[Statement] = []
+        for place, subject, result, dates in merged:
+            if not subject.key and result.slot not in {"called", "member"}:
+                continue
+            begin = span[0] if place == places[0] else tokens.start[place]
+            later = [other for other in places if other > place]
+            end = _trim(self.text, begin, tokens.start[later[0]]) if later else span[1]
+            statements += [
+                self._statement(subject, result, value, cues, dates, (begin, end)) for value in result.values
+            ]
+        return statements
+
+    def _statement(
+        self,
+        subject: Subject,
+        found: Found,
+        value: str,
+        cues: tuple[str, ...],
+        dates: tuple[DateSpan, ...],
+        span: tuple[int, int],
+    ) -> Statement:
+        key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
+        if found.slot == "location" and subject.owner and subject.noun in _HOMES:  # "Anna's house is in Osaka"
+            key, name, found = subject.owner, subject.owner_name, replace(found, slot="lives_in")
+        marks = (("event", found.event), ("over", found.over), ("also", found.beside))
+        own = tuple(mark for mark, holds in marks if holds)
+        if self.drafting and (key == self.speaker[1] or subject.owner == self.speaker[1]):
+            found = replace(found, confidence=found.confidence * _DRAFTED)
+        confidence = found.confidence * (_VAGUE if subject.vague else _DEFINITE if subject.definite else 1.0)
+        aliases = subject.aliases
+        if (
+            found.slot == "name"
+            and not found.negated
+            and value
+            and subject.kind in {Kind.SPEAKER, Kind.KIN, Kind.PET, Kind.PERSON}
+        ):
+            aliases += ((subject_key(value), key),)
+        return Statement(
+            name=name,
+            subject=key,
+            slot=found.slot,
+            value=value,
+            entity_type=type_of_slot(found.slot, subject.entity_type),
+            span=span,
+            negated=found.negated,
+            confidence=round(confidence, 3),
+            ended=found.ended,
+            cues=own + tuple(cue for cue in cues if cue.capitalize() not in value.split()),
+            dates=dates,
+            valid_from=slot_matching.valid_from(found, dates, self.at),
+            aliases=tuple(alias for alias in aliases if alias[0] and alias[0] != alias[1]),
+            owner=subject.owner,
+            noun=subject.noun,
+        )
+
+
+_HOMES: Final = frozenset({"house", "home", "flat", "apartment", "place"})
+
+
+def _continues(tokens: Tokens, index: int, end: int) -> bool:
+    return index < end and (tokens.at(index)[0].isalnum() or tokens.at(index)[0] == "'")
+
+
+_Row = tuple[int, Subject, Found, tuple[DateSpan, ...]]
+
+
+def _merge(found: Sequence[_Row]) -> list[_Row]:
+    """As in "Left Acme and joined StartupX" is one statement: an end folds into what follows it in the same slot."""
+    merged: list[_Row] = []
+    for row in found:
+        place, subject, result, dates = row
+        if merged:
+            before = merged[-1]
+            same = before[1].key == subject.key and before[2].slot == result.slot
+            if same and before[2].over and before[2].negated and not result.negated:
+                ended = before[2].ended + tuple(value for value in before[2].values if value)
+                merged[-1] = (
+                    before[0],
+                    subject,
+                    replace(result, ended=ended + result.ended, event=True),
+                    before[3] + dates,
+                )
+                continue
+            if same and result.over and result.negated and before[2].event and not before[2].negated:
+                ended = before[2].ended + tuple(value for value in result.values if value)
+                merged[-1] = (before[0], subject, replace(before[2], ended=ended), before[3] + dates)
+                continue
+        merged.append((place, subject, result, dates))
+    return merged
+
+
+def _trim(text: str, start: int, end: int) -> int:
+    """The end without the "and" or the comma that joins the next clause."""
+    piece = text[start:end].rstrip()
+    for _ in range(3):
+        lowered = piece.lower()
+        for tail in (" and", " but", " so", " then", ",", ";", " yet"):
+            if lowered.endswith(tail) and len(piece) > len(tail):
+                piece = piece[: -len(tail)].rstrip()
+                break
+    return start + len(piece)

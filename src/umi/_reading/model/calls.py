@@ -1,0 +1,285 @@
+"""Patience with a model, and its end: timeouts, retries with full jitter, one re-ask, a breaker, a budget, a bound on calls at once.
+
+Full jitter: the wait before retry n is uniform in [0, min(cap, base * 2**n)] (M. Brooker, "Exponential Backoff and Jitter",
+AWS Architecture Blog, 2015); a server's own `retry_after` is honoured when it is longer, and ends the patience when it
+exceeds the time left.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from umi import limits
+from umi._core.guard import call_port
+from umi._reading.model.budget import Allowance, Budget
+from umi._reading.model.contracts import SCHEMAS
+from umi.errors import LLMError, LLMRateLimit
+from umi.ports import Clock, Entropy, LLMProvider, RoutedProvider
+from umi.types import Completion, CompletionRequest, Usage
+
+log = logging.getLogger("umi")
+
+T = TypeVar("T")
+
+# The model's trouble, not the text's: these are retried, and trip the breaker.
+_TRANSIENT: Final = (LLMError.Timeout, LLMError.RateLimit, LLMError.ServiceUnavailable)
+_BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
+
+
+class _LeftAlone(LLMRateLimit):
+    """Nothing was sent, since the server had asked for a longer rest than the operation has time."""
+
+
+@dataclass(slots=True)
+class Meter:
+    """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale.
+
+    The time runs from the first question: what else an operation waits for, an embedder or a disk, is not the model's fault.
+    """
+
+    deadline_s: float
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    def usage(self) -> Usage:
+        """For the receipt."""
+        return Usage(self.calls, self.input_tokens, self.output_tokens)
+
+
+class Asker:
+    """Puts tasks to one model. One instance serves all operations of a memory; the breaker and the budget are shared.
+
+    Args:
+        llm: The user's model; whatever it raises becomes an `LLMError`.
+        clock: For deadlines and waits.
+        entropy: For jitter.
+        allowance: The bounds of one call and of all together.
+    """
+
+    def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, allowance: Allowance | None = None) -> None:
+        self._llm = llm
+        self._clock = clock
+        self._entropy = entropy
+        allowance = allowance or Allowance(limits.LLM_CALL_TIMEOUT_S)
+        self._call_timeout_s = allowance.call_timeout_s
+        self._budget = Budget(allowance)
+        self._places = asyncio.Semaphore(limits.LLM_CONCURRENT_CALLS_COUNT_MAX)
+        self._failures = 0
+        self._last_failure = ""
+        self._rests_until_s = 0.0
+        self._left_alone_until_s = 0.0  # by the server's own wish, whichever operation was told
+
+    def begin(self, seconds: float) -> Conversation:
+        """The model for one operation, which may take so many seconds from its first question on."""
+        return Conversation(self, seconds)
+
+    def deadline_in(self, seconds: float) -> float:
+        """So many seconds from now, on the clock's monotonic scale."""
+        return self._clock.monotonic_s() + seconds
+
+    async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter, asked_before: int = 0) -> T:
+        """The model's answer, as `read` understands it; `asked_before` counts earlier attempts at the same work.
+
+        Raises:
+            LLMError: When no answer that `read` accepts came within the deadline, the retries, one re-ask and the budget.
+        """
+        if task not in SCHEMAS:
+            raise LLMError.InvalidResponse(f"unknown task {task!r}")
+        question = prompt
+        for reask in range(limits.LLM_REASKS_COUNT_MAX + 1):
+            request = CompletionRequest(question, task, asked_before + reask, SCHEMAS[task])
+            completion = Completion("")
+            try:
+                completion = await self.complete(request, meter)
+                answer = read(completion.content)
+            except _BAD_ANSWER as error:
+                await judge(self, completion, 0.0)
+                log.warning("model answer to %s refused: %s", task, error)
+                if reask == limits.LLM_REASKS_COUNT_MAX:
+                    raise
+                question = (
+                    f"{prompt}\nYour last answer was refused: {error}. Answer with the JSON described above only.\n"
+                )
+            else:
+                await judge(self, completion, 1.0)
+                return answer
+        raise LLMError.InvalidResponse("no answer")  # pragma: no cover - the loop returns or raises
+
+    async def complete(self, request: CompletionRequest, meter: Meter) -> Completion:
+        """One answer of a length that can be read, after retries.
+
+        Raises:
+            LLMError: As `ask`, but for an answer's content.
+        """
+        for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
+            self._require_patience(meter)
+            try:
+                completion = await self._pay_and_call(replace(request, attempt=request.attempt + attempt), meter)
+            except (LLMError.DeadlinePassed, _LeftAlone):
+                raise  # the model was not asked
+            except _TRANSIENT as error:
+                self._failed(error)
+                if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
+                    raise
+                await self._wait(attempt, error, meter)
+            else:
+                self._failures = 0
+                size = len(completion.content.encode("utf-8", "surrogatepass"))
+                if not 0 < size <= limits.LLM_RESPONSE_BYTES_MAX:
+                    raise LLMError.InvalidResponse(f"{size} bytes, 1..{limits.LLM_RESPONSE_BYTES_MAX} are read")
+                return completion
+        raise LLMError.ServiceUnavailable  # pragma: no cover - the loop returns or raises
+
+    async def judged(self, decision_id: str, quality: float) -> None:
+        """Say whether an answer could be used to whoever chose the model for it."""
+        if isinstance(self._llm, RoutedProvider):
+            await self._llm.judged(decision_id, quality)
+
+    async def _pay_and_call(self, request: CompletionRequest, meter: Meter) -> Completion:
+        size = len(request.prompt.encode())
+        if size > limits.LLM_PROMPT_BYTES_MAX:
+            raise LLMError.ContextOverflow(_tokens(size))
+        about = _tokens(size)
+        self._budget.reserve(about)
+        try:
+            completion = await self._call_in_turn(request, meter)
+        except LLMError.Timeout:
+            raise  # the server may have done the work, and will bill it
+        except LLMError:
+            self._budget.give_back(about)
+            raise
+        sent = completion.usage.input_tokens or about
+        got = completion.usage.output_tokens or _tokens(len(completion.content.encode("utf-8", "surrogatepass")))
+        meter.input_tokens += sent
+        meter.output_tokens += got
+        self._budget.settle(about, sent, got)
+        return completion
+
+    async def _call_in_turn(self, request: CompletionRequest, meter: Meter) -> Completion:
+        try:
+            async with asyncio.timeout(self._left_s(meter)):
+                await self._places.acquire()
+        except TimeoutError:
+            raise LLMError.DeadlinePassed("too many other calls were under way until the deadline") from None
+        try:
+            await self._leave_alone(meter)
+            return await self._call(request, meter)
+        finally:
+            self._places.release()
+
+    async def _leave_alone(self, meter: Meter) -> None:
+        """Wait while the server wishes to be left alone.
+
+        Raises:
+            LLMError.RateLimit: When that lasts past the deadline.
+        """
+        while (wait_s := self._left_alone_until_s - self._clock.monotonic_s()) > 0:
+            if wait_s >= self._left_s(meter):
+                raise _LeftAlone(f"the server wants no requests for another {wait_s:.0f} s", wait_s)
+            await self._clock.sleep(wait_s)
+
+    async def _call(self, request: CompletionRequest, meter: Meter) -> Completion:
+        left_s = self._left_s(meter)
+        meter.calls += 1
+        try:
+            async with asyncio.timeout(min(self._call_timeout_s, left_s)):
+                completion = await call_port(self._llm.complete(request), _failure)
+        except TimeoutError:
+            raise LLMError.Timeout from None
+        if not isinstance(completion, Completion) or not isinstance(completion.content, str):
+            raise LLMError.InvalidResponse(f"{type(completion).__name__} is no umi.Completion")
+        return completion
+
+    def _left_s(self, meter: Meter) -> float:
+        left_s = meter.deadline_s - self._clock.monotonic_s()
+        if left_s <= 0:
+            raise LLMError.DeadlinePassed("the operation's deadline has passed")
+        return left_s
+
+    def _require_patience(self, meter: Meter) -> None:
+        self._left_s(meter)
+        if self._rests():
+            raise LLMError.ServiceUnavailable(
+                f"the model rests after {self._failures} failures in a row, the last: {self._last_failure}"
+            )
+
+    def _rests(self) -> bool:
+        return self._failures >= limits.LLM_BREAKER_FAILURES_COUNT and self._clock.monotonic_s() < self._rests_until_s
+
+    def _failed(self, error: LLMError) -> None:
+        self._failures += 1
+        self._last_failure = str(error)
+        wish_s = error.retry_after_s if isinstance(error, LLMError.RateLimit | LLMError.ServiceUnavailable) else None
+        if wish_s is not None:
+            self._left_alone_until_s = max(self._left_alone_until_s, self._clock.monotonic_s() + wish_s)
+        if self._failures >= limits.LLM_BREAKER_FAILURES_COUNT:
+            self._rests_until_s = self._clock.monotonic_s() + limits.LLM_BREAKER_REST_S
+
+    async def _wait(self, attempt: int, error: LLMError, meter: Meter) -> None:
+        bound_s = min(limits.LLM_BACKOFF_MAX_S, limits.LLM_BACKOFF_BASE_S * 2**attempt)
+        wished_s = self._left_alone_until_s - self._clock.monotonic_s()
+        wait_s = max(self._entropy.uniform() * bound_s, wished_s)
+        if self._clock.monotonic_s() + wait_s >= meter.deadline_s:
+            raise error
+        await self._clock.sleep(wait_s)
+
+
+class Conversation:
+    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that a pipeline need not know which it was given.
+
+    Args:
+        asker: Of the memory.
+        seconds: How long it may take from the first question on.
+    """
+
+    def __init__(self, asker: Asker, seconds: float) -> None:
+        self._asker = asker
+        self._seconds = seconds
+        self._meter = Meter(math.inf)
+
+    async def ask(self, task: str, prompt: str, read: Callable[[str], T], asked_before: int = 0) -> T:
+        """See `Asker.ask`."""
+        self._begin()
+        return await self._asker.ask(task, prompt, read, self._meter, asked_before)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """See `Asker.complete`."""
+        self._begin()
+        return await self._asker.complete(request, self._meter)
+
+    async def judged(self, decision_id: str, quality: float) -> None:
+        """See `Asker.judged`."""
+        await self._asker.judged(decision_id, quality)
+
+    def _begin(self) -> None:
+        if self._meter.deadline_s == math.inf:
+            self._meter.deadline_s = self._asker.deadline_in(self._seconds)
+
+    def usage(self) -> Usage:
+        """What the operation has spent so far."""
+        return self._meter.usage()
+
+
+async def judge(asked: object, completion: Completion, quality: float) -> None:
+    """Say whether an answer could be used: 1, or 0. Costs nothing where no routing chose the model."""
+    if completion.decision_id and isinstance(asked, RoutedProvider):
+        await asked.judged(completion.decision_id, quality)
+
+
+def _failure(error: Exception) -> LLMError:
+    return (
+        LLMError.Timeout()
+        if isinstance(error, TimeoutError)
+        else LLMError.ServiceUnavailable(f"the model failed: {error!r}")
+    )
+
+
+def _tokens(size: int) -> int:
+    """About how many tokens so many bytes are: four bytes each, rounded up."""
+    return -(-size // 4)

@@ -1,0 +1,299 @@
+"""What a model reads in a message: its statements, each once, placed in the text.
+
+One call per window of text. The model is given what it needs to understand the message: who speaks and when, the messages just
+before, and known statements that it may be about. Where a model read a message, only its statements exist for it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from umi._core.ranking import bm25
+from umi._core.text import analyse, query_terms
+from umi._reading.extract import Extracted, said_in
+from umi._reading.grammar.subjects import subject_key
+from umi._reading.grammar.tokens import sentences
+from umi._reading.model import Conversation, ExtractedEntity, read_extraction
+from umi._reading.model.contracts import EXTRACT
+from umi._reading.model.prompts import build_extraction_prompt
+from umi.limits import (
+    ENTITIES_PER_MESSAGE_COUNT_MAX,
+    EVOLUTION_EXISTING_ENTITIES_COUNT_MAX,
+    LLM_BEFORE_COUNT_MAX,
+    LLM_KNOWN_COUNT_MAX,
+    LLM_WINDOW_BYTES_MAX,
+)
+from umi.ports import Snapshot, Vector
+from umi.ports.candidates import Keys, union
+from umi.types import Entity, EntityType, Episode, ExtractionResult, Mode
+
+NEAR_COUNT: Final = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
+_NEAR_COUNT: Final = 6  # messages whose statements an extraction may be shown
+_NOTE_CONFIDENCE: Final = 0.5
+_LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+_SORTED_MAX: Final = 256  # candidates that are sorted whole
+_WORD: Final = re.compile(r"\w+")
+_ACKNOWLEDGING_WORDS_MAX: Final = 4
+# In English, German, Spanish, French, Portuguese, Italian, Japanese, Chinese; a message without a letter or digit has none of its own.
+_ACKNOWLEDGEMENTS: Final = frozenset(
+    [
+        "ok",
+        "okay",
+        "okey",
+        "k",
+        "kk",
+        "thx",
+        "thanks",
+        "thank",
+        "you",
+        "ty",
+        "cheers",
+        "great",
+        "nice",
+        "cool",
+        "perfect",
+        "lovely",
+        "got",
+        "it",
+        "noted",
+        "lol",
+        "haha",
+        "hehe",
+        "wow",
+        "danke",
+        "vielen",
+        "dank",
+        "super",
+        "alles",
+        "klar",
+        "gracias",
+        "vale",
+        "muchas",
+        "perfecto",
+        "merci",
+        "beaucoup",
+        "parfait",
+        "obrigado",
+        "obrigada",
+        "grazie",
+        "mille",
+        "ありがとう",
+        "ありがとうございます",
+        "了解",
+        "了解です",
+        "はい",
+        "谢谢",
+        "好的",
+        "好",
+        "收到",
+        "謝謝",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What stands around a message: the messages before it, oldest first, open statements that it may be about, and the ids of those nearest."""
+
+    before: tuple[Episode, ...] = ()
+    known: tuple[Entity, ...] = ()
+    near: tuple[str, ...] = ()
+
+
+def context_of(snapshot: Snapshot, episode: Episode, vector: Vector | None) -> Context:
+    """What a model needs to understand a message.
+
+    Args:
+        snapshot: Where the message and its neighbours are.
+        episode: The message.
+        vector: Of it, shape (dimensions,), where there is one.
+    """
+    before = messages_before(snapshot, episode)
+    near = [id_ for id_ in nearest(snapshot, episode.content, vector, NEAR_COUNT) if id_ != episode.id]
+    order = list(dict.fromkeys([*(one.id for one in reversed(before)), *near[:_NEAR_COUNT]]))[
+        : LLM_BEFORE_COUNT_MAX + _NEAR_COUNT
+    ]
+    groups = snapshot.entities_of(order)
+    known = [one for id_ in order for one in groups.get(id_, ()) if one.valid_to is None and one.subject]
+    return Context(before, tuple(reversed(known[:LLM_KNOWN_COUNT_MAX])), tuple(near))
+
+
+def messages_before(snapshot: Snapshot, episode: Episode) -> tuple[Episode, ...]:
+    """The messages of the same session that arrived just before, oldest first."""
+    first = max(0, episode.arrival - LLM_BEFORE_COUNT_MAX)
+    found = snapshot.episodes_at(range(first, episode.arrival))
+    mine = [one for _, one in sorted(found.items()) if one.session == episode.session]
+    read = snapshot.entities_of([one.id for one in mine])  # what no model could read must not keep it from the next
+    return tuple(one for one in mine if one.id in read)
+
+
+def nearest(snapshot: Snapshot, text: str, vector: Vector | None, count: int) -> list[str]:
+    """The ids of the messages nearest to a text in words and meaning together, best first."""
+    found = snapshot.text_candidates(query_terms(text))
+    keys, scores = found.keys, bm25(found.turn, 1.0)
+    scores = scores / max(float(scores.max(initial=0.0)), 1e-6)
+    if vector is not None:
+        near = snapshot.vector_candidates(np.asarray(vector, dtype=np.float32), also=keys, pool=8 * count)
+        both = union(keys, near.keys)
+        total = np.zeros(len(both))
+        total[np.searchsorted(both, keys)] += scores
+        total[np.searchsorted(both, near.keys)] += near.cosine
+        keys, scores = both, total
+    best = np.lexsort((-keys, -scores))[: count + 1] if len(keys) <= _SORTED_MAX else _first(keys, scores, count + 1)
+    episodes = snapshot.episodes_at(int(keys[place]) for place in best)
+    return [episodes[int(keys[place])].id for place in best if int(keys[place]) in episodes]
+
+
+def _first(keys: Keys, scores: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
+    """Places of the highest scores of many, the newest of equals first."""
+    least = np.partition(scores, -count)[-count]
+    places = np.flatnonzero(scores >= least)
+    return places[np.lexsort((-keys[places], -scores[places]))][:count]
+
+
+def may_acknowledge(text: str) -> bool:
+    """Whether a text says no more than that something was heard ("ok thx")."""
+    words = _WORD.findall(text.casefold())
+    return len(words) <= _ACKNOWLEDGING_WORDS_MAX and _ACKNOWLEDGEMENTS.issuperset(words)
+
+
+def only_acknowledges(snapshot: Snapshot, episode: Episode) -> bool:
+    """Whether a message that `may_acknowledge` does only that, so that no model need read it: an answer to a question says more."""
+    return not any(one.content.rstrip().endswith(("?", "？")) for one in messages_before(snapshot, episode)[-1:])
+
+
+async def extract(
+    model: Conversation, episode: Episode, context: Context, asked_before: int = 0
+) -> tuple[ExtractedEntity, ...]:
+    """What a model reads in an episode, one call per window.
+
+    Raises:
+        LLMError: When a window got no usable answer.
+    """
+    speaker, day = episode.speaker or episode.role, episode.at.date().isoformat()
+    found: list[ExtractedEntity] = []
+    for window in windows(episode.content):
+        prompt = build_extraction_prompt(window, speaker, day, context.before, context.known)
+        entities, _ = await model.ask(EXTRACT, prompt, read_extraction, asked_before)
+        found += entities
+    return tuple(found)
+
+
+def windows(text: str) -> list[str]:
+    """The text in pieces of at most `LLM_WINDOW_BYTES_MAX`, cut between sentences, within one only where it is longer."""
+    if len(text.encode()) <= LLM_WINDOW_BYTES_MAX:
+        return [text]
+    pieces: list[str] = []
+    begin = end = 0
+    for start, finish in sentences(text):
+        if end > begin and len(text[begin:finish].encode()) > LLM_WINDOW_BYTES_MAX:
+            pieces += _chopped(text[begin:end])
+            begin = start
+        end = finish
+    return [piece for piece in [*pieces, *_chopped(text[begin:])] if piece.strip()]
+
+
+def _chopped(text: str) -> list[str]:
+    if len(text.encode()) <= LLM_WINDOW_BYTES_MAX:
+        return [text]
+    size = LLM_WINDOW_BYTES_MAX // 4  # characters have at most four bytes
+    return [text[start : start + size] for start in range(0, len(text), size)]
+
+
+def statements(snapshot: Snapshot, episode: Episode, named: Sequence[ExtractedEntity]) -> Extracted:
+    """The statements that a model read, placed in the text; one note where it found none.
+
+    Two that are made by the same words are one statement about several subjects.
+    """
+    by_span: dict[tuple[int, int], Entity] = {}
+    after = 0
+    for one in named[:ENTITIES_PER_MESSAGE_COUNT_MAX]:
+        span = place(episode.content, one.content, after)
+        if span is None:
+            continue  # the text says nothing of the kind
+        after = span[1] if span[0] >= after else after
+        entity = _statement(snapshot, episode, one, span)
+        by_span[span] = entity if span not in by_span else _joined(by_span[span], entity)
+    if not by_span:
+        whole = (0, len(episode.content))
+        name = episode.speaker or episode.role
+        note = said_in(episode, whole, EntityType.NOTE, name, confidence=_NOTE_CONFIDENCE, mode=Mode.UNSTATED)
+        return Extracted(ExtractionResult((note,)), ())
+    return Extracted(ExtractionResult(tuple(by_span[span] for span in sorted(by_span))), ())
+
+
+def says_it_all(one: Entity, episode: Episode) -> bool:
+    """Whether the message's own vector stands for a statement: it says nearly all that the message does, of somebody whom that names."""
+    said, whole = frozenset(analyse(one.content)), frozenset(analyse(episode.content))
+    about = frozenset(analyse(one.name)) - frozenset(analyse(episode.speaker or ""))
+    return about <= whole and 4 * len(said & whole) >= 3 * len(whole)
+
+
+def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
+    """Where a text says some words, None where it does not.
+
+    As they stand, preferably from `after` on; else with other spaces, quotes or case; else the sentence that shares most of them, when it
+    shares half.
+    """
+    for start in (text.find(words, after), text.find(words)):
+        if start >= 0:
+            return start, start + len(words)
+    loose = loosely(words)
+    for mark, any_of in (("'", "['’‘]"), ("’", "['’‘]"), ('"', '["“”]')):
+        loose = loose.replace(mark, any_of) if any_of not in loose else loose
+    match = re.search(loose, text, re.IGNORECASE)
+    if match is not None and match.end() > match.start():
+        return match.span()
+    wanted = frozenset(analyse(words))
+    shared = [
+        (len(wanted & frozenset(analyse(text[start:end]))), -start, (start, end)) for start, end in sentences(text)
+    ]
+    best = max(shared, default=(0, 0, (0, 0)))
+    if not wanted or 2 * best[0] < len(wanted):
+        return None
+    start, end = best[2]
+    return start, start + len(text[start:end].rstrip())
+
+
+def loosely(words: str) -> str:
+    """A pattern for some words with any spaces between them."""
+    return r"\s+".join(map(re.escape, words.split()))
+
+
+def _statement(snapshot: Snapshot, episode: Episode, one: ExtractedEntity, span: tuple[int, int]) -> Entity:
+    also = dict.fromkeys(_subject(snapshot, name) for name in one.also)
+    over_already = one.valid_until is not None and one.valid_until <= episode.at
+    begins = one.valid_from or (
+        _LONG_AGO if over_already else episode.at
+    )  # of what is told as over, when it began may be left open
+    subject = _subject(snapshot, one.name)
+    return said_in(
+        episode,
+        span,
+        one.entity_type,
+        one.name,
+        subject=subject,
+        also=tuple(key for key in also if key != subject),
+        mode=one.mode,
+        said_by=one.said_by,
+        confidence=one.confidence,
+        valid_from=begins,
+        valid_until=one.valid_until if one.valid_until is not None and one.valid_until > begins else None,
+    )
+
+
+def _joined(one: Entity, other: Entity) -> Entity:
+    also = dict.fromkeys((*one.also, other.subject, *other.also))
+    return replace(one, also=tuple(key for key in also if key != one.subject))
+
+
+def _subject(snapshot: Snapshot, name: str) -> str:
+    key = subject_key(name) or name.casefold()
+    return snapshot.subject_of(key) or key

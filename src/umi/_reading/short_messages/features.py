@@ -1,0 +1,225 @@
+"""A short message as a reader that was trained sees it: its words, with what it names put behind marks, and their features.
+
+"Priya left Nordlicht for Halden & Pike" becomes "@n left @n for @n": what was learned of one name holds of every other. Features are
+hashed with CRC-32, which is the same everywhere, so that the same text has the same features on any machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Final
+from zlib import crc32
+
+from umi._reading.grammar.values import narrower, value_key
+from umi._reading.short_messages.lexical_cues import signs
+from umi._reading.short_messages.spans import Sort, Span
+
+BUCKETS: Final = 1 << 16
+_MARKS: Final = {
+    Sort.THING: "@t",
+    Sort.ITEM: "@i",
+    Sort.CHOICE: "@c",
+    Sort.NAME: "@n",
+    Sort.MONEY: "@m",
+    Sort.DATE: "@d",
+    Sort.AMOUNT: "@a",
+    Sort.LANGUAGE: "@l",
+    Sort.KNOWN: "@o",
+}
+SORTS: Final = {  # of the values of each kind of fact; what is missing may be any words
+    "job": (Sort.NAME,),
+    "home": (Sort.NAME,),
+    "price": (Sort.MONEY,),
+    "plan": (Sort.DATE,),
+    "assignee": (Sort.NAME,),
+    "setting": (Sort.AMOUNT,),
+    "lead": (Sort.NAME,),
+    "language": (Sort.LANGUAGE,),
+    "tool": (Sort.NAME,),
+}
+KNOWN: Final = _MARKS[Sort.KNOWN]
+MEANT: Final = "@s"  # whose fact it is taken to be
+_NAMES: Final = {mark: sort.value for sort, mark in _MARKS.items()} | {
+    MEANT: "meant"
+}  # as `umi.ports.text_reader.MARKS` has them
+FREE_KINDS: Final = frozenset({"choice", "hobby"})  # whose values may be any words
+_SUBJECTS: Final = frozenset({Sort.THING, Sort.ITEM, Sort.CHOICE})
+_DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_WORD: Final = re.compile(r"(?<=\w)['’]s\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+|[.,;:!?*=()>\"/-]")
+_EDGE: Final = "^"
+_AROUND: Final = 4  # tokens on either side that a token's role is read from
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word in lower case, or a mark that stands for a span; half-open characters of the text."""
+
+    text: str
+    start: int
+    end: int
+    span: Span | None = None
+
+
+def tokens_of(text: str, spans: Sequence[Span]) -> list[Token]:
+    """The words of a text and, in place of what it names, marks; `spans` in order of place."""
+    found: list[Token] = []
+    begin = 0
+    for span in [*spans, None]:
+        end = len(text) if span is None else span.start
+        words = _WORD.finditer(text, begin, end)
+        found += [Token(match.group().lower().replace("’", "'"), *match.span()) for match in words]
+        if span is not None:
+            found.append(Token(_MARKS[span.sort], span.start, span.end, span))
+            begin = span.end
+    return found
+
+
+def with_known(text: str, spans: Sequence[Span], values: Sequence[str]) -> tuple[list[Span], frozenset[int]]:
+    """The spans of a text with every mention of a known value among them, and where those mentions begin.
+
+    A value that is no span ("rock climbing") becomes one, unless it overlaps another.
+    """
+    found = list(spans)
+    at = {span.start for span in spans if span.sort not in _SUBJECTS and any(same(span.text, one) for one in values)}
+    for value in values:
+        if _DAY.fullmatch(value) or not value:
+            continue
+        for match in re.finditer(rf"(?<!\w){re.escape(value)}(?!\w)", text, re.IGNORECASE):
+            start, end = match.span()
+            if all(end <= span.start or span.end <= start for span in found):
+                found.append(Span(Sort.KNOWN, match.group(), value, start, end))
+                at.add(start)
+    return sorted(found, key=lambda span: span.start), frozenset(at)
+
+
+def marked(tokens: Sequence[Token], known: frozenset[int]) -> list[Token]:
+    """The tokens with the mentions of known values, which begin at these characters, under a mark of their own."""
+    return [
+        replace(token, text=KNOWN) if token.span is not None and token.start in known else token for token in tokens
+    ]
+
+
+def meant(tokens: Sequence[Token], start: int) -> list[Token]:
+    """The tokens with whoever or whatever is named there, whose fact it is taken to be, under a mark of its own; -1 for the speaker's."""
+    key = next((token.span.key for token in tokens if token.span is not None and token.start == start), None)
+    return [
+        replace(token, text=MEANT) if token.span is not None and token.span.key == key else token for token in tokens
+    ]
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two values agree."""
+    if _DAY.fullmatch(one) and _DAY.fullmatch(other):
+        return one[5:] == other[5:]  # the year is a guess
+    return bool(one) and bool(other) and (value_key(one) == value_key(other) or narrower(one, other))
+
+
+def _bucket(feature: str) -> int:
+    return crc32(feature.encode()) % BUCKETS
+
+
+@dataclass(frozen=True, slots=True)
+class Taking:
+    """A message taken to speak of a kind of fact of whoever is named at `start` (-1: of whoever says it).
+
+    `known` are the values that are known of it and open; `spans` has them among what the message names, `mentions` is where they begin,
+    and `tokens` has them under a mark of their own.
+    """
+
+    text: str
+    kind: str
+    start: int
+    known: tuple[str, ...]
+    spans: tuple[Span, ...]
+    mentions: frozenset[int]
+    tokens: tuple[Token, ...]
+
+    @property
+    def meant(self) -> list[Token]:
+        """The tokens with whose fact it is taken to be under a mark of its own."""
+        return meant(self.tokens, self.start)
+
+
+def take(text: str, spans: Sequence[Span], kind: str, start: int, known: Sequence[str]) -> Taking:
+    """A message, of which some spans are found, taken to speak of a kind of fact of which some values are known."""
+    found, at = with_known(text, spans, known)
+    return Taking(text, kind, start, tuple(known), tuple(found), at, tuple(marked(tokens_of(text, found), at)))
+
+
+def marks_of(tokens: Sequence[Token]) -> tuple[tuple[int, int, str], ...]:
+    """What is marked in a text, as `umi.ports.text_reader.Interpretation` has it."""
+    return tuple((token.start, token.end, _NAMES[token.text]) for token in tokens if token.span is not None)
+
+
+def situation(taking: Taking) -> tuple[str, ...]:
+    """What a message meets: whether such a fact is known and it names the known value, how many others, whose it is; its words of change."""
+    kind, at = taking.kind, taking.mentions
+    state = "none" if not taking.known else "mentioned" if at else "unmentioned"
+    others = min(2, sum(span.sort in SORTS.get(kind, ()) and span.start not in at for span in taking.spans))
+    whose = "own" if taking.start < 0 else "other"
+    met = (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}", f"k {whose} {kind}")
+    return (*met, *signs(taking.text))
+
+
+def message_features(tokens: Sequence[Token], also: Sequence[str] = (), kind: str = "") -> list[int]:
+    """What a whole message is judged by: its runs of one to three tokens, and its situation; sorted, each once.
+
+    With a `kind` of fact that it is taken to speak of, its words count apart for that kind as well.
+    """
+    words = [_EDGE, *(token.text for token in tokens), _EDGE]
+    two = [f"{one} {other}" for one, other in pairwise(words)]
+    three = [f"{one} {other} {last}" for one, other, last in zip(words, words[1:], words[2:], strict=False)]
+    apart = [f"k {kind} {word}" for word in words] if kind else []
+    return sorted({_bucket(gram) for gram in (*words, *two, *three, *also, *apart)})
+
+
+def takes_role(token: Token, kind: str) -> bool:
+    """Whether a token may be the subject, the value or the source of a fact of that kind: what is named, or any word of a free value."""
+    return token.span is not None or (kind in FREE_KINDS and token.text[0].isalpha())
+
+
+def role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> list[int]:
+    """What the role of one token is judged by: the tokens around it, with the kind of fact and what becomes of it.
+
+    Args:
+        tokens: Of the message.
+        place: Of the token.
+        kind: Of fact that the message speaks of, as it was judged.
+        act: What it does with it.
+    """
+    return sorted({_bucket(feature) for feature in _role_features(tokens, place, kind, act)})
+
+
+def _role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> Iterator[str]:
+    def at(offset: int) -> str:
+        where = place + offset
+        return tokens[where].text if 0 <= where < len(tokens) else _EDGE
+
+    mine = at(0)
+    same = [where for where, token in enumerate(tokens) if token.text == mine and token.span is not None]
+    order = f"{same.index(place)}/{len(same)}" if place in same else "-"
+    span = tokens[place].span
+    words = len(span.text.split()) if span is not None else 0
+    yield from (
+        f"r {kind} {mine}",
+        f"r {act} {mine}",
+        f"r {kind} {act} {mine} {order}",
+        f"r {kind} {mine} words {words}",
+    )
+    for offset in range(-_AROUND, _AROUND + 1):
+        if offset:
+            yield f"r {offset} {at(offset)}"
+            yield f"r {offset} {at(offset)} {mine} {kind}"
+            yield f"r {offset} {at(offset)} {mine} {act}"
+    for first, second in ((-2, -1), (1, 2), (-1, 1)):
+        yield f"r {first} {second} {at(first)} {at(second)}"
+        yield f"r {first} {second} {at(first)} {at(second)} {mine}"
+    yield f"r -3 {at(-3)} {at(-2)} {at(-1)} {mine}"
+    yield f"r 3 {mine} {at(1)} {at(2)} {at(3)}"
+    for where in range(max(0, place - 12), place):
+        yield f"r before {tokens[where].text} {mine}"
+    for where in range(place + 1, min(len(tokens), place + 13)):
+        yield f"r after {tokens[where].text} {mine}"

@@ -1,0 +1,283 @@
+"""The gist of a short message by what was learned: which kind of fact, what becomes of it, whose it is, which value holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from umi._core.text import analyse
+from umi._reading.grammar.lexicon import KIN
+from umi._reading.grammar.slots import attribute_slot
+from umi._reading.grammar.subjects import subject_key
+from umi._reading.short_messages import spans
+from umi._reading.short_messages.classifier import judge_of
+from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
+from umi._reading.short_messages.decode import is_called, is_greeted, settle
+from umi._reading.short_messages.fact import Known, MessageFact
+from umi._reading.short_messages.features import SORTS, Taking, same, take, tokens_of
+from umi._reading.short_messages.spans import Sort, Span
+from umi.limits import GIST_CHARACTERS_MAX
+from umi.ports.text_reader import TextReader
+from umi.types import Entity
+
+_PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
+_OF_SPEAKER: Final = frozenset({"job", "home", "hobby", "choice"})
+_LIKELY: Final = 0.1  # a kind of fact less likely than that is not looked into
+_KNOWN_GAIN: Final = 4.0  # how much likelier a kind is of which a fact is known about what is named
+_RIVAL: Final = 0.25  # nor one that is so much less likely than the likeliest
+_NO_KIND: Final = 0.6
+_SURE: Final = 0.45  # a kind less likely than that, with all that is known, is not meant
+_TELLS: Final = 0.4  # how likely a message must be of a kind to tell of it, and may at most be to tell nothing
+_SURELY: Final = 0.02  # how unlikely it must be that a message says nothing of the speaker, to need no "I"
+_UNSAID: Final = 0.7  # of a message that says neither "I" nor names anybody: "Day job: Nordlicht."
+_FIRST_PERSON: Final = re.compile(
+    r"\b(?:i|i'm|i’m|im|i've|i’ve|i'd|me|my|mine|we|we're|we've|our|us|myself)\b", re.IGNORECASE
+)
+_THIRD_PERSON: Final = re.compile(
+    r"\b(?:he|she|they|he's|she's|they're|they've|his|her|their|everybody|everyone|somebody|someone|people)\b",
+    re.IGNORECASE,
+)
+_TELEGRAM_WORDS: Final = 6
+_KIN: Final = "|".join(
+    sorted(
+        KIN - {"boss", "client"}
+        | {"parents", "kids", "children", "family", "folks", "friend", "friends", "neighbour", "neighbours"}
+    )
+)
+_RELATIVE: Final = re.compile(rf"\b(?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN})\b", re.IGNORECASE)
+_AT_WORK: Final = re.compile(
+    r"\b(?:my|our) (?:[a-z]+ )?(?:boss|colleagues?|manager|company|office|team|client)\b", re.IGNORECASE
+)
+_OTHERS: Final = re.compile(
+    r"(?:^|[.!?] )(?:the|a|an|some|those|these|two) (?:[a-z]+ ){0,2}?(?:couple|people|guys?|man|woman|lady|folks?|famil(?:y|ies)|tenants?|neighbou?rs?"
+    r"|landlord|landlady|students?|kids?|boys?|girls?|lodgers?|flatmates?|roommates?|colleagues?|owners?|twins|friends?)\b",
+    re.IGNORECASE,
+)
+_OF_RELATIVES: Final = re.compile(rf"^'s (?:[a-z]+ )?(?:{_KIN})\b")
+_KIN_OF: Final = re.compile(rf"\b(?:{_KIN}|colleague|client|guest)s? of $")
+_I_DO: Final = re.compile(r"\b(?:i|i'm|i’m|i've|i’ve|i'd|we|we're|we've)\b", re.IGNORECASE)
+
+
+def read(
+    text: str, speaker: tuple[str, str], at: datetime, known: Known, reader: TextReader | None
+) -> list[MessageFact]:
+    """The facts of a short message; see `umi._reading.short_messages.reader.read`."""
+    found = spans.find(text, at)
+    tokens = tokens_of(text, found)
+    judge = judge_of(text, tokens, reader)
+    kinds = judge.kinds(tokens)
+    if kinds["none"] > _NO_KIND:
+        return []
+    seen = Seen(text, tuple(found), speaker, judge, known, kinds)
+    least = max(_LIKELY, _RIVAL * max(kinds.values()))
+    options = [(kind, whose) for kind in kinds if kinds[kind] >= least for whose in _subjects(seen, kind)]
+    weighed = [(kind, whose, _sure(seen, kind, whose)) for kind, whose in options]
+    taken = [_take(seen, kind, whose, sure) for kind, whose, sure in weighed if sure >= _SURE]
+    for one in sorted(taken, key=lambda one: -one.sure * (1 - one.acts["none"])):
+        gists = settle(seen, one)
+        if gists:
+            return gists
+    return []
+
+
+def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
+    start = -1 if whose.span is None else whose.span.start
+    taking = take(seen.text, seen.spans, kind, start, [one.value for one in whose.open])
+    acts = seen.judge.acts(taking)
+    if whose.span is None and acts["none"] < _SURELY and not seen.judge.by_words:
+        sure = max(sure, seen.kinds[kind])  # "Registered at the town hall of Galway this morning" needs no "I"
+    return Taken(taking, whose, min(1.0, sure), acts)
+
+
+def _sure(seen: Seen, kind: str, whose: Whose) -> float:
+    """How likely the kind is, given what is known of whoever or whatever is named."""
+    if kind == "none":
+        return 0.0
+    named = any(_names(seen, one) for one in whose.open)
+    told = named or (whose.open and whose.span is not None)
+    if whose.span is None and (doubt := _unlikely_own(seen, kind, named=named)) is not None:
+        return doubt
+    return seen.kinds[kind] * (_KNOWN_GAIN if told else 1.0)
+
+
+def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
+    """How likely the kind is of a message that may not speak of who says it; None where it may well."""
+    says_i = _I_DO.search(seen.text) is not None
+    if kind in _OF_SPEAKER | OF_PEOPLE and _RELATIVE.search(seen.text) and not says_i:
+        return 0.0  # "My friend lives in Oslo"
+    if kind in _OF_SPEAKER | OF_PEOPLE and _others_do(seen):
+        return 0.0  # "The couple upstairs are moving to Oslo, so I ..."
+    if kind == "home" and _AT_WORK.search(seen.text) and not says_i:
+        return 0.0  # "My boss is flying to Oslo"
+    if _FIRST_PERSON.search(seen.text):
+        return None
+    if _THIRD_PERSON.search(seen.text):
+        return 0.0  # somebody else is spoken of, and nobody says "I"
+    others = sum(span.sort is Sort.NAME for span in seen.spans)
+    if seen.judge.by_words and (others > 1 + named or not _is_telegram(seen.text)):
+        return 0.0
+    return seen.kinds[kind] * (1.0 if named else _UNSAID)
+
+
+def _others_do(seen: Seen) -> bool:
+    """Whether somebody unnamed is spoken of before any value, and whoever speaks only after it."""
+    others = _OTHERS.search(seen.text)
+    if others is None:
+        return False
+    says_i = _I_DO.search(seen.text)
+    named = [span.start for span in seen.spans if span.start > others.start()]
+    return bool(named) and (says_i is None or says_i.start() > named[0])
+
+
+def _is_telegram(text: str) -> bool:
+    """Whether a text is so short that "I" goes without saying, as in "Day job: Nordlicht"."""
+    return ":" in text or "=" in text or len(text.split()) <= _TELEGRAM_WORDS
+
+
+def _names(seen: Seen, one: Entity) -> bool:
+    return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
+
+
+def may_tell(
+    text: str, at: datetime, subject: str, slots: Sequence[str], reader: TextReader | None, *, mine: bool
+) -> bool:
+    """Whether a message may tell of a subject's fact in one of some slots; `mine`: the subject is who says it.
+
+    It must speak of the subject and read as if it told of such a fact. Where values are of a sort of their own (a sum, a day), one
+    is enough: what is left out is hidden, and how somebody tells a price is nobody's to preview.
+    """
+    found = spans.find(text, at)
+    if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
+        return scatters(text, subject)
+    kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
+    values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
+    if any(span.sort in values for span in found):
+        return True
+    taking = _taken_of(text, found, kind, subject, slots)
+    if taking is None:
+        return False
+    tokens = tokens_of(text, found)
+    judge = judge_of(text, tokens, reader)
+    return judge.kinds(tokens)[kind] >= _TELLS and judge.acts(taking)["none"] < _TELLS
+
+
+def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
+    return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
+
+
+def scatters(text: str, subject: str) -> bool:
+    """Whether a text has every word of a subject of several, if not side by side: "the dentist moved my appointment"."""
+    words = frozenset(analyse(subject))
+    return len(words) > 1 and words <= frozenset(analyse(text))
+
+
+def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:
+    """A message taken to speak of a fact of a subject of whom nothing is known; None when it names another favourite, or only their kin."""
+    chosen = [span for span in found if span.sort is Sort.CHOICE] if kind == "choice" else []
+    own = [span for span in chosen if choice_slot(span.key) in slots]
+    if chosen:
+        return take(text, found, kind, own[0].start, ()) if own else None
+    named = [span for span in found if subject_key(span.text) == subject]
+    meant = [span for span in named if not _is_kin(span)]
+    if named and not meant:
+        return None
+    return take(text, found, kind, meant[0].start if meant else -1, ())
+
+
+def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader | None, *, mine: bool) -> float:
+    """How likely an older message says what a later one says is over.
+
+    Args:
+        text: The older message.
+        at: When it was said.
+        fact: Subject, slot and value; the message must name the value and, unless it is about whoever speaks, the subject.
+        reader: Of short messages, where there is one.
+        mine: The subject is who says it.
+    """
+    subject, slot, value = fact
+    choice = "choice" if slot.startswith(("favourite_", "attr:")) else ""
+    kind = next((one for one in SLOTS if slot in SLOTS[one]), choice)
+    if len(text) > GIST_CHARACTERS_MAX or not kind:
+        return 0.0
+    found = spans.find(text, at)
+    if value.casefold() not in text.casefold() and not any(same(span.text, value) for span in found):
+        return 0.0
+    if not _speaks_of(text, found, subject) and not mine:
+        return 0.0
+    tokens = tokens_of(text, found)
+    taking = _taken_of(text, found, kind, subject, (slot,))
+    if taking is None:
+        return 0.0
+    judge = judge_of(text, tokens, reader)
+    likely = min(1.0, _KNOWN_GAIN * judge.kinds(tokens)[kind])
+    acts = judge.acts(taking)
+    return likely * sum(acts[act] for act in ("state", "detail", "add", *CHANGES))
+
+
+def _subjects(seen: Seen, kind: str) -> list[Whose]:
+    """Who or what may be meant, in order of place; the speaker last."""
+    found: list[Whose] = []
+    if kind == "none":
+        return found
+    if kind in OF_PEOPLE:
+        named = [
+            span
+            for span in seen.spans
+            if span.sort is Sort.NAME
+            and not _is_kin(span)
+            and not is_greeted(span)
+            and not (seen.judge.by_words and is_called(span))
+        ]
+        found += [_whose(seen, kind, span, span.text, subject_key(span.text)) for span in named]
+    elif kind == "choice":
+        for span in seen.spans:
+            slot = choice_slot(span.key) if span.sort is Sort.CHOICE else ""
+            if slot:
+                found.append(_whose(seen, kind, span, *seen.speaker, slot=slot))
+    elif kind != "hobby":
+        found += [
+            _thing(seen, kind, span)
+            for span in seen.spans
+            if span.sort in {Sort.THING, Sort.ITEM} and not (kind == "price" and span.before.endswith("by "))
+        ]  # whoever grants a sum is not what it pays for
+    found = list({one.subject: one for one in reversed(found)}.values())[::-1] if kind != "choice" else found
+    if kind in _OF_SPEAKER - {"choice"}:
+        found.append(_whose(seen, kind, None, *seen.speaker))
+    return found
+
+
+def _is_kin(span: Span) -> bool:
+    """Whether somebody of theirs is spoken of: "Priya's parents", "a friend of Priya's"."""
+    return _OF_RELATIVES.match(span.after) is not None or (
+        span.after.startswith("'s") and _KIN_OF.search(span.before) is not None
+    )
+
+
+def choice_slot(key: str) -> str:
+    """The slot of "favourite café" or "preferred text editor"."""
+    kind, _, noun = key.partition(" ")
+    return attribute_slot(f"favourite {noun}") if kind == "favourite" else f"attr:{key}"
+
+
+def _thing(seen: Seen, kind: str, span: Span) -> Whose:
+    """A thing by the longest beginning of its name, or what stands behind "of", of which something is known: "the lead of the choir"."""
+    words = _plain(span).split()
+    whole = _whose(seen, kind, span, " ".join(words), span.key)
+    owner = [re.sub(r"^.* of (?:the|our) ", "", _plain(span))] if kind != "setting" else []
+    for part in (*(" ".join(words[:end]) for end in range(len(words) - 1, 0, -1)), *owner):
+        if whole.open:
+            break
+        whole = max(whole, _whose(seen, kind, span, part, subject_key(part)), key=lambda one: bool(one.open))
+    return whole
+
+
+def _whose(seen: Seen, kind: str, span: Span | None, name: str, subject: str, slot: str = "") -> Whose:
+    slots = (slot,) if slot else SLOTS[kind]
+    known = [one for each in slots for one in seen.known(subject, each) if one.value and not one.negated]
+    return Whose(span, name, subject, known[0].slot if known else slots[0], tuple(known))
+
+
+def _plain(thing: Span) -> str:
+    return re.sub(r"^(?:the|our) ", "", thing.text, flags=re.IGNORECASE)

@@ -1,0 +1,125 @@
+"""Messages in: what repeats a recall is found again, what is new is admitted and settled."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from umi._remember.apply import Admitted, ReadingWriter, RememberOptions, Work, admit, outbox_item
+from umi._remember.outbox import Embedded, OutboxWorker, Outcome
+from umi._remember.recalled_text import RecalledTexts
+from umi.ports import Clock, Entropy, StorageBackend, Transaction
+from umi.types import Degradation, Message
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class IngestedBatch:
+    """Messages that were admitted, and the work that is left; with an outcome there is none left."""
+
+    admitted: Admitted
+    items: Sequence[Work]
+    outcome: Outcome | None
+
+
+class Ingest:
+    """Takes messages into one namespace.
+
+    Args:
+        storage: The namespace.
+        settler: Does the second transaction; None when there is neither embedder nor model to wait for, and both are one.
+        echoes: What recall handed out lately.
+        clock: For the recorded time.
+        entropy: For ids.
+    """
+
+    def __init__(
+        self,
+        storage: StorageBackend,
+        settler: OutboxWorker | None,
+        echoes: RecalledTexts,
+        clock: Clock,
+        entropy: Entropy,
+    ) -> None:
+        self._storage = storage
+        self._settler = settler
+        self._echoes = echoes
+        self._clock = clock
+        self._entropy = entropy
+
+    async def take(self, messages: Sequence[Message], wishes: RememberOptions) -> tuple[Admitted, Outcome]:
+        """Admit and settle; the ids of what only repeats a recall are among `replayed`.
+
+        Raises:
+            IdempotencyConflict: When a known key comes with other content.
+            NotFound: When `derived_from` names what is not in this namespace.
+        """
+        begun = await self.begin(messages, wishes)
+        if wishes.later and begun.outcome is None and self._settler is not None and begun.items:
+            return begun.admitted, await self._settler.index(begun.items)
+        return begun.admitted, await self.finish(begun)
+
+    async def begin(self, messages: Sequence[Message], wishes: RememberOptions) -> IngestedBatch:
+        """The first half of `take`: from here on nothing is lost."""
+        origins = [self._echoes.origin(message) for message in messages]
+        said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
+        echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
+        admitted, outcome = await self._admit(said, wishes) if said else (Admitted((), (), ()), Outcome())
+        ids, replayed = (*admitted.episode_ids, *echoed), (*admitted.replayed, *echoed)
+        return IngestedBatch(replace(admitted, episode_ids=ids, replayed=replayed), _items(admitted, wishes), outcome)
+
+    async def embed(self, begun: IngestedBatch) -> Embedded | None:
+        """What `finish` needs and does itself where it is not given; others may be settled meanwhile."""
+        if self._settler is None or begun.outcome is not None or not begun.items:
+            return None
+        return await self._settler.embed(begun.items)
+
+    async def finish(self, begun: IngestedBatch, embedded: Embedded | None = None) -> Outcome:
+        """The second half of `take`; in the order in which they were begun."""
+        if begun.outcome is not None:
+            return begun.outcome
+        return await self._settler.settle(begun.items, embedded) if self._settler and begun.items else Outcome()
+
+    async def _admit(self, messages: Sequence[Message], wishes: RememberOptions) -> tuple[Admitted, Outcome | None]:
+        """Also settles, where there is nothing to wait for."""
+        first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
+        if self._settler is None and wishes.later:
+            admitted = await self._storage.write(first)
+            waiting = [episode.id for episode in admitted.fresh]
+            return admitted, Outcome(waiting=waiting, degraded={Degradation.NO_EMBEDDER: None})
+        if self._settler is None:
+            return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), wishes))
+        return await self._storage.write(first), None
+
+    def _settled_at_once(
+        self, tx: Transaction, admitted: Admitted, wishes: RememberOptions
+    ) -> tuple[Admitted, Outcome]:
+        outcome = Outcome()
+        if admitted.fresh:
+            outcome.add(ReadingWriter(tx, self._entropy, self._clock.now()).run(_items(admitted, wishes), None))
+            outcome.degraded[Degradation.NO_EMBEDDER] = None
+        return admitted, outcome
+
+
+def _items(admitted: Admitted, wishes: RememberOptions) -> list[Work]:
+    return [(episode, outbox_item(episode, wishes)) for episode in admitted.fresh]
+
+
+async def in_batches(items: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
+    """The items in lists of `size`, the last one shorter, holding one list at a time."""
+    batch: list[T] = []
+    async for item in items if isinstance(items, AsyncIterable) else _each(items):
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+async def _each(items: Iterable[T]) -> AsyncIterator[T]:
+    for item in items:
+        yield item

@@ -1,0 +1,274 @@
+"""From admitted to settled: embed, ask the model if there is one, write. `remember` and `maintain` share it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import numpy as np
+
+from umi._core.guard import GuardedEmbedder
+from umi._evolution import model_judge
+from umi._evolution.model_judge import Judgement
+from umi._reading.extract import Extracted
+from umi._reading.model import Conversation, extraction
+from umi._remember.apply import (
+    ConcurrentChange,
+    Reading,
+    ReadingWriter,
+    Work,
+    WrittenReading,
+    embedding_text,
+    read_episode,
+    said_as,
+)
+from umi.errors import EmbeddingError, LLMError, UmiError
+from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
+from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
+from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
+
+log = logging.getLogger("umi")
+
+_NOT_ABOUT_THE_TEXT = (
+    LLMError.RateLimit,
+    LLMError.ServiceUnavailable,
+    LLMError.BudgetExceeded,
+    LLMError.NotConfigured,
+    LLMError.DeadlinePassed,
+    ConcurrentChange,
+)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What settling some episodes gave, and what was missing."""
+
+    entities: list[Entity] = field(default_factory=list)
+    evolutions: list[EvolutionRelation] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    degraded: dict[Degradation, None] = field(default_factory=dict)
+
+    def add(self, settled: WrittenReading) -> None:
+        """Take in what one transaction wrote."""
+        self.entities += settled.entities
+        self.evolutions += settled.evolutions
+        self.waiting += settled.waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """Windows by episode id (None without an embedder, empty when it failed), in words why they are missing, and whose the store holds."""
+
+    vectors: dict[str, Matrix] | None
+    why: str = ""
+    degraded: tuple[Degradation, ...] = ()
+    kept: frozenset[str] = frozenset()
+
+
+class OutboxWorker:
+    """Settles episodes of one namespace.
+
+    Args:
+        storage: Where they were admitted.
+        embedder: For their vectors; None leaves them to their words.
+        model: Reads and relates them; None leaves both to the rules.
+        clock: For the recorded time of relations.
+        entropy: For their ids.
+        act_from: The confidence from which an update acts, as of `Config.act_from`.
+    """
+
+    def __init__(
+        self,
+        storage: StorageBackend,
+        embedder: GuardedEmbedder | None,
+        model: Conversation | None,
+        clock: Clock,
+        entropy: Entropy,
+        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+    ) -> None:
+        self._act_from = act_from
+        self._storage = storage
+        self._embedder = embedder
+        self._reader = None if embedder is None else embedder.reader
+        self._model = model
+        self._clock = clock
+        self._entropy = entropy
+
+    async def settle(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
+        """Embed, where that is not done, ask and write; what could not be done stays in the outbox and is named in the outcome."""
+        embedded = embedded or await self.embed(items)
+        vectors, why = embedded.vectors, embedded.why
+        outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
+        if self._model is None:
+            outcome.add(await self._write(items, vectors, why, kept=embedded.kept))
+            return outcome
+        for work in items:
+            mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
+            await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
+        return outcome
+
+    async def index(self, items: Sequence[Work]) -> Outcome:
+        """Embed and write the vectors only: a worker reads the texts later."""
+        embedded = await self.embed(items)
+        vectors = embedded.vectors
+        if vectors:
+            await self._storage.write(lambda tx: tx.add_vectors(vectors))
+        return Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
+
+    async def drain(self, limit: int) -> Outcome:
+        """Settle up to `limit` waiting items, oldest first."""
+        items = await self._storage.read(partial(waiting_work, limit=limit))
+        return await self.settle(items, await self._embedded(items)) if items else Outcome()
+
+    async def _embedded(self, items: Sequence[Work]) -> Embedded:
+        """The vectors of waiting episodes: those that the store holds of what was never read, the others made now."""
+        if self._embedder is None:
+            return await self.embed(items)
+        unread = [episode.id for episode, item in items if not item.again]
+        kept = await self._storage.read(lambda snapshot: _bare_vectors(snapshot, unread))
+        missing = [work for work in items if work[0].id not in kept]
+        made = await self.embed(missing) if missing else Embedded({})
+        return replace(made, vectors={**kept, **(made.vectors or {})}, kept=frozenset(kept))
+
+    async def embed(self, items: Sequence[Work]) -> Embedded:
+        """The vectors of episodes; nothing is written."""
+        if self._embedder is None:
+            return Embedded(None, degraded=(Degradation.NO_EMBEDDER,))
+        try:
+            windows = await self._embedder.embed_many([embedding_text(episode) for episode, _ in items])
+        except EmbeddingError as error:
+            log.warning("%d episodes are stored without vectors for now: %s", len(items), error)
+            return Embedded({}, str(error), (Degradation.EMBEDDING_FAILED,))
+        return Embedded(dict(zip((episode.id for episode, _ in items), windows, strict=True)))
+
+    async def _settle_with(self, model: Conversation, work: Work, embedded: Embedded, outcome: Outcome) -> None:
+        vectors, why = embedded.vectors, embedded.why
+        try:
+            outcome.add(await self._ask_and_write(model, work, embedded))
+        except (LLMError, ConcurrentChange) as error:
+            outcome.degraded[Degradation.MODEL_FAILED] = None
+            log.warning("episode %s waits for its model: %s", work[0].id, error)
+            # A text that no model can read is read by rules in the end.
+            if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
+                given_up = (work[0], replace(work[1], again=False))
+                outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
+                return
+            await self._storage.write(partial(_defer, work=work, vectors=vectors, error=error))
+            outcome.waiting.append(work[0].id)
+
+    async def _ask_and_write(self, model: Conversation, work: Work, embedded: Embedded) -> WrittenReading:
+        episode, item = work
+        vectors, why, kept = embedded.vectors, embedded.why, embedded.kept
+        if not item.again and await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
+            return await self._write([work], vectors, why, kept=kept)
+        extracted, near = await self._read(model, work, vectors)
+        told = extracted.result.entities
+        of_statements = await self._vectors_of(episode, told, vectors)
+        if vectors and of_statements:
+            mine = vectors[episode.id]
+            more = [row for row in of_statements.values() if row.base is not mine]
+            if more:
+                vectors = {episode.id: np.concatenate([mine, *(np.atleast_2d(row) for row in more)])}
+                kept = frozenset[str]()
+        judgement = Judgement()
+        for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
+            if item.track_evolution:
+                look = partial(model_judge.offer, episode=episode, new=told, vectors=of_statements, near_message=near)
+                near = None  # from now on others may have come
+                offered = await self._storage.read(look)
+                judgement = await model_judge.relate(model, offered, judgement, item.attempts)
+            try:
+                reading = Reading(extracted, judgement, of_statements)
+                return await self._write([work], vectors, why, {episode.id: reading}, kept)
+            except ConcurrentChange:
+                if attempt == LLM_EVOLVE_ROUNDS_COUNT_MAX:
+                    raise
+        raise ConcurrentChange(episode.id)  # pragma: no cover - the loop returns or raises
+
+    async def _read(
+        self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None
+    ) -> tuple[Extracted, Sequence[str] | None]:
+        """The statements of a message, as the model reads them, and the ids of the messages nearest to it, where they were looked for."""
+        episode, item = work
+        if not item.extract_entities:
+            return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None)), None
+        if extraction.may_acknowledge(episode.content) and await self._storage.read(
+            partial(extraction.only_acknowledges, episode=episode)
+        ):
+            return await self._storage.read(partial(extraction.statements, episode=episode, named=())), None
+        vector = vectors[episode.id][0] if vectors and episode.id in vectors else None
+        context = await self._storage.read(partial(extraction.context_of, episode=episode, vector=vector))
+        named = await extraction.extract(model, episode, context, item.attempts)
+        read = await self._storage.read(partial(extraction.statements, episode=episode, named=named))
+        return read, context.near
+
+    async def _vectors_of(
+        self, episode: Episode, told: Sequence[Entity], vectors: Mapping[str, Matrix] | None
+    ) -> dict[str, Vector]:
+        """The vectors of statements, by id: the message's own where a statement says what it says, else of what it is about and its words."""
+        if self._embedder is None or not vectors or episode.id not in vectors:
+            return {}
+        own = [one for one in told if not extraction.says_it_all(one, episode)]
+        mine = vectors[episode.id]
+        found = {one.id: mine[0] for one in told}
+        if own:
+            try:
+                windows = await self._embedder.embed_many([f"{one.name}: {one.content}" for one in own])
+            except EmbeddingError as error:
+                log.warning("statements of %s are compared by their message's vector: %s", episode.id, error)
+                return found
+            found |= {one.id: rows[0] for one, rows in zip(own, windows, strict=True)}
+        return found
+
+    async def _write(
+        self,
+        items: Sequence[Work],
+        vectors: Mapping[str, Matrix] | None,
+        why: str,
+        readings: Mapping[str, Reading] | None = None,
+        kept: Collection[str] = (),
+    ) -> WrittenReading:
+        now = self._clock.now()
+
+        def write(tx: Transaction) -> WrittenReading:
+            settlement = ReadingWriter(tx, self._entropy, now, self._reader, self._act_from)
+            return settlement.run(items, vectors, why, readings, kept)
+
+        return await self._storage.write(write)
+
+
+def _bare_vectors(snapshot: Snapshot, episode_ids: Sequence[str]) -> dict[str, Matrix]:
+    """The vectors of those episodes that were never read: windows of their texts alone."""
+    read = snapshot.entities_of(episode_ids)
+    return snapshot.vectors([id_ for id_ in episode_ids if id_ not in read])
+
+
+def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
+    """Keep the vectors, which are paid for, and the work, with what stood in its way."""
+    episode, item = work
+    now = tx.episodes([episode.id]).get(episode.id)
+    if now is None or not said_as(now, episode):  # forgotten, or cut, while a model was asked
+        return
+    if vectors:
+        held = tx.vectors(vectors)
+        tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})
+    if item.again or not tx.entities_of([episode.id]):
+        tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
+
+
+def _attempts(item: OutboxItem, error: UmiError) -> int:
+    """Attempts that count: those in which the model refused, misread or never got done with this text.
+
+    A rate limit, an outage (the breaker turns repeated time-outs into one), a spent budget, a refused key and a deadline that
+    had passed before its turn came say nothing about the text.
+    """
+    return item.attempts + (not isinstance(error, _NOT_ABOUT_THE_TEXT))
+
+
+def waiting_work(snapshot: Snapshot, limit: int) -> list[Work]:
+    """The first waiting items with their episodes, oldest first."""
+    items = snapshot.outbox(limit)
+    episodes = snapshot.episodes([item.episode_id for item in items])
+    return [(episodes[item.episode_id], item) for item in items]

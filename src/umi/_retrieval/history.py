@@ -1,0 +1,159 @@
+"""Reading back: the chain of a statement or a subject, why one is known, pages of everything."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+
+from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_writer import statement_order
+from umi._evolution.states import StateResolver, View
+from umi._reading.grammar.subjects import subject_key
+from umi.errors import InvalidInput, NotFound
+from umi.limits import LIST_LIMIT_MAX
+from umi.ports import Snapshot, StorageBackend
+from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page, Stats
+
+COUNT_PAGE = 1_000
+CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
+
+
+def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
+    """The entity or the episode of that id."""
+    entity = snapshot.entities([key]).get(key)
+    if entity is None:
+        return snapshot.episodes([key]).get(key)
+    return steps(snapshot, [entity])[0].entity
+
+
+def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
+    """What still has to be settled, oldest first."""
+    return tuple(snapshot.outbox(limit))
+
+
+def waiting_count(snapshot: Snapshot) -> int:
+    """How much that is. Nothing, nearly always: then nothing is counted, which on a large store takes its time."""
+    return snapshot.counts().waiting if snapshot.outbox(1) else 0
+
+
+def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
+    """The chain of an entity, or all that was said of a subject, oldest first; empty when nothing is known.
+
+    Args:
+        snapshot: One moment of a namespace.
+        key: An entity's id, or a subject's name or alias.
+    """
+    entity = snapshot.entities([key]).get(key)
+    found = _chain(snapshot, entity) if entity else _about(snapshot, key)
+    return steps(snapshot, sorted(found, key=statement_order))
+
+
+def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+    """Each entity with its state today and the relations that touch it, undone ones too."""
+    return _steps(RelationReader(snapshot), snapshot, entities)
+
+
+def _steps(ledger: RelationReader, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+    standings = StateResolver(snapshot, View(include_superseded=True), ledger).of(entities)
+    return tuple(HistoryStep(s.entity, s.state, ledger.rows(s.entity.id)) for s in standings)
+
+
+def why(snapshot: Snapshot, entity_id: str) -> Explanation:
+    """The source episode of an entity, what it rests on and supports, and what changed it.
+
+    Raises:
+        NotFound: For an id that is no entity of this namespace.
+    """
+    entity = snapshot.entities([entity_id]).get(entity_id)
+    if entity is None:
+        raise NotFound(f"no entity {entity_id} in namespace {snapshot.namespace!r}")
+    ledger = RelationReader(snapshot)
+    sources, supports = ledger.sources(entity_id), ledger.conclusions(entity_id)
+    causes = snapshot.relations(ledger.causes(entity_id))
+    related = ledger.entities((*sources, *supports))
+    step = _steps(ledger, snapshot, [entity])[0]
+    return Explanation(
+        entity=step.entity,
+        state=step.state,
+        episode=snapshot.episodes([entity.episode_id])[entity.episode_id],
+        evolutions=step.evolutions,
+        derived_from=tuple(related[id_] for id_ in sources),
+        supports=tuple(related[id_] for id_ in supports),
+        stale_because=tuple(causes[id_] for id_ in sorted(causes)),
+    )
+
+
+def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
+    """Entities in order of arrival, from the one after the cursor.
+
+    Raises:
+        InvalidInput: For a cursor that no page gave.
+    """
+    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)
+    shown = rows[:limit]
+    following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
+    return Page(steps(snapshot, [entity for _, entity in shown]), following)
+
+
+async def _count_states(storage: StorageBackend) -> dict[str, int]:
+    """How many entities are in each state today, read in pages so that other work comes between."""
+    states: Counter[HitState] = Counter()
+    after: str | None = None
+    while True:
+        found = await storage.read(partial(page, after=after, limit=COUNT_PAGE))
+        states.update(step.state for step in found.items)
+        after = found.next
+        if after is None:
+            return {str(state): states[state] for state in HitState if states[state]}
+
+
+async def stats(storage: StorageBackend, embedder: str | None, degradations: Mapping[str, int]) -> Stats:
+    """What a namespace holds, with the state of each entity counted."""
+    sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
+    return Stats(
+        namespace=storage.namespace,
+        episodes=counts.episodes,
+        entities=counts.entities,
+        vectors=counts.vectors,
+        evolutions=counts.evolutions,
+        states=await _count_states(storage),
+        waiting=counts.waiting,
+        embedder=embedder,
+        sequence=sequence,
+        store_bytes=counts.store_bytes,
+        cache_bytes=counts.cache_bytes,
+        degradations=degradations,
+    )
+
+
+def _cursor(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    arrival, _, place = text.partition(".")
+    if not (arrival.isdecimal() and place.isdecimal()):
+        raise InvalidInput(f"after={text!r} is not a cursor; give the `next` of the page before")
+    return int(arrival), int(place)
+
+
+def _about(snapshot: Snapshot, name: str) -> list[Entity]:
+    key = subject_key(name)
+    found = snapshot.statements(snapshot.subject_of(key) or key, None, limit=LIST_LIMIT_MAX)
+    return [entity for entity in found if entity.slot or key in (entity.subject, *entity.also)]
+
+
+def _chain(snapshot: Snapshot, start: Entity) -> list[Entity]:
+    members: dict[str, None] = {start.id: None}
+    frontier = [start.id]
+    while frontier and len(members) < LIST_LIMIT_MAX:
+        rows = snapshot.relations_of(frontier)
+        ends = (
+            end
+            for group in rows.values()
+            for row in group
+            if row.evolution_type in CHAIN
+            for end in (row.source_id, row.target_id)
+        )
+        frontier = [end for end in dict.fromkeys(ends) if end not in members]
+        members.update(dict.fromkeys(frontier))
+    return list(snapshot.entities(members).values())

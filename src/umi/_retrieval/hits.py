@@ -1,0 +1,54 @@
+"""What a search hands out: hits, made of what a view shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from umi._core.ranking import Ranking
+from umi._evolution.states import Shown, StatementState
+from umi.types import Hit
+
+
+def hit_of(shown: Shown, ranking: Ranking, place: int, score: float, *, explain: bool) -> Hit:
+    """What a view shows of a message, at a place of a ranking."""
+    episode, entity = shown.episode, shown.entity
+    span = None if entity is None else entity.span
+    return Hit(
+        id=episode.id if entity is None else entity.id,
+        content=shown.content,
+        score=score,
+        state=shown.state,
+        episode=episode,
+        entity=entity,
+        evolutions=shown.evolutions,
+        calibrated=ranking.calibrator is not None,
+        legs=ranking.legs(place) if explain else {},
+        matched=span,
+    )
+
+
+def within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]:
+    """The first hits whose text stays within about so many tokens, at four bytes each."""
+    left = max_tokens
+    for hit in hits:
+        if left is not None:
+            left -= -(-len(hit.content.encode()) // 4)
+            if left < 0:
+                return
+        yield hit
+
+
+def fact_hit(standing: StatementState, shown: Shown, score: float, *, explain: bool) -> Hit:
+    """A statement that was looked up."""
+    entity = standing.entity
+    return Hit(
+        id=entity.id,
+        content=shown.content,
+        score=score,
+        state=standing.state,
+        episode=shown.episode,
+        entity=entity,
+        evolutions=standing.evolutions,
+        legs={"fact": 1.0} if explain else {},
+        matched=entity.span,
+    )

@@ -1,0 +1,32 @@
+"""Variations of a query by a model: one call."""
+
+from __future__ import annotations
+
+from umi._reading.model import judge, read_queries
+from umi._reading.model.contracts import REWRITE, SCHEMAS
+from umi._reading.model.prompts import build_rewrite_prompt
+from umi.errors import LLMError
+from umi.limits import QUERY_VARIATIONS_COUNT_MAX
+from umi.ports import LLMProvider
+from umi.types import CompletionRequest
+
+
+async def rewrite(llm: LLMProvider, query: str) -> list[str]:
+    """Up to `QUERY_VARIATIONS_COUNT_MAX` - 1 other queries, never the query itself.
+
+    Args:
+        llm: Asked once, with task "rewrite".
+        query: As asked.
+
+    Raises:
+        UmiError: When the model failed or answered no list of texts.
+    """
+    count = QUERY_VARIATIONS_COUNT_MAX - 1
+    answer = await llm.complete(CompletionRequest(build_rewrite_prompt(query, count), REWRITE, schema=SCHEMAS[REWRITE]))
+    try:
+        queries = read_queries(answer.content)
+    except LLMError:
+        await judge(llm, answer, 0.0)
+        raise
+    await judge(llm, answer, 1.0)
+    return [text for text in queries if text != query.strip()][:count]

@@ -1,0 +1,61 @@
+"""A text in statements: its sentences, as far as punctuation shows them. Language plays no part."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from umi._reading.grammar.tokens import sentences
+
+Span = tuple[int, int]  # half-open, characters
+
+_WORDS_MIN: Final = 3  # a shorter sentence ("Yes.", "Hi all.") goes with the next
+_WORDS_MAX: Final = 30  # a longer one is cut at a mark within it
+_PIECE_WORDS_MIN: Final = 5
+_MARK: Final = re.compile(r"[,;:–—](?=\s)|\s-\s")
+
+
+def segments(text: str) -> list[Span]:
+    """The statements of a text, in order, without the white space around them; at least one for a text with words.
+
+    Args:
+        text: Of any length.
+    """
+    found: list[Span] = []
+    waiting: int | None = None
+    for begin, end in sentences(text):
+        start = begin if waiting is None else waiting
+        waiting = None
+        if len(text[start:end].split()) < _WORDS_MIN:
+            waiting = start
+            continue
+        found.extend(_pieces(text, start, end))
+    if waiting is not None:
+        end = len(text.rstrip())
+        found = [*found[:-1], (found[-1][0], end)] if found else [(waiting, end)]
+    return found
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
+    """A sentence, cut at the mark nearest to its middle while it is too long; without recursion, for texts without an end."""
+    todo = [(start, end)]
+    while todo:
+        begin, stop = todo.pop()
+        cut = _cut(text, begin, stop) if len(text[begin:stop].split()) > _WORDS_MAX else None
+        if cut is None:
+            yield begin, stop
+            continue
+        after = cut
+        while text[after].isspace():
+            after += 1
+        todo += [(after, stop), (begin, cut)]
+
+
+def _cut(text: str, start: int, end: int) -> int | None:
+    middle = (start + end) / 2
+    marks = sorted((match.end() for match in _MARK.finditer(text, start, end)), key=lambda at: abs(at - middle))
+    for at in marks:
+        if min(len(text[start:at].split()), len(text[at:end].split())) >= _PIECE_WORDS_MIN:
+            return at
+    return None

@@ -1,0 +1,225 @@
+"""The third leg: a question that asks for one fact of one subject is looked up, not searched.
+
+"Where does Alice work?" shares few words with "Big news: I left Acme and joined StartupX", and much with "Ravi works at Tata".
+But it asks for Alice's works_at, and the store knows which statement of that slot holds. Only slots with one value at a time are
+looked up; what the templates do not recognise stays with the other two legs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from umi._evolution.states import StatementState, StateResolver, View
+from umi._reading.grammar.complements import preference_slot
+from umi._reading.grammar.slots import ATTRIBUTES, is_single
+from umi._reading.grammar.subjects import subject_key
+from umi._reading.short_messages import predict, question_reader
+from umi._reading.short_messages.question_reader import month_of
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, GIST_CHARACTERS_MAX
+from umi.ports import Snapshot, Vector
+from umi.ports.text_reader import TextReader
+from umi.types import Entity, Episode
+
+_OF_PEOPLE: Final = frozenset({"works_at", "lives_in", "speaks", "hobby"})
+_FIRST_PERSON: Final = frozenset({"i", "my", "me"})
+_FIRST_PERSON_SUBJECT: Final = "user"
+_SUBJECT: Final = r"(?P<subject>\S.{0,80}?)"
+_NOW: Final = r"(?: currently| now| right now| today| these days| at the moment)?"
+_ATTRIBUTE: Final = "|".join(re.escape(name) for name in sorted(ATTRIBUTES, key=lambda name: (-len(name), name)))
+
+
+def _template(pattern: str) -> re.Pattern[str]:
+    filled = (
+        pattern.replace("SUBJECT", _SUBJECT).replace("NOW", _NOW).replace("ATTRIBUTE", f"(?P<attribute>{_ATTRIBUTE})")
+    )
+    return re.compile(rf"{filled}{_NOW}", re.IGNORECASE)
+
+
+_TEMPLATES: Final = tuple(
+    (_template(pattern), tuple(slots.split()))
+    for pattern, slots in (
+        (r"where (?:does|do|did|is|was|am) SUBJECTNOW (?:work|working|employed)", "works_at"),
+        (r"(?:who|which company|what company) (?:does|do|did) SUBJECTNOW work (?:for|at)", "works_at"),
+        (r"who employs SUBJECT", "works_at"),
+        (r"where (?:does|do|did|is|was|am) SUBJECTNOW (?:live|living|based|reside|residing)", "lives_in location"),
+        (r"(?:which|what) (?:city|town|country) (?:does|do|did) SUBJECTNOW live in", "lives_in"),
+        (r"where (?:does|do|did|is) SUBJECTNOW (?:study|studying)", "studies_at"),
+        (r"what (?:does|do|did) SUBJECT do(?: for a living| for work)", "role works_at"),
+        (r"how old (?:is|was|am) SUBJECT", "age"),
+        (r"how much (?:does|do|did|is|was) SUBJECT(?: cost)?", "costs"),
+        (r"what (?:does|do|did) SUBJECT cost", "costs"),
+        (r"who (?:is|was|am) SUBJECT married to", "married_to"),
+        (r"when (?:is|are|was) SUBJECT (?:due)", "due"),
+        (r"when (?:is|are|was) SUBJECT(?: scheduled| planned)?", "scheduled_at due"),
+        (r"what(?:'s|’s| is| was) the ATTRIBUTE of SUBJECT", ""),
+        (r"(?:what|who|when|where|which)(?:'s|’s| is| was| are) SUBJECT(?:'s|’s|s'|s’) ATTRIBUTE", ""),
+        (r"(?:what|who|when|where|which)(?:'s|’s| is| was| are) (?P<subject>my) ATTRIBUTE", ""),
+        (r"what(?:'s|’s| is| was) SUBJECT(?:'s|’s|s'|s’) favou?rite (?P<favourite>\w+)", ""),
+        (r"(?:what|which) (?:does|do|did) SUBJECT prefer\b(?P<choice>.{0,80})", ""),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FactQuestion:
+    """One subject, the slots of which any may answer, and the month that is asked of (1 to 12; 0 for now).
+
+    `exact`: nothing else is asked beside it.
+    """
+
+    subject: str
+    slots: tuple[str, ...]
+    month: int = 0
+    exact: bool = False
+
+
+_CLAUSE: Final = re.compile(
+    r"^(?:i|we|you|they) \S|\b(?:where|who|which|that|supposed)\b|\b(?:currently|set|planned)$", re.IGNORECASE
+)
+
+
+def read_question(query: str, vector: Vector | None = None) -> FactQuestion | None:
+    """What single-valued fact of whom a question asks for, or None when it is not of that kind.
+
+    Args:
+        query: The question.
+        vector: Of it, when the local embedder made it.
+    """
+    gist = question_reader.read(query, vector)
+    month, rest = month_of(query)
+    asked = " ".join(rest.split()).rstrip("?!. ")
+    for template, slots in _TEMPLATES:
+        match = template.fullmatch(asked)
+        if match is not None:
+            if _CLAUSE.search(match["subject"]):
+                continue
+            wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
+            if wanted and (gist is None or not (gist.exact or set(wanted) & set(gist.slots))):
+                return FactQuestion(_subject(match["subject"]), wanted, month)
+    if gist is None:
+        return None
+    return FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is known of a fact that is asked for: the statements that the view shows, newest first, and that view."""
+
+    question: FactQuestion
+    standings: tuple[StatementState, ...]
+    view: View
+    reader: TextReader | None = None
+    said: Callable[[Episode], Sequence[Entity]] = lambda _episode: ()
+
+    def admits(self, episode: Episode) -> bool:
+        """Whether an episode that the other legs found may stand beside the answer.
+
+        Where nothing is known, a mere resemblance is no answer (what words or meaning support, `search` asks nobody about): what was read as something else, does not speak of the subject, or speaks
+        of it in a question, a wish or with none of the words that such a fact is told with, is left out.
+        """
+        if self.standings or not self.question.exact:
+            return True
+        stated = [
+            one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+        ]
+        elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
+        subject = self.question.subject
+        named = subject in episode.content.casefold() or predict.scatters(episode.content, subject)
+        if stated and elsewhere and not named:
+            return False  # it states the same kind of fact of others: had it stated this one, there would be a standing
+        if (
+            named
+            and not _OF_PEOPLE & set(self.question.slots)
+            and any(one.slot in self.question.slots for one in stated)
+        ):
+            return True  # of "the oil of the car", where the car's is asked for
+        return evidence(self.question, episode, self.reader)
+
+    def _is_choice(self, one: Entity) -> bool:
+        """Whether a statement names a favourite, as the question asks for another."""
+        chosen = self.question.slots[0].startswith("favourite_")
+        return chosen and one.slot.startswith("favourite_")
+
+
+def answer(
+    snapshot: Snapshot, query: str, view: View, vector: Vector | None = None, reader: TextReader | None = None
+) -> Answer | None:
+    """What is known of the fact that a query asks for; None when it asks for none.
+
+    Args:
+        snapshot: Where to look.
+        query: The question.
+        vector: Of the question, when the local embedder made it.
+        reader: Of short messages, where there is one.
+        view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
+    """
+    question = read_question(query, vector)
+    if question is None:
+        return None
+    found = look_up(snapshot, question)
+    if question.month and found and view.as_of is None and view.time_range is None:
+        view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
+    standings = tuple(one for one in StateResolver(snapshot, view).of(found) if one.shown)
+    return Answer(
+        question,
+        _affirmed_first(standings),
+        view,
+        reader,
+        lambda episode: snapshot.entities_of([episode.id]).get(episode.id, ()),
+    )
+
+
+def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
+    """Every statement that the question asks for, of any state, newest first; slots in the question's order."""
+    subject = snapshot.subject_of(question.subject) or question.subject
+    return [
+        entity
+        for slot in question.slots
+        for entity in snapshot.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    ]
+
+
+def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:
+    """Whether an episode may bear on a fact of which no statement was read."""
+    content = episode.content
+    if len(content) > GIST_CHARACTERS_MAX:
+        return True  # too long to be judged by what it names
+    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
+    return predict.may_tell(content, episode.at, question.subject, question.slots, reader, mine=mine)
+
+
+def _affirmed_first(standings: Sequence[StatementState]) -> tuple[StatementState, ...]:
+    """Statements that say what is so, the more surely read the earlier, then those that say that something is not."""
+    return tuple(sorted(standings, key=lambda one: (one.entity.negated, _doubt(one.entity.confidence))))
+
+
+def _doubt(confidence: float) -> int:
+    """How little a reading is to be relied on, in steps: what was read alike stays in order of time."""
+    return sum(confidence < bound for bound in (_SURE, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN))
+
+
+_SURE: Final = 0.8
+
+
+def _end_of_month(month: int, newest: datetime) -> datetime:
+    """The last moment of the latest such month that began before the newest statement."""
+    year = newest.year if (newest.month, newest.day) >= (month, 1) else newest.year - 1
+    following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    return following - timedelta(seconds=1)
+
+
+def _slots_of(parts: dict[str, str | None]) -> tuple[str, ...]:
+    if attribute := parts.get("attribute"):
+        return (ATTRIBUTES[attribute.lower()],)
+    if favourite := parts.get("favourite"):
+        return (f"favourite_{favourite.lower()}",)
+    words = (parts.get("choice") or "").replace(",", " ").split()
+    return tuple(dict.fromkeys(preference_slot(word.lower()) for word in words))
+
+
+def _subject(written: str) -> str:
+    return _FIRST_PERSON_SUBJECT if written.lower() in _FIRST_PERSON else subject_key(written)

@@ -1,0 +1,27 @@
+"""Hits of a vector backend that is not the store, as candidates of a ranking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from umi.ports import Snapshot
+from umi.ports.candidates import Keys, VectorCandidates
+from umi.types import VectorHit
+
+
+def foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorCandidates:
+    """Candidates of a vector backend that knows ids only. A vector without a row is left out."""
+    best: dict[int, float] = {}
+    ids = [hit.id for hit in hits]
+    arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items() if entity.arrival >= 0}
+    arrivals |= {id_: episode.arrival for id_, episode in snapshot.episodes(ids).items()}
+    for hit in hits:
+        arrival = arrivals.get(hit.id)
+        if arrival is not None:
+            best[arrival] = max(best.get(arrival, -1.0), hit.score)
+    keys: Keys = np.array(sorted(best), dtype=np.int64)
+    cosine = np.array([best[int(key)] for key in keys], dtype=np.float32)
+    plain = np.zeros(len(keys), dtype=np.float32)
+    return VectorCandidates(keys, cosine, plain, mean=0.0, deviation=0.0, count=0)

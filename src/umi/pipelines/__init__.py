@@ -1,1 +1,0 @@
-"""What Umi does: extract, evolve, remember, retrieve, maintain."""

@@ -1,6 +1,0 @@
-"""A namespace, or all of a store, as JSON Lines: written from one snapshot, restored a batch at a time."""
-
-from umi.pipelines.archive.dump import Dump
-from umi.pipelines.archive.restore import Restore
-
-__all__ = ["Dump", "Restore"]

@@ -1,5 +1,0 @@
-"""Questions to hits: both legs from one snapshot, fused, calibrated, and only what the view may show."""
-
-from umi.pipelines.retrieve.search import DualRetriever, Found, Query
-
-__all__ = ["DualRetriever", "Found", "Query"]

@@ -1,0 +1,110 @@
+"""The state of a simulated disk: files, names, power, and what may go wrong next. `umi.sim.disk` says what it means."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final, Protocol
+
+import apsw
+
+from umi._core.invariants import check
+from umi.sim.clock import SimClock
+from umi.sim.faults import FaultInjector, FaultType
+from umi.sim.rng import DeterministicRng
+from umi.sim.sectors import SectorFile
+
+SLOW_S: Final = (0.05, 5.0)
+
+
+class Handle(Protocol):
+    """An open file: what the disk must know of it."""
+
+    dead: bool
+    leaving: bool
+    lock: int
+    name: str
+    file: SectorFile
+
+
+class Medium:
+    """Files as SQLite sees them and as a power cut would leave them."""
+
+    def __init__(
+        self, rng: DeterministicRng, clock: SimClock, faults: FaultInjector | None, capacity_bytes: int | None
+    ) -> None:
+        self.clock = clock
+        self.capacity_bytes = capacity_bytes
+        self.powered = True
+        self.changes_count = 0  # writes, truncations, deletions and fsyncs so far: where a power cut may be put
+        self.power_cuts_count = 0
+        self.handles: list[Handle] = []
+        self.files: dict[str, SectorFile] = {}
+        self.durable_names: dict[str, SectorFile] = {}
+        self.unexpected: list[BaseException] = []  # errors of Python in a callback: bugs of the simulation
+        self.cuts = rng.fork("cuts")
+        self.damage = rng.fork("damage")
+        self.sqlite = rng.fork("sqlite")
+        self.faults = faults
+        self.cut_at: int | None = None
+        self._slow = rng.fork("slow")
+        self._temporary = itertools.count(1)
+
+    def fault(self, operation: str) -> FaultType | None:
+        """The fault of this call, if it is one that the caller must act out; being slow is done here."""
+        fault = None if self.faults is None else self.faults.should_inject(operation)
+        if fault is FaultType.StorageSlow:
+            self.clock.advance(self._slow.uniform(*SLOW_S))
+            return None
+        return fault
+
+    def change(self) -> None:
+        """Count a change; the power may go at it."""
+        self.changes_count += 1
+        if self.cut_at is not None and self.changes_count >= self.cut_at:
+            self.cut()
+
+    def cut(self, mood: str | None = None) -> None:
+        """Lose the power, and what the draw says of all that is not durable."""
+        if not self.powered:
+            return
+        self.switch_off()
+        self.power_cuts_count += 1
+        survivors: dict[str, SectorFile] = {}
+        for name in sorted({*self.files, *self.durable_names}):
+            now, before = self.files.get(name), self.durable_names.get(name)
+            file = now if now is before or self.cuts.chance(0.5) else before
+            if file is not None:
+                file.lose_power(self.cuts, mood)
+                survivors[name] = file
+        self.files = survivors
+        self.durable_names = dict(survivors)
+
+    def switch_off(self) -> None:
+        """Let every open file fail from now on."""
+        self.powered = False
+        self.cut_at = None
+        for handle in self.handles:
+            handle.dead = True
+
+    def flip_bit(self, name: str, offset: int, bit: int) -> None:
+        """Damage a file on the medium itself."""
+        file = self.files[name]
+        check(offset < len(file.volatile), f"{name} has {len(file.volatile)} bytes, none at {offset}")
+        file.damage(offset, bytes([file.volatile[offset] ^ (1 << bit)]))
+
+    def room_for(self, file: SectorFile, end: int) -> bool:
+        """Whether `file` may grow to `end` bytes."""
+        if self.capacity_bytes is None or end <= len(file.volatile):
+            return True
+        used = sum(len(each.volatile) for each in self.files.values())
+        return used + end - len(file.volatile) <= self.capacity_bytes
+
+    def temporary_name(self) -> str:
+        """A name for a file that has none."""
+        return f"temporary-{next(self._temporary)}"
+
+    def hidden(self, error: BaseException | None) -> bool:
+        """Take in an error that apsw could not raise. The disk's own are expected; True says it has been seen to."""
+        if error is not None and not isinstance(error, apsw.Error):
+            self.unexpected.append(error)
+        return True

@@ -1,0 +1,1 @@
+"""The search index of one namespace in RAM, derived from committed rows."""

@@ -1,0 +1,291 @@
+"""The vectors of one namespace in RAM: every window in 8 bits to compare with all of them, and what that leaves over in 8 more.
+
+A comparison with all windows is bound by memory, so it reads a quarter of what single precision takes; the documents that may
+matter are then compared again with both halves, which is nearer to the truth than half precision. Whole numbers add up to
+the same on every machine. Not safe for use by two threads at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import simsimd
+
+from umi._core.vectors import GrowingArray
+from umi.errors import EmbedderMismatch
+from umi.ports import Matrix, Vector
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Flags = npt.NDArray[np.bool_]
+Steps = npt.NDArray[np.int8]
+
+_NONE: Final = -1
+_STEPS: Final = 127  # of an 8-bit number with sign
+_HALVES: Final = 254  # steps of the rest in one step of the first 8 bits
+_DEAD_MIN: Final = 64
+_PORTION_COUNT: Final = 32_768  # windows compared, and numbers summed, while they are in the processor's cache
+_PACKED_COUNT: Final = 256  # likewise of windows that are brought into 8 bits
+
+
+@dataclass(frozen=True, slots=True)
+class Nearness:
+    """How near every document is to one embedding, to within about 0.005, and what that is like over those with vectors.
+
+    Shape: `best` (documents,), of a document's nearest window; -1 where there is none. Good until the next comparison.
+    """
+
+    embedding: Vector
+    best: Floats
+    mean: float
+    deviation: float
+
+
+class _Rows:
+    """Windows in twice 8 bits, one under the other."""
+
+    def __init__(self, dimensions: int) -> None:
+        self.coarse = GrowingArray(np.int8, dimensions)
+        self.rest = GrowingArray(np.int8, dimensions)
+        self.scale = GrowingArray(np.float32)
+
+    def __len__(self) -> int:
+        return len(self.scale)
+
+    @property
+    def nbytes(self) -> int:
+        return self.coarse.nbytes + self.rest.nbytes + self.scale.nbytes
+
+    def reserve(self, count: int) -> None:
+        """Make room for so many in all."""
+        for column in (self.coarse, self.rest, self.scale):
+            column.reserve(count - len(self))
+
+    def pad(self, count: int) -> None:
+        """Make room for so many in all; what is added is zero."""
+        missing = count - len(self)
+        if missing > 0:
+            none = np.zeros((missing, self.coarse.rows.shape[1]), dtype=np.int8)
+            self.coarse.extend(none)
+            self.rest.extend(none)
+            self.scale.extend(np.zeros(missing))
+
+    def put(self, places: Ints, windows: Matrix) -> None:
+        """Hold windows at places, old or new ones; what is new and not named is zero."""
+        is_next = np.array_equal(places, np.arange(len(self), len(self) + len(places)))
+        if not is_next:
+            self.pad(int(places.max()) + 1)
+        for start in range(0, len(places), _PACKED_COUNT):
+            coarse, rest, scale = _in_steps(windows[start : start + _PACKED_COUNT])
+            if is_next:
+                self.coarse.extend(coarse)
+                self.rest.extend(rest)
+                self.scale.extend(scale)
+            else:
+                some = places[start : start + _PACKED_COUNT]
+                self.coarse.rows[some], self.rest.rows[some], self.scale.rows[some] = coarse, rest, scale
+
+    def blank(self, places: Ints) -> None:
+        self.coarse.rows[places] = 0
+        self.rest.rows[places] = 0
+        self.scale.rows[places] = 0
+
+    def keep(self, kept: Flags) -> None:
+        for column in (self.coarse, self.rest, self.scale):
+            column.replace(column.rows[kept])
+
+    def roughly(self, embedding: Vector, into: Floats) -> None:
+        """The cosine of every window by its first 8 bits."""
+        asked, _, scale = _in_steps(embedding[None])
+        for start in range(0, len(self), _PORTION_COUNT):
+            some = slice(start, min(start + _PORTION_COUNT, len(self)))
+            # A product of 8-bit numbers is exact in single precision up to 1,040 dimensions, and near enough beyond.
+            products = simsimd.cdist(asked, self.coarse.rows[some], metric="dot", out_dtype="float32")
+            np.multiply(np.asarray(products)[0], self.scale.rows[some] * scale[0], out=into[some])
+
+    def exactly(self, places: Ints, embedding: Vector) -> Floats:
+        """The cosine of some windows by all their bits."""
+        coarse, rest = self.coarse.rows[places], self.rest.rows[places]
+        asked, asked_rest, scale = _in_steps(embedding[None])
+        sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
+        exact: Floats = (sums * (self.scale.rows[places] * scale[0])).astype(np.float32)
+        return exact
+
+
+class Windows:
+    """Windows by document.
+
+    The first window of document n is row n, so that a comparison needs no look-up of whose a row is; the further ones of long texts
+    stand apart, with their owners.
+    """
+
+    def __init__(self) -> None:
+        self._first: _Rows | None = None
+        self._further: _Rows | None = None
+        self._owner = GrowingArray(np.int64)  # of a further window
+        self._has = GrowingArray(np.bool_)
+        self._dead = 0  # further windows of nobody
+        self._near = np.empty(0, dtype=np.float32)
+        self._last: Nearness | None = None  # a search asks twice
+        self._expected = 0  # documents
+        self.documents = 0
+
+    @property
+    def bytes(self) -> int:
+        """What they take in memory."""
+        rows = sum(one.nbytes for one in (self._first, self._further) if one is not None)
+        return rows + self._owner.nbytes + self._has.nbytes + self._near.nbytes
+
+    @property
+    def known(self) -> Flags:
+        """By document, whether it has vectors."""
+        flags: Flags = self._has.rows
+        return flags
+
+    def expect(self, count: int) -> None:
+        """Make room for the windows of so many more documents, a window each."""
+        self._expected = len(self._has) + count
+        self._has.reserve(count)
+
+    def add_documents(self, count: int) -> None:
+        """There are more documents; they have no windows yet."""
+        self._has.extend(np.zeros(count))
+        self._last = None
+
+    def put(self, documents: Ints, counts: Ints, windows: Matrix) -> None:
+        """Give documents their windows; replaces those they had.
+
+        Args:
+            documents: Without repeats.
+            counts: How many windows each has.
+            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
+
+        Raises:
+            EmbedderMismatch: When the dimensions differ from those of the windows here.
+        """
+        if not len(documents):
+            return
+        dimensions = int(windows.shape[1])
+        if self._first is None or self._further is None:
+            self._first, self._further = _Rows(dimensions), _Rows(dimensions)
+        self.require(dimensions)
+        for document in documents[self._has.rows[documents]]:
+            self.drop(int(document))
+        self._first.reserve(self._expected)
+        if len(windows) == len(documents):
+            self._first.put(documents, windows)
+        else:
+            leads = np.concatenate([[0], np.cumsum(counts)[:-1]])
+            others = np.ones(len(windows), dtype=np.bool_)
+            others[leads] = False
+            self._first.put(documents, windows[leads])
+            before = len(self._further)
+            self._further.put(np.arange(before, before + int(others.sum())), windows[others])
+            self._owner.extend(np.repeat(documents, counts - 1))
+        self._has.rows[documents] = True
+        self._last = None
+        self.documents += len(documents)
+
+    def drop(self, document: int) -> None:
+        """Take a document's windows out; nothing of them stays."""
+        if not self._has.rows[document] or self._first is None or self._further is None:
+            return
+        self._has.rows[document] = False
+        self._first.blank(np.array([document]))
+        owned = np.flatnonzero(self._owner.rows == document)
+        self._further.blank(owned)
+        self._owner.rows[owned] = _NONE
+        self._dead += len(owned)
+        self._last = None
+        self.documents -= 1
+        if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
+            kept = self._owner.rows != _NONE
+            self._further.keep(kept)
+            self._owner.replace(self._owner.rows[kept])
+            self._dead = 0
+
+    def require(self, dimensions: int) -> None:
+        """See that vectors can be compared with these.
+
+        Raises:
+            EmbedderMismatch: When they have other dimensions.
+        """
+        held = dimensions if self._first is None else int(self._first.coarse.rows.shape[1])
+        if dimensions != held:
+            raise EmbedderMismatch(f"a vector of {dimensions} dimensions does not compare with this store's of {held}")
+
+    def compare(self, embedding: Vector) -> Nearness:
+        """Every document with an embedding of unit length; there must be some with vectors."""
+        if self._last is None or self._last.embedding is not embedding:
+            best = self._best(embedding)
+            real = best if self.documents == len(best) else best[self._has.rows]
+            mean, variance = _moments(real)
+            self._last = Nearness(embedding, best, mean, variance**0.5)
+        return self._last
+
+    def exactly(self, documents: Ints, embedding: Vector) -> Floats:
+        """The cosine of some documents' nearest window, shape (documents,).
+
+        Args:
+            documents: Ascending, all with vectors.
+            embedding: Of unit length.
+        """
+        if self._first is None or self._further is None:
+            return np.empty(0, dtype=np.float32)
+        exact = self._first.exactly(documents, embedding)
+        if len(self._further):
+            places = np.searchsorted(documents, self._owner.rows).clip(max=len(documents) - 1)
+            rows = np.flatnonzero(documents[places] == self._owner.rows) if len(documents) else np.empty(0, np.int64)
+            np.maximum.at(exact, places[rows], self._further.exactly(rows, embedding))
+        return exact
+
+    def _best(self, embedding: Vector) -> Floats:
+        count = len(self._has)
+        if len(self._near) < count:
+            self._near = np.empty(self._has.room, dtype=np.float32)  # fresh memory costs more than the work in it
+        best = self._near[:count]
+        if self._first is None or self._further is None:
+            best[:] = -1.0
+            return best
+        self._first.roughly(embedding, best)
+        if self.documents < count:
+            best[~self._has.rows] = -1.0
+        if len(self._further):
+            near = np.empty(len(self._further), dtype=np.float32)
+            self._further.roughly(embedding, near)
+            owned = np.flatnonzero(self._owner.rows != _NONE)
+            np.maximum.at(best, self._owner.rows[owned], near[owned])
+        return best
+
+
+def _moments(values: Floats) -> tuple[float, float]:
+    """The mean and the variance, summed in double precision."""
+    total = squares = 0.0
+    for start in range(0, len(values), _PORTION_COUNT):
+        wide = values[start : start + _PORTION_COUNT].astype(np.float64)
+        total += float(wide.sum())
+        squares += float(np.square(wide, out=wide).sum())
+    mean = total / len(values)
+    return mean, max(0.0, squares / len(values) - mean * mean)
+
+
+def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:
+    """The products of one row with several, whole numbers."""
+    if not len(rows):
+        return np.empty(0)
+    products: npt.NDArray[np.float64] = np.asarray(simsimd.cdist(asked, rows, metric="dot"))[0]
+    return products
+
+
+def _in_steps(rows: Matrix) -> tuple[Steps, Steps, Floats]:
+    """Rows in twice 8 bits with a scale each: a row is about `scale * (steps + rest / 254)`."""
+    scale = np.abs(rows).max(axis=1).astype(np.float32) / np.float32(_STEPS)
+    scale[scale == 0] = 1
+    wide = rows / scale[:, None]
+    steps = np.rint(wide)
+    wide -= steps
+    wide *= _HALVES
+    return steps.astype(np.int8), np.rint(wide, out=wide).astype(np.int8), scale

@@ -1,0 +1,425 @@
+"""The search index of one namespace, in RAM: postings of turns, links between neighbours, sessions, vectors.
+
+Derived from committed rows and grown row by row; equal, answer for answer, to one rebuilt from the same rows. It counts
+and measures, and scores nothing: `umi._core.ranking` does. Only turns have postings: the counts of a turn with its neighbours and of a
+session are sums over them. Not safe for use by two threads at once: it lives on its store's worker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from umi._core.invariants import check
+from umi._core.text import analyse
+from umi._core.vectors import GrowingArray
+from umi.limits import TEXT_POOL_COUNT
+from umi.ports import EpisodeRow, Matrix, Vector
+from umi.ports.candidates import (
+    NO_KEYS,
+    Keys,
+    Surroundings,
+    TermCounts,
+    TextCandidates,
+    VectorCandidates,
+    in_days,
+    union,
+)
+from umi.stores.index.bm25_candidates import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
+from umi.stores.index.postings import Postings
+from umi.stores.index.quantised_vectors import Windows
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+
+_NONE: Final = -1
+_NOBODY: Final = 0  # speaker code of a message without speaker
+_COSINE_DECIMALS: Final = 6
+
+
+class Documents(NamedTuple):
+    """What an index takes in of episodes: a column of each, all of one length.
+
+    Columns, because a container per row keeps Python's collector busy for a seventh of the time that building an index takes.
+
+    Attributes:
+        keys: Their arrivals, ascending.
+        lines: Their terms, repeats kept, joined by single spaces, which no term contains.
+        words: Their words before stop words went.
+        sessions: The conversation each belongs to, or None.
+        speakers: Who said it, or None.
+        traits: How it is worded, as of `umi._core.style_flags.read_traits`.
+        at_days: When it was said, in days since 1970.
+    """
+
+    keys: Sequence[int] | Keys
+    lines: Sequence[str]
+    words: Sequence[int]
+    sessions: Sequence[str | None]
+    speakers: Sequence[str | None]
+    traits: Sequence[int]
+    at_days: Sequence[float] | npt.NDArray[np.float64]
+
+
+def as_documents(arrivals: Sequence[int], rows: Sequence[EpisodeRow]) -> Documents:
+    """Episodes in order of arrival, for an index."""
+    said = [row.episode for row in rows]
+    return Documents(
+        arrivals,
+        [" ".join(row.terms) for row in rows],
+        [row.words for row in rows],
+        [one.session for one in said],
+        [one.speaker for one in said],
+        [row.traits for row in rows],
+        [in_days(one.at) for one in said],
+    )
+
+
+class NamespaceIndex:
+    """Documents in order of arrival, their vectors whenever they come."""
+
+    def __init__(self) -> None:
+        self._postings = Postings()
+        # One row per document, in order of arrival; a document's row number is its place.
+        self._keys = GrowingArray(np.int64)
+        self._alive = GrowingArray(np.bool_)
+        self._words = GrowingArray(np.float32)
+        self._traits = GrowingArray(np.int64)
+        self._at = GrowingArray(np.float64)  # days since 1970
+        self._lengths = GrowingArray(np.float32)
+        self._around = GrowingArray(np.float32)  # length with neighbours
+        self._previous = GrowingArray(np.int64)
+        self._next = GrowingArray(np.int64)
+        self._session = GrowingArray(np.int64)
+        self._speaker = GrowingArray(np.int64)
+        self._dead = 0
+        # One row per session; a message without a session is one of its own.
+        self._session_names: dict[str, int] = {}
+        self._session_last = GrowingArray(np.int64)
+        self._session_size = GrowingArray(np.int64)
+        self._session_length = GrowingArray(np.float32)
+        self._speakers: dict[str, int] = {"": _NOBODY}
+        self._speakers_by_term: dict[str, list[int]] = {}
+        self._speaker_size = GrowingArray(np.int64)
+        self._speaker_size.append(0)
+        self._windows = Windows()
+        self._room = Room()
+        self._reaches = Reaches()
+        # Whole numbers: sums of them are exact in any order.
+        self._total_length = self._total_around = 0.0
+
+    def __len__(self) -> int:
+        return len(self._keys) - self._dead
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory it takes, to within a third."""
+        return (
+            sum(column.nbytes for column in self._columns())
+            + self._windows.bytes
+            + self._postings.bytes
+            + self._room.bytes
+        )
+
+    # Growing.
+
+    def expect(self, count: int) -> None:
+        """Make room for so many more documents at once: growing step by step copies all that is there each time."""
+        for column in self._per_document():
+            column.reserve(count)
+        self._windows.expect(count)
+
+    def add_documents(self, documents: Documents) -> None:
+        """Add documents at the end, their keys larger than every key before."""
+        first, count = len(self._keys), len(documents.keys)
+        if not count:
+            return
+        keys = np.array(documents.keys, dtype=np.int64)
+        latest = int(self._keys.rows[-1]) if first else -1
+        check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
+        sizes = self._postings.add(first, documents.lines)
+        sessions = self._session_numbers(documents.sessions)
+        lengths = sizes.astype(np.float32)
+        none = np.full(count, _NONE)
+        for column, values in (
+            (self._keys, keys),
+            (self._alive, np.ones(count)),
+            (self._words, np.array(documents.words)),
+            (self._traits, np.array(documents.traits)),
+            (self._at, np.array(documents.at_days)),
+            (self._lengths, lengths),
+            (self._around, lengths),
+            (self._previous, none),
+            (self._next, none),
+            (self._session, sessions),
+            (self._speaker, self._speaker_numbers(documents.speakers)),
+        ):
+            column.extend(values)
+        self._windows.add_documents(count)
+        np.add.at(self._session_size.rows, sessions, 1)
+        np.add.at(self._session_length.rows, sessions, lengths)
+        total = float(lengths.sum(dtype=np.float64))
+        self._total_length += total
+        self._total_around += total
+        self._link_to_sessions(first, sessions)
+
+    def add_vectors(self, keys: Keys, counts: Ints, windows: Matrix) -> None:
+        """Give documents their vectors; replaces those they had.
+
+        Args:
+            keys: Of documents that are here, without repeats.
+            counts: How many windows each has, 1 or more.
+            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
+
+        Raises:
+            EmbedderMismatch: When the dimensions differ from those of the vectors here.
+        """
+        places = self._places(keys)
+        check(len(places) == len(keys), f"vectors for documents {keys[:3]} ..., of which some are not here")
+        self._windows.put(places, counts, windows)
+
+    def remove(self, *keys: int) -> None:
+        """Forget documents, with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
+        gone = np.zeros(len(self._keys), dtype=np.bool_)
+        for key in keys:
+            place = self._place(key)
+            if place is not None:
+                gone[place] = True
+                self._unlink(place)
+        if gone.any():
+            self._postings.drop(gone)
+            self._reaches.forget()
+
+    # Asking.
+
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        """Documents that share a term with the query in their turn or its neighbours, and those of `also`.
+
+        Where more do than `TEXT_POOL_COUNT`, those with the most and rarest of its terms.
+
+        Args:
+            terms: The analysed query, without repeats.
+            also: Keys whose statistics are wanted whatever they share.
+        """
+        hits = [self._postings.of(term) for term in terms]
+        before, after = self._previous.rows, self._next.rows
+        chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches)
+        places = union(chosen, self._places(also)) if len(also) else chosen
+        sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
+        turn, near = count_turns(hits, places, before, after, reach, self._room)
+        whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
+        alive = len(self)
+        session_count = int(np.count_nonzero(self._session_size.rows))
+        return TextCandidates(
+            keys=self._keys.rows[places],
+            words=self._words.rows[places],
+            spoken=self._spoken(terms, places),
+            session_unit=session_unit,
+            turn=_level(turn, self._lengths.rows[places], self._total_length, alive),
+            neighbours=_level(near, self._around.rows[places], self._total_around, alive),
+            session=_level(whole, self._session_length.rows[sessions], self._total_length, session_count),
+        )
+
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+        """The `pool` documents nearest to a vector, and those of `also` that have vectors.
+
+        Args:
+            embedding: Shape (dimensions,), L2-normalised.
+            also: Keys whose cosine is wanted however far they are.
+            pool: How many of the nearest; of equally near ones the first to arrive.
+
+        Raises:
+            EmbedderMismatch: When the embedding's dimensions are not those of the vectors here.
+        """
+        windows = self._windows
+        if not windows.documents:
+            empty = np.empty(0, dtype=np.float32)
+            return VectorCandidates(NO_KEYS, empty, empty, 0.0, 0.0, 0)
+        windows.require(int(embedding.shape[0]))
+        near = windows.compare(embedding)
+        places = largest(near.best, min(pool, windows.documents))
+        if len(also):
+            places = union(places, self._places(also))
+        places = places[windows.known[places]]
+        return VectorCandidates(
+            keys=self._keys.rows[places],
+            cosine=np.round(windows.exactly(places, embedding), _COSINE_DECIMALS),
+            words=self._words.rows[places],
+            mean=near.mean,
+            deviation=near.deviation,
+            count=windows.documents,
+        )
+
+    def surroundings(self, keys: Keys) -> Surroundings:
+        """Where documents stand, in the order asked for.
+
+        Args:
+            keys: Of documents that are here.
+        """
+        places = np.searchsorted(self._keys.rows, keys)
+        previous = self._previous.rows[places]
+        return Surroundings(
+            traits=self._traits.rows[places],
+            traits_before=np.where(previous == _NONE, 0, self._traits.rows[previous]),
+            at=self._at.rows[places],
+            session=self._session.rows[places],
+            before=self._keys_at(previous),
+            after=self._keys_at(self._next.rows[places]),
+        )
+
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        """Those of the terms by which somebody is called who said something here."""
+        size = self._speaker_size.rows
+        return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
+
+    # Inside.
+
+    def _link_to_sessions(self, first: int, sessions: Ints) -> None:
+        """Make each document from `first` on the neighbour of the one before it in its session."""
+        latest = self._session_last.rows
+        order = np.argsort(sessions, kind="stable")
+        grouped = sessions[order]
+        starts = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]]))
+        ahead = np.concatenate([[_NONE], order[:-1] + first])
+        ahead[starts] = latest[grouped[starts]]
+        latest[grouped] = order + first  # of several of one session the last one stays
+        before = np.empty(len(sessions), dtype=np.int64)
+        before[order] = ahead
+        later = np.flatnonzero(before != _NONE)
+        earlier = before[later]
+        later += first
+        self._previous.rows[later] = earlier
+        self._next.rows[earlier] = later
+        lengths, around = self._lengths.rows, self._around.rows
+        around[later] += lengths[earlier]
+        around[earlier] += lengths[later]
+        self._total_around += float(lengths[earlier].sum(dtype=np.float64) + lengths[later].sum(dtype=np.float64))
+
+    def _unlink(self, place: int) -> None:
+        previous, following = int(self._previous.rows[place]), int(self._next.rows[place])
+        self._link(previous, place, -1.0)
+        self._link(place, following, -1.0)
+        self._link(previous, following, 1.0)
+        number = int(self._session.rows[place])
+        if following == _NONE:
+            self._session_last.rows[number] = previous
+        self._session_size.rows[number] -= 1
+        self._session_length.rows[number] -= self._lengths.rows[place]
+        if not self._session_size.rows[number]:
+            self._session_names = {name: of for name, of in self._session_names.items() if of != number}
+        self._leave_speaker(int(self._speaker.rows[place]))
+        self._windows.drop(place)
+        self._total_length -= float(self._lengths.rows[place])
+        self._total_around -= float(self._around.rows[place])
+        for column in (self._lengths, self._around):
+            column.rows[place] = 0
+        self._alive.rows[place] = False
+        self._dead += 1
+
+    def _leave_speaker(self, number: int) -> None:
+        """One message of a speaker is gone; with the last one the name goes too."""
+        self._speaker_size.rows[number] -= 1
+        if number == _NOBODY or self._speaker_size.rows[number]:
+            return
+        self._speakers = {name: of for name, of in self._speakers.items() if of != number}
+        left = {term: [of for of in named if of != number] for term, named in self._speakers_by_term.items()}
+        self._speakers_by_term = {term: named for term, named in left.items() if named}
+
+    def _keys_at(self, places: Ints) -> Keys:
+        if not len(places):
+            return places
+        keys: Keys = np.where(places == _NONE, _NONE, self._keys.rows[places])
+        return keys
+
+    def _per_document(self) -> tuple[GrowingArray, ...]:
+        said = (self._keys, self._alive, self._words, self._traits, self._at, self._lengths, self._around)
+        return (*said, self._previous, self._next, self._session, self._speaker)
+
+    def _columns(self) -> tuple[GrowingArray, ...]:
+        return (*self._per_document(), self._session_last, self._session_size, self._session_length)
+
+    def _session_numbers(self, names: Sequence[str | None]) -> Ints:
+        """The numbers of sessions, and rows for those that are new."""
+        named, known = self._session_names, len(self._session_size)
+        numbers = np.empty(len(names), dtype=np.int64)
+        count = known
+        for place, name in enumerate(names):
+            number = count if name is None else named.setdefault(name, count)
+            numbers[place] = number
+            count += number == count
+        new = np.zeros(count - known)
+        self._session_last.extend(new + _NONE)
+        self._session_size.extend(new)
+        self._session_length.extend(new)
+        return numbers
+
+    def _speaker_numbers(self, names: Sequence[str | None]) -> Ints:
+        """The numbers of speakers, one more message each."""
+        count = known = len(self._speaker_size)
+        numbers = np.empty(len(names), dtype=np.int64)
+        for place, given in enumerate(names):
+            name = given or ""
+            number = self._speakers.setdefault(name, count)
+            numbers[place] = number
+            if number == count:
+                count += 1
+                for term in analyse(name)[:1]:
+                    self._speakers_by_term.setdefault(term, []).append(number)
+        self._speaker_size.extend(np.zeros(count - known))
+        np.add.at(self._speaker_size.rows, numbers, 1)
+        return numbers
+
+    def _link(self, earlier: int, later: int, sign: float) -> None:
+        """Make two documents neighbours (sign 1), or take the one's length out of the other's surroundings (sign -1)."""
+        if _NONE in (earlier, later):
+            if sign > 0 and later != _NONE:
+                self._previous.rows[later] = _NONE
+            if sign > 0 and earlier != _NONE:
+                self._next.rows[earlier] = _NONE
+            return
+        self._around.rows[earlier] += sign * self._lengths.rows[later]
+        self._around.rows[later] += sign * self._lengths.rows[earlier]
+        self._total_around += sign * float(self._lengths.rows[earlier] + self._lengths.rows[later])
+        if sign > 0:
+            self._next.rows[earlier], self._previous.rows[later] = later, earlier
+
+    def _place(self, key: int) -> int | None:
+        place = int(np.searchsorted(self._keys.rows, key))
+        found = place < len(self._keys) and int(self._keys.rows[place]) == key and bool(self._alive.rows[place])
+        return place if found else None
+
+    def _places(self, keys: Keys) -> Ints:
+        """Places of those keys that are here."""
+        if not len(self):
+            return np.empty(0, dtype=np.int64)
+        places: Ints = np.searchsorted(self._keys.rows, keys)
+        places[places == len(self._keys)] = 0
+        found: Ints = places[(self._keys.rows[places] == keys) & self._alive.rows[places]]
+        return found
+
+    def _spoken(self, terms: Sequence[str], places: Ints) -> Floats:
+        named = [number for term in terms for number in self._speakers_by_term.get(term, ())]
+        named = [number for number in named if self._speaker_size.rows[number]]
+        speaking = int(np.count_nonzero(self._speaker_size.rows[1:]))
+        if not 0 < len(named) < speaking:
+            return np.zeros(len(places), dtype=np.float32)
+        table = np.full(len(self._speaker_size), -1.0, dtype=np.float32)
+        table[_NOBODY] = 0.0
+        table[named] = 1.0
+        spoken: Floats = table[self._speaker.rows[places]]
+        return spoken
+
+
+def _level(entries: Entries, length: Floats, total_length: float, count: int) -> TermCounts:
+    return TermCounts(
+        unit=entries.unit,
+        term=entries.term,
+        tf=entries.tf,
+        length=length,
+        df=entries.df,
+        average_length=total_length / count if count else 0.0,
+        count=count,
+    )

@@ -1,0 +1,1 @@
+"""The store without a file, for tests and simulation."""

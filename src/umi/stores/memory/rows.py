@@ -1,0 +1,490 @@
+"""The rows of one namespace as plain dicts, and the transactions on them.
+
+A write keeps an undo log, so that a closure that raises leaves nothing behind. Vectors are kept in half precision, as the embedded
+store keeps them, so both rank alike.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final, NoReturn, TypeVar, cast
+
+import numpy as np
+
+from umi._core.invariants import InvariantError, check
+from umi._core.vectors import pack, unpack
+from umi.errors import InvalidInput, NotFound, UmiError
+from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.stores.index.search_index import NamespaceIndex, as_documents
+from umi.stores.memory.learning import LearnedSpace, Log, MemoryLearned
+from umi.stores.memory.routing import MemoryRouted
+from umi.stores.namespace_view import packed_fault, subjects_of, vector_fault
+from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
+from umi.types.routing_rows import Decision
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """An entity and its place within its episode."""
+
+    entity: Entity
+    place: int
+
+
+@dataclass(slots=True)
+class Space:
+    """The rows of one namespace. The index is derived, and None until it is asked for."""
+
+    sequence: int = 0
+    next_arrival: int = 0
+    rows: dict[int, EpisodeRow] = field(default_factory=dict)
+    arrivals: dict[str, int] = field(default_factory=dict)
+    entities: dict[str, Kept] = field(default_factory=dict)
+    of_episode: dict[int, tuple[str, ...]] = field(default_factory=dict)  # entity ids in order of place
+    places: dict[int, int] = field(default_factory=dict)  # next free place of an episode
+    of_subject: dict[str, dict[str, None]] = field(default_factory=dict)
+    relations: dict[str, EvolutionRelation] = field(default_factory=dict)
+    at_end: dict[str, dict[str, None]] = field(default_factory=dict)  # relation ids by entity id
+    subjects: dict[str, str] = field(default_factory=dict)  # by alias
+    replays: dict[str, ReplayRow] = field(default_factory=dict)
+    outbox: dict[int, OutboxItem] = field(default_factory=dict)
+    vectors: dict[int, PackedVectors] = field(default_factory=dict)
+    restoring: str | None = None
+    learned: LearnedSpace = field(default_factory=LearnedSpace)
+    routed: dict[str, Decision] = field(default_factory=dict)
+    index: NamespaceIndex | None = None
+
+
+def _newest(kept: Kept) -> tuple[datetime, int, int]:
+    check(kept.entity.at is not None, f"entity {kept.entity.id} has no time")
+    return kept.entity.at or datetime.min.replace(tzinfo=UTC), kept.entity.arrival, kept.place
+
+
+def _span(kept: Kept) -> tuple[tuple[int, int], int]:
+    return (kept.entity.span or (_LAST, _LAST)), kept.place
+
+
+def copied(metadata: JSONObject) -> JSONObject:
+    """As JSON would give it back: a caller's own object never becomes ours, nor ours a caller's."""
+    copied: JSONObject = json.loads(json.dumps(dict(metadata))) if metadata else {}
+    return copied
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return None if moment is None else moment.astimezone(UTC)
+
+
+def _episode_out(episode: Episode) -> Episode:
+    return replace(episode, metadata=copied(episode.metadata)) if episode.metadata else episode
+
+
+def _entity_out(kept: Kept) -> Entity:
+    entity = kept.entity
+    return replace(entity, metadata=copied(entity.metadata)) if entity.metadata else entity
+
+
+def _windows(space: Space, arrival: int) -> Matrix:
+    packed = space.vectors[arrival]
+    return unpack(packed.blob, packed.dimensions)
+
+
+class _Ended:
+    """Stands in for the rows once a transaction is over."""
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
+
+
+class MemorySnapshot:
+    """See `umi.ports.Snapshot`."""
+
+    def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex]) -> None:
+        self._namespace = namespace
+        self._space = space
+        self._index = index
+
+    def end(self) -> None:
+        """No lookup works from here on."""
+        self._space = cast("Space", _Ended())
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def sequence(self) -> int:
+        return self._space.sequence
+
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(lambda: self._space.learned, lambda: self._space.rows)
+
+    @property
+    def routed(self) -> MemoryRouted:
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1)
+
+    def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
+        arrivals = self._space.arrivals
+        return {id_: _episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
+
+    def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
+        rows = self._space.rows
+        return {int(key): _episode_out(rows[int(key)].episode) for key in keys if int(key) in rows}
+
+    def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
+        entities = self._space.entities
+        return {id_: _entity_out(entities[id_]) for id_ in ids if id_ in entities}
+
+    def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
+        found: dict[str, tuple[Entity, ...]] = {}
+        for episode_id in episode_ids:
+            mine = self._space.of_episode.get(self._space.arrivals.get(episode_id, -1), ())
+            if mine:
+                kept = sorted((self._space.entities[id_] for id_ in mine), key=_span)
+                found[episode_id] = tuple(map(_entity_out, kept))
+        return found
+
+    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+        kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
+        wanted = [each for each in kept if slot is None or (each.entity.slot, each.entity.subject) == (slot, subject)]
+        return [_entity_out(each) for each in sorted(wanted, key=_newest, reverse=True)[:limit]]
+
+    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
+        page: list[tuple[tuple[int, int], Entity]] = []
+        for arrival in sorted(self._space.of_episode):
+            if after is not None and arrival < after[0]:
+                continue
+            for kept in (self._space.entities[id_] for id_ in self._space.of_episode[arrival]):
+                if len(page) >= limit:
+                    return page
+                if after is None or (arrival, kept.place) > after:
+                    page.append(((arrival, kept.place), _entity_out(kept)))
+        return page
+
+    def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
+        return {id_: self._space.relations[id_] for id_ in ids if id_ in self._space.relations}
+
+    def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
+        found: dict[str, tuple[EvolutionRelation, ...]] = {}
+        for entity_id in entity_ids:
+            mine = [self._space.relations[id_] for id_ in self._space.at_end.get(entity_id, ())]
+            if mine:
+                found[entity_id] = tuple(sorted(mine, key=lambda relation: (relation.created_at, relation.id)))
+        return found
+
+    def subject_of(self, alias: str) -> str | None:
+        return self._space.subjects.get(alias)
+
+    def aliases(self, subject: str) -> tuple[str, ...]:
+        return tuple(sorted(alias for alias, owner in self._space.subjects.items() if owner == subject))
+
+    def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]:
+        return {key: self._space.replays[key] for key in keys if key in self._space.replays}
+
+    def outbox(self, limit: int) -> list[OutboxItem]:
+        return [self._space.outbox[arrival] for arrival in sorted(self._space.outbox)[:limit]]
+
+    def counts(self) -> Counts:
+        space = self._space
+        active = Counter(str(row.evolution_type) for row in space.relations.values() if row.undone_at is None)
+        return Counts(
+            episodes=len(space.rows),
+            entities=len(space.entities),
+            vectors=len(space.vectors),
+            waiting=len(space.outbox),
+            evolutions=dict(sorted(active.items())),
+            store_bytes=0,
+            cache_bytes=0 if space.index is None else space.index.bytes,
+        )
+
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        return self._current().text_candidates(terms, also=also)
+
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+        return self._current().vector_candidates(embedding, also=also, pool=pool)
+
+    def surroundings(self, keys: Keys) -> Surroundings:
+        return self._current().surroundings(keys)
+
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        return self._current().speakers(terms)
+
+    def catch_up(self) -> bool:
+        return True  # it follows every write at once
+
+    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        for arrival, row in sorted(self._space.rows.items()):
+            yield replace(row, episode=_episode_out(row.episode)), self._space.vectors.get(arrival)
+
+    def scan_entities(self) -> Iterator[Entity]:
+        for _, ids in sorted(self._space.of_episode.items()):
+            yield from (_entity_out(self._space.entities[id_]) for id_ in ids)
+
+    def scan_relations(self) -> Iterator[EvolutionRelation]:
+        return (relation for _, relation in sorted(self._space.relations.items()))
+
+    def scan_aliases(self) -> Iterator[tuple[str, str]]:
+        return iter(sorted(self._space.subjects.items()))
+
+    def scan_replays(self) -> Iterator[ReplayRow]:
+        return (row for _, row in sorted(self._space.replays.items()))
+
+    def scan_outbox(self) -> Iterator[OutboxItem]:
+        return (item for _, item in sorted(self._space.outbox.items()))
+
+    def restoring(self) -> str | None:
+        return self._space.restoring
+
+    def _current(self) -> NamespaceIndex:
+        return self._index()
+
+    def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
+        """Per episode its windows as kept; an episode without vectors has no key."""
+        wanted = {id_: self._space.arrivals.get(id_, -1) for id_ in episode_ids}
+        return {id_: _windows(self._space, key) for id_, key in wanted.items() if key in self._space.vectors}
+
+
+class MemoryTransaction(MemorySnapshot):
+    """See `umi.ports.Transaction`. A refusal spoils the whole transaction, also when the closure swallows it."""
+
+    def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex], dimensions: int) -> None:
+        super().__init__(namespace, space, index)
+        self._dimensions = dimensions  # of the vectors kept, 0 while there are none
+        self._undo: list[Callable[[], object]] = []
+        self._refused: UmiError | None = None
+        self._known = space.next_arrival  # what arrived before this transaction, an index may hold
+        self._touched: set[int] = set()
+
+    def conclude(self) -> None:
+        """Advance the change sequence if anything changed; the index follows.
+
+        Raises:
+            UmiError: What a method refused before.
+        """
+        if self._refused is not None:
+            raise self._refused
+        if not self._undo:
+            return
+        self._space.sequence += 1
+        if self._space.index is not None:
+            self._space.index = _followed(self._space, self._space.index, sorted(self._touched), self._known)
+
+    def undo(self) -> None:
+        """Take every change back, the last one first."""
+        for step in reversed(self._undo):
+            step()
+
+    @property
+    def learned(self) -> MemoryLearned:
+        return MemoryLearned(
+            lambda: self._space.learned, lambda: self._space.rows, Log(self._put, self._drop, self._refuse)
+        )
+
+    @property
+    def routed(self) -> MemoryRouted:
+        log = Log(self._put, self._drop, self._refuse)
+        return MemoryRouted(lambda: self._space.routed, lambda: self._space.sequence + 1, log)
+
+    def next_arrival(self) -> int:
+        return self._space.next_arrival
+
+    def add_episodes(self, rows: Sequence[EpisodeRow]) -> None:
+        for row in rows:
+            given = row.episode
+            check(given.arrival >= self._space.next_arrival, f"arrival {given.arrival} of {given.id} is not new")
+            if given.id in self._space.arrivals:
+                raise self._refuse(InvalidInput(f"episode {given.id} is here already: each is written once"))
+            episode = replace(
+                given,
+                at=given.at.astimezone(UTC),
+                recorded_at=given.recorded_at.astimezone(UTC),
+                metadata=copied(given.metadata),
+            )
+            self._put(self._space.rows, episode.arrival, replace(row, episode=episode))
+            self._put(self._space.arrivals, episode.id, episode.arrival)
+            self._undo.append(partial(setattr, self._space, "next_arrival", self._space.next_arrival))
+            self._space.next_arrival = episode.arrival + 1
+
+    def add_entities(self, entities: Sequence[Entity]) -> None:
+        for given in sorted(entities, key=lambda entity: entity.span or (_LAST, _LAST)):
+            arrival = self._arrival(given.episode_id)
+            if given.id in self._space.entities:
+                raise self._refuse(InvalidInput(f"entity {given.id} is here already: each is written once"))
+            episode = self._space.rows[arrival].episode
+            entity = replace(
+                given,
+                at=episode.at,
+                arrival=arrival,
+                valid_from=_utc(given.valid_from),
+                valid_to=_utc(given.valid_to),
+                recorded_at=_utc(given.recorded_at),
+                invalidated_at=_utc(given.invalidated_at),
+                valid_until=_utc(given.valid_until),
+                metadata=copied(given.metadata),
+            )
+            place = self._space.places.get(arrival, 0)
+            self._put(self._space.places, arrival, place + 1)
+            self._put(self._space.entities, entity.id, Kept(entity, place))
+            self._put(self._space.of_episode, arrival, (*self._space.of_episode.get(arrival, ()), entity.id))
+            for subject in subjects_of(entity):
+                self._put(self._space.of_subject.setdefault(subject, {}), entity.id, None)
+
+    def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        for episode_id, windows in vectors.items():
+            arrival = self._arrival(episode_id)
+            fault = vector_fault(episode_id, windows, self._dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+            self._dimensions = int(windows.shape[1])
+            self._put(self._space.vectors, arrival, PackedVectors(self._dimensions, pack(windows)))
+            self._touched.add(arrival)
+
+    def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        for episode_id, packed in vectors.items():
+            arrival = self._arrival(episode_id)
+            fault = packed_fault(episode_id, packed, self._dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+            self._dimensions = packed.dimensions
+            self._put(self._space.vectors, arrival, packed)
+            self._touched.add(arrival)
+
+    def remove_vectors(self, episode_id: str) -> bool:
+        """Take an episode's vectors away; True if it had any."""
+        arrival = self._space.arrivals.get(episode_id, -1)
+        self._touched.add(arrival)
+        return self._drop(self._space.vectors, arrival)
+
+    def put_relation(self, relation: EvolutionRelation) -> None:
+        ends = (relation.source_id, relation.target_id)
+        if any(end not in self._space.entities for end in ends):
+            raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
+        self._drop_relation(relation.id)
+        self._put(self._space.relations, relation.id, replace(relation, created_at=relation.created_at.astimezone(UTC)))
+        for end in ends:
+            self._put(self._space.at_end.setdefault(end, {}), relation.id, None)
+
+    def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
+        kept = self._space.entities.get(entity_id)
+        if kept is None:
+            raise self._refuse(NotFound(f"entity {entity_id} is not here"))
+        entity = replace(kept.entity, valid_to=_utc(valid_to), invalidated_at=_utc(invalidated_at))
+        self._put(self._space.entities, entity_id, Kept(entity, kept.place))
+
+    def add_alias(self, alias: str, subject: str) -> None:
+        if alias not in self._space.subjects:
+            self._put(self._space.subjects, alias, subject)
+
+    def add_replay(self, row: ReplayRow) -> None:
+        if row.key in self._space.replays:
+            raise self._refuse(InvalidInput(f"idempotency key {row.key} is here already: each is written once"))
+        self._put(self._space.replays, row.key, row)
+
+    def put_outbox(self, item: OutboxItem) -> None:
+        arrival = self._arrival(item.episode_id)
+        self._put(self._space.outbox, arrival, replace(item, arrival=arrival))
+
+    def remove_outbox(self, episode_id: str) -> None:
+        self._drop(self._space.outbox, self._space.arrivals.get(episode_id, -1))
+
+    def set_restoring(self, note: str | None) -> None:
+        self._undo.append(partial(setattr, self._space, "restoring", self._space.restoring))
+        self._space.restoring = note
+
+    def delete_episode(self, episode_id: str) -> bool:
+        arrival = self._space.arrivals.get(episode_id)
+        if arrival is None:
+            return False
+        for entity_id in self._space.of_episode.get(arrival, ()):
+            for relation_id in list(self._space.at_end.get(entity_id, ())):
+                self._drop_relation(relation_id)
+            for subject in subjects_of(self._space.entities[entity_id].entity):
+                self._drop(self._space.of_subject[subject], entity_id)
+            self._drop(self._space.entities, entity_id)
+        self.learned.forget([arrival])
+        self._drop(self._space.of_episode, arrival)
+        self._drop(self._space.places, arrival)
+        self._drop(self._space.outbox, arrival)
+        self._drop(self._space.vectors, arrival)
+        self._drop(self._space.rows, arrival)
+        self._drop(self._space.arrivals, episode_id)
+        self._touched.add(arrival)
+        return True
+
+    def _current(self) -> NamespaceIndex:
+        if self._undo and self._space.index is None:
+            # Made of rows that may yet be undone: it serves this transaction and is not kept.
+            index = NamespaceIndex()
+            grow(self._space, index, 0)
+            return index
+        return self._index()
+
+    def _drop_relation(self, relation_id: str) -> None:
+        relation = self._space.relations.get(relation_id)
+        if relation is not None:
+            for end in dict.fromkeys((relation.source_id, relation.target_id)):
+                self._drop(self._space.at_end[end], relation_id)
+            self._drop(self._space.relations, relation_id)
+
+    def _arrival(self, episode_id: str) -> int:
+        arrival = self._space.arrivals.get(episode_id)
+        if arrival is None:
+            raise self._refuse(NotFound(f"no such episode in namespace {self._namespace!r}: {episode_id}"))
+        return arrival
+
+    def _refuse(self, error: UmiError) -> UmiError:
+        self._refused = error
+        return error
+
+    def _put(self, table: dict[K, V], key: K, value: V) -> None:
+        if key in table:
+            self._undo.append(partial(table.__setitem__, key, table[key]))
+        else:
+            self._undo.append(partial(table.pop, key))
+        table[key] = value
+
+    def _drop(self, table: dict[K, V], key: K) -> bool:
+        if key not in table:
+            return False
+        self._undo.append(partial(table.__setitem__, key, table.pop(key)))
+        return True
+
+
+def grow(space: Space, index: NamespaceIndex, since: int) -> None:
+    """Append what arrived from `since` on to an index."""
+    arrivals = sorted(arrival for arrival in space.rows if arrival >= since)
+    index.add_documents(as_documents(arrivals, [space.rows[arrival] for arrival in arrivals]))
+    _put(space, index, [arrival for arrival in arrivals if arrival in space.vectors])
+
+
+def _put(space: Space, index: NamespaceIndex, arrivals: Sequence[int]) -> None:
+    """Give an index the vectors of these."""
+    for arrival in arrivals:
+        windows = _windows(space, arrival)
+        index.add_vectors(np.array([arrival]), np.array([len(windows)]), windows)
+
+
+def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known: int) -> NamespaceIndex | None:
+    """The index after a commit, or None if it must be made anew: it cannot follow an episode that lost its vectors only."""
+    for arrival in touched:
+        if arrival >= known:
+            continue
+        if arrival not in space.rows:
+            index.remove(arrival)
+        elif arrival in space.vectors:
+            _put(space, index, [arrival])
+        else:
+            return None
+    grow(space, index, known)
+    return index

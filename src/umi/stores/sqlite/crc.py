@@ -1,0 +1,176 @@
+"""A checksum for every row: SQLite sees damage to its own structure, but not a flipped bit inside a text.
+
+Rows are summed where they are written and compared where they are read. A sum covers the values in the order in which they are
+read, so that comparing costs one formatting and one CRC-32: about a microsecond. What changes after the row is written
+(an entity's validity) has a sum of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+from zlib import crc32
+
+import apsw
+
+from umi._core.style_flags import read_traits
+from umi.errors import StoreCorrupt
+
+Row = tuple[Any, ...]  # a row of SQLite is untyped by nature
+
+SQL_FUNCTION: Final = "umi_crc"  # in migration steps, and there only
+SQL_TRAITS: Final = "umi_traits"  # likewise
+CURE: Final = (
+    "Stop writing to this file and keep a copy; restore it from a backup, or export what can still be read. The check of integrity "
+    "lists all that is damaged"
+)
+_COLUMNS_COUNT_MAX: Final = 32
+_FORMS: Final = tuple("%s\0" * count for count in range(_COLUMNS_COUNT_MAX))
+
+# What each table's sum covers, in order. An entity's covers its episode's id, and a text's terms cover where the text was said:
+# each is read together with them.
+_EPISODE: Final = ("key", "id", "content", "role", "speaker", "session", "at", "recorded_at", "message_id", "metadata")
+_ENTITY: Final = (
+    "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
+    "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata", "e.also", "e.mode", "e.said_by",
+    "e.valid_until",
+)  # fmt: skip
+_TERMS: Final = ("t.key", "t.words", "t.traits", "t.terms", "p.session", "p.speaker", "p.at")
+_RELATION: Final = (
+    "ns", "id", "source_id", "target_id", "type", "reason", "confidence", "created_at", "detector", "acted", "resolved",
+    "resolved_at", "undone_at", "nature", "part_start", "part_end",
+)  # fmt: skip
+_VERSION: Final = ("ns", "number", "parent", "sealed_at", "why", "signals", "next_sequence", "totals")
+_SIGNAL: Final = (
+    "ns", "sequence", "provider", "id", "digest", "outcome", "quality", "weight", "completed_at", "matched", "used_only", "version",
+)  # fmt: skip
+_DECISION: Final = (
+    "ns", "id", "at", "turn", "kind", "tier", "model", "complexity", "expected", "explored", "quality", "actual", "judge", "embedder",
+    "vector",
+)  # fmt: skip
+_WITH_EPISODE: Final = "JOIN episodes p ON p.key ="
+
+# Table, the rows to look at, the column that names one, what is summed, and the sum.
+_SUMMED: Final = (
+    ("meta", "meta", "name", ("name", "value"), "crc"),
+    ("namespaces", "namespaces", "name", ("ns", "name", "sequence", "next_arrival", "changes_from"), "crc"),
+    ("episodes", "episodes", "id", _EPISODE, "crc"),
+    ("terms", f"terms t {_WITH_EPISODE} t.key", "p.id", _TERMS, "t.crc"),
+    ("entities", f"entities e {_WITH_EPISODE} e.key", "e.id", _ENTITY, "e.crc"),
+    ("relations", "relations", "id", _RELATION, "crc"),
+    ("mentions", "mentions", "key", ("ns", "subject", "key", "place"), "crc"),
+    ("aliases", "aliases", "alias", ("ns", "alias", "subject"), "crc"),
+    ("replays", "replays", "key", ("ns", "key", "digest", "episode_ids"), "crc"),
+    (
+        "outbox", f"outbox o {_WITH_EPISODE} o.key", "p.id",
+        ("p.id", "o.key", "o.attempts", "o.reason", "o.derived_from", "o.extract_entities", "o.track_evolution",
+         "o.again"), "o.crc",
+    ),
+    ("changes", "changes", "key", ("ns", "sequence", "key"), "crc"),
+    ("versions", "versions", "number", _VERSION, "crc"),
+    ("trajectories", "trajectories", "id", ("ns", "id", "at", "task", "moved", "embedding"), "crc"),
+    ("shares", "shares", "trajectory", ("key", "trajectory", "place", "depth", "entity_id", "used", "ns"), "crc"),
+    ("signals", "signals", "id", _SIGNAL, "crc"),
+    ("matches", "matches", "trajectory", ("ns", "sequence", "trajectory"), "crc"),
+    ("beliefs", "beliefs", "entity_id", ("key", "entity_id", "provider", "gain", "loss", "signals"), "crc"),
+    ("routing", "routing", "id", _DECISION, "crc"),
+)  # fmt: skip
+
+
+def checksum(values: Sequence[object]) -> int:
+    """CRC-32 of a row: each value as text, NULL as None, each followed by a zero byte, in UTF-8."""
+    return crc32((_FORMS[len(values)] % tuple(values)).encode("utf-8", "surrogateescape"))
+
+
+def wrong_row(rows: Sequence[Row], start: int, end: int) -> Row | None:
+    """The first of many rows in which the value at `end` is not the `checksum` of those from `start` on; None when all are."""
+    form = _FORMS[end - start]
+    for row in rows:  # one by one through `checksum` takes twice the time, and an index reads every row of a namespace
+        if crc32((form % row[start:end]).encode("utf-8", "surrogateescape")) != row[end]:
+            return row
+    return None
+
+
+def vector_checksum(key: int, dimensions: int, windows: object) -> int:
+    """As `checksum`, with the blob behind it; a blob that is none has a sum that no row has."""
+    return crc32(windows, checksum((key, dimensions))) if isinstance(windows, bytes) else -1
+
+
+def wrong_vector(rows: Sequence[Row]) -> int | None:
+    """As `wrong_row`, of rows of key, dimensions, windows and sum; the key. What is no whole number of windows is wrong too."""
+    for key, dimensions, blob, crc in rows:
+        if type(blob) is not bytes or crc32(blob, crc32(b"%d\0%d\0" % (key, dimensions))) != crc:
+            return int(key)
+        if dimensions < 1 or not blob or len(blob) % (2 * dimensions):
+            return int(key)
+    return None
+
+
+def validity_checksum(entity_id: str, valid_to: int | None, invalidated_at: int | None) -> int | None:
+    """The sum over what changes of an entity; None while neither is set, which is nearly always."""
+    if valid_to is None and invalidated_at is None:
+        return None
+    return checksum((entity_id, valid_to, invalidated_at))
+
+
+def damaged(table: str, id_: object) -> StoreCorrupt:
+    """The error for a row whose sum is not that of its values."""
+    return StoreCorrupt(f"{_row_named(table, id_)}. {CURE}")
+
+
+def damaged_rows(db: apsw.Connection) -> Iterator[str]:
+    """Compare every row with its sum.
+
+    Yields:
+        Per damaged row its table and id, in words.
+
+    Raises:
+        apsw.Error: Where the file's structure itself is damaged.
+    """
+    for table, rows, name, columns, crc in _SUMMED:
+        for id_, kept, *values in db.execute(f"SELECT CAST({name} AS BLOB), {_raw(crc, *columns)} FROM {rows}"):
+            if checksum([_text(value) for value in values]) != kept:
+                yield _row_named(table, id_)
+    validity = f"SELECT CAST(id AS BLOB), {_raw('valid_to', 'invalidated_at', 'validity_crc')} FROM entities"
+    for id_, valid_to, invalidated_at, kept in db.execute(validity):
+        if validity_checksum(_text(id_), valid_to, invalidated_at) != kept:
+            yield f"{_row_named('entities', id_)} (its validity)"
+    for key, dimensions, windows, kept in db.execute(
+        f"SELECT {_raw('key', 'dimensions', 'windows', 'crc')} FROM vectors"
+    ):
+        if vector_checksum(key, dimensions, windows) != kept:
+            yield _row_named("vectors", key)
+
+
+def _raw(*columns: str) -> str:
+    # Text travels as bytes: a flipped bit may leave no text, and may make a text of a number.
+    return ", ".join(f"CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END" for each in columns)
+
+
+def register(db: apsw.Connection) -> None:
+    """Make `umi_crc(...)` and `umi_traits(content, role)` known to a connection, for the migration steps that fill in older rows."""
+
+    def of_values(*values: object) -> int:
+        *rest, last = values
+        return crc32(last, checksum(rest)) if isinstance(last, bytes) else checksum(values)
+
+    db.create_scalar_function(SQL_FUNCTION, of_values, deterministic=True)
+
+    def of_message(*values: Any) -> int:
+        content, role = values
+        return read_traits(content, role)
+
+    db.create_scalar_function(SQL_TRAITS, of_message, 2, deterministic=True)
+
+
+def legible(value: object) -> str:
+    """A value that may be damaged, for a message."""
+    return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
+
+
+def _text(value: Any) -> Any:
+    return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
+
+
+def _row_named(table: str, id_: object) -> str:
+    return f"a row of {table} is damaged: {legible(id_)}"

@@ -1,0 +1,44 @@
+"""Another embedder for a whole file: every vector goes, and every episode waits for its new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import apsw
+
+from umi.ports import EmbedderIdentity
+from umi.stores.namespace_view import REEMBED_WHY
+from umi.stores.sqlite import rows as codec
+from umi.stores.sqlite.crc import checksum
+from umi.types import OutboxItem
+
+
+def embedder_values(identity: EmbedderIdentity) -> tuple[codec.Value, ...]:
+    """The row of `meta` that names an embedder."""
+    fields = {"name": identity.name, "dimensions": identity.dimensions, "digest": identity.digest}
+    return codec.summed(("embedder", codec.to_json(fields)))
+
+
+def replace_embedder(db: apsw.Connection, identity: EmbedderIdentity) -> int:
+    """Inside a write transaction. Returns how many episodes wait now.
+
+    Indexes in memory, of this and of other processes, are older than the first change that is still logged: they are rebuilt.
+    """
+    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
+    db.execute("DELETE FROM vectors")
+    db.execute("DELETE FROM changes")
+    db.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _waiting(db))
+    heads = db.execute("SELECT ns, name, sequence + 1, next_arrival, sequence + 2 FROM namespaces").fetchall()
+    for ns, name, *head in heads:
+        db.execute(
+            "UPDATE namespaces SET sequence = ?, next_arrival = ?, changes_from = ?, crc = ? WHERE ns = ?",
+            (*head, checksum((ns, name, *head)), ns),
+        )
+    return sum(1 for _ in db.execute("SELECT key FROM outbox"))
+
+
+def _waiting(db: apsw.Connection) -> Iterator[tuple[codec.Value, ...]]:
+    """An outbox row for each episode that has none. What is settled already is only embedded."""
+    sql = "SELECT key, id FROM episodes WHERE key NOT IN (SELECT key FROM outbox) ORDER BY key"
+    rows = db.execute(sql).fetchall()
+    return (codec.outbox_values(OutboxItem(str(id_), 0, reason=REEMBED_WHY), int(str(key))) for key, id_ in rows)

@@ -1,0 +1,92 @@
+"""The writes that take something away again: other words in an episode's place, aliases, idempotency keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from umi.errors import NotFound
+from umi.ports import EpisodeRow, ReplayRow
+from umi.stores.namespace_view import repointed
+from umi.stores.sqlite import rows as codec
+from umi.stores.sqlite.crc import Row
+from umi.stores.sqlite.read import SqliteSnapshot
+from umi.stores.sqlite.schema import arrival_of
+from umi.types import Entity, EvolutionRelation
+
+_THESE: Final = "(SELECT value FROM json_each(?))"
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+class ErasingTransaction(SqliteSnapshot):
+    """The part of `umi.ports.Transaction` that takes away."""
+
+    _erased = False  # something was taken away: its bytes must go from the file
+    _reworded = False  # terms that an index holds have changed: indexes of before are made anew
+
+    def rewrite_episode(self, row: EpisodeRow) -> None:
+        episode = row.episode
+        place = self._places([episode.id]).get(episode.id)
+        if place is None:
+            raise NotFound(f"no such episode in namespace {self._namespace!r}: {episode.id}")
+        values = codec.episode_values(episode, place.key, self._ns)
+        self._execute(f"INSERT OR REPLACE INTO episodes VALUES ({_marks(12)})", values)
+        self._execute(f"INSERT OR REPLACE INTO terms VALUES ({_marks(5)})", codec.term_values(row, place.key))
+        self._execute("DELETE FROM vectors WHERE key = ?", (place.key,))
+        self._touched.add(place.key)
+        self._erased = self._reworded = True
+
+    def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
+        place = self._places([episode_id])[episode_id]
+        found: list[Row] = self._execute("SELECT id, place FROM entities WHERE key = ?", (place.key,)).fetchall()
+        places: dict[str, int] = dict(found)
+        for old in places:
+            self._move_relations(old, entities[old].id if old in entities else None)
+        for table in ("mentions", "entities"):
+            self._execute(f"DELETE FROM {table} WHERE key = ?", (place.key,))
+        self.learned.forget([arrival_of(place.key)])
+        for old, number in places.items():
+            if old in entities:
+                values = codec.entity_values(entities[old], place.key, number, self._ns, place.at)
+                self._execute(f"INSERT INTO entities VALUES ({_marks(26)})", values)
+                self._db.executemany(
+                    codec.ADD_MENTION, codec.mention_values(entities[old], place.key, number, self._ns)
+                )
+        self._erased = True
+
+    def reword_relation(self, relation: EvolutionRelation) -> None:
+        self._execute("DELETE FROM relations WHERE ns = ? AND id = ?", (self._ns, relation.id))
+        self._execute(f"INSERT INTO relations VALUES ({_marks(17)})", codec.relation_values(relation, self._ns))
+        self._erased = True
+
+    def remove_aliases(self, aliases: Iterable[str]) -> None:
+        for alias in aliases:
+            self._execute("DELETE FROM aliases WHERE ns = ? AND alias = ?", (self._ns, alias))
+            self._erased = True
+
+    def replays_of(self, episode_ids: Iterable[str]) -> list[ReplayRow]:
+        sql = (
+            f"SELECT DISTINCT {codec.REPLAY_COLUMNS} FROM replays r, json_each(r.episode_ids) e"
+            f" WHERE r.ns = ? AND e.value IN {_THESE} ORDER BY r.key"
+        )
+        packed = codec.json_array(dict.fromkeys(episode_ids))
+        return [codec.to_replay(row) for row in self._execute(sql, (self._ns, packed))]
+
+    def replace_replay(self, key: str, row: ReplayRow) -> None:
+        self._execute("DELETE FROM replays WHERE ns = ? AND key = ?", (self._ns, key))
+        self._execute("INSERT OR REPLACE INTO replays VALUES (?, ?, ?, ?, ?)", codec.replay_values(row, self._ns))
+        self._erased = True
+
+    def _move_relations(self, old: str, new: str | None) -> None:
+        """Give an entity's relations to the one that takes its place, or let them go with it."""
+        if old == new:
+            return
+        mine = self.relations_of([old]).get(old, ())
+        for end in ("source_id", "target_id"):
+            self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} = ?", (self._ns, old))
+        for relation in mine if new else ():
+            moved = repointed(relation, old, new or old)
+            self._execute(f"INSERT INTO relations VALUES ({_marks(17)})", codec.relation_values(moved, self._ns))

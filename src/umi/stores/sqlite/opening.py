@@ -1,0 +1,142 @@
+"""Opening the file: is it ours, which version, and the settings that durability rests on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import apsw
+
+from umi.errors import StoreUnavailable, StoreVersion
+from umi.stores.sqlite.crc import register
+from umi.stores.sqlite.errors import mapped, not_a_database, translate
+from umi.stores.sqlite.schema import APPLICATION_ID, STEPS, VERSION
+
+MEMORY: Final = ":memory:"
+_SMALLEST_BYTES: Final = 512  # SQLite's smallest page
+_CACHE_KIB: Final = 16_384
+_PATIENCE_MS: Final = 50  # then the caller starts over, and may find that another process has done the work
+_STATEMENTS_COUNT: Final = 256
+
+# cell_size_check finds damage early; fullfsync matters on macOS, where fsync alone does not reach the disk.
+_SETTINGS: Final = f"""
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
+PRAGMA secure_delete = ON;
+PRAGMA temp_store = MEMORY;
+PRAGMA trusted_schema = OFF;
+PRAGMA cell_size_check = ON;
+PRAGMA cache_size = -{_CACHE_KIB};
+"""
+
+
+def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[apsw.Connection, bool]:
+    """A connection to a database of the newest version, made or migrated where needed.
+
+    Args:
+        path: The file.
+        busy_timeout_ms: How long to wait for another process's lock.
+        vfs: See `SqliteStore.open`.
+
+    Returns:
+        The connection, and whether the file is read as unchanging (read-only, in a read-only folder).
+
+    Raises:
+        StoreError: See `SqliteStore.open`.
+    """
+    if vfs is not None:
+        with mapped(path):
+            return _prepared(_exclusive(path, vfs), path, busy_timeout_ms), False
+    if _too_small(path):
+        raise not_a_database(path)
+    try:
+        return _prepared(apsw.Connection(path, statementcachesize=_STATEMENTS_COUNT), path, busy_timeout_ms), False
+    except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        if not Path(path).is_file() or Path(f"{path}-wal").exists():
+            raise translate(error, path, None) from error
+        # WAL wants to make a file beside the database. Where the folder forbids it and no writer has one open, nothing
+        # changes under us, and SQLite can be told so.
+        unchanging = f"file:{quote(path)}?immutable=1"
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        with mapped(path):
+            return _prepared(apsw.Connection(unchanging, flags=flags), path, busy_timeout_ms), True
+
+
+def _exclusive(path: str, vfs: str) -> apsw.Connection:
+    # Without shared memory SQLite can only use the WAL when it has the file for itself, and knows so beforehand.
+    db = apsw.Connection(path, vfs=vfs, statementcachesize=_STATEMENTS_COUNT)
+    db.execute("PRAGMA locking_mode = EXCLUSIVE")
+    return db
+
+
+def _too_small(path: str) -> bool:
+    # SQLite takes a file of one byte for an empty database and would write over it.
+    file = Path(path)
+    return file.is_file() and 0 < file.stat().st_size < _SMALLEST_BYTES and not Path(f"{path}-journal").exists()
+
+
+def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Connection:
+    ready = False
+    try:
+        db.set_busy_timeout(min(busy_timeout_ms, _PATIENCE_MS))
+        # One plan per statement. Otherwise SQLite, built with STAT4, plans every join anew whenever a value is bound to it, in case
+        # statistics say that another value wants another plan; there are none here, and the planning took ten times the looking up.
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        version = _version(db, path)
+        db.execute(_SETTINGS).fetchall()  # a statement that returns a row would hold up those behind it
+        writable = not db.readonly("main")
+        if writable and path != MEMORY:
+            _turn_wal_on(db, path)
+        if version < VERSION:
+            _migrate(db, path)
+        db.set_busy_timeout(busy_timeout_ms)
+        ready = True
+    finally:
+        if not ready:
+            db.close()
+    return db
+
+
+def _version(db: apsw.Connection, path: str) -> int:
+    """The file's version, 0 when it is new.
+
+    Raises:
+        StoreUnavailable: When it belongs to another program.
+        StoreVersion: When a newer Umi wrote it.
+    """
+    sql = (
+        "SELECT (SELECT application_id FROM pragma_application_id), user_version, (SELECT count(*) FROM sqlite_schema)"
+    )
+    ours, version, tables = db.execute(f"{sql} FROM pragma_user_version").get
+    if ours == APPLICATION_ID:
+        if version > VERSION:
+            raise StoreVersion(
+                f"{path} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
+            )
+        return int(version)
+    if ours or version or tables:
+        raise StoreUnavailable(f"{path} is a SQLite database of another program: give Umi a file of its own")
+    return 0
+
+
+def _turn_wal_on(db: apsw.Connection, path: str) -> None:
+    mode = db.execute("PRAGMA journal_mode = WAL").get
+    if mode != "wal":
+        raise StoreUnavailable(
+            f"{path} lies where SQLite cannot share it between processes (journal mode {mode}): use a local disk"
+        )
+
+
+def _migrate(db: apsw.Connection, path: str) -> None:
+    """Walk the steps from the file's version to ours, in one transaction."""
+    register(db)
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for step in STEPS[_version(db, path) :]:  # read again: another process may just have done it
+            db.execute(step).fetchall()
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};").fetchall()
+        db.execute("COMMIT")
+    finally:
+        if db.in_transaction:
+            db.execute("ROLLBACK")

@@ -1,0 +1,286 @@
+"""One namespace of the embedded store as of one transaction's snapshot: every lookup is one statement for all its ids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Final, NoReturn
+
+import apsw
+
+from umi._core.invariants import InvariantError
+from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.stores.sqlite import rows
+from umi.stores.sqlite.cache import Head, IndexCache
+from umi.stores.sqlite.crc import damaged
+from umi.stores.sqlite.learning import SqliteLearned
+from umi.stores.sqlite.routing import SqliteRouted
+from umi.stores.sqlite.schema import ARRIVAL_MASK, arrival_of, key_of
+from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
+
+# The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
+_THESE: Final = "(SELECT value FROM json_each(?))"
+_ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
+_NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
+_NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # at, key and place of `ENTITY_COLUMNS`
+_HEAD: Final = "SELECT ns, name, sequence, next_arrival, changes_from, crc FROM namespaces WHERE name = ?"
+_COUNTS: Final = (
+    "SELECT (SELECT count(*) FROM episodes WHERE ns = ?), (SELECT count(*) FROM entities WHERE ns = ?),"
+    " (SELECT count(*) FROM vectors WHERE key BETWEEN ? AND ?), (SELECT count(*) FROM outbox WHERE key BETWEEN ? AND ?),"
+    " (SELECT page_count * page_size FROM pragma_page_count, pragma_page_size)"
+)
+_BY_TIME: Final = attrgetter("created_at", "id")
+
+
+def read_head(db: apsw.Connection, namespace: str) -> Head:
+    """Where a namespace stands; as a transaction's first statement it pins the snapshot.
+
+    Raises:
+        StoreCorrupt: When it is not what was written.
+    """
+    row = db.execute(_HEAD, (namespace,)).fetchone()
+    if row is None:
+        return Head(0, 0, 0, 0)  # no namespace has number 0: all lookups come back empty
+    ns, _, *rest = rows.verified("namespaces", row, 1)
+    return Head(ns, *rest)
+
+
+def _ended(*_: object) -> NoReturn:
+    raise InvariantError("a snapshot was used after its transaction ended: keep the records, not the snapshot")
+
+
+def _packed(ids: Iterable[str]) -> str:
+    return rows.json_array(dict.fromkeys(ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an episode is kept, and when it was said, in microseconds."""
+
+    key: int
+    at: int
+
+
+class SqliteSnapshot:
+    """See `umi.ports.Snapshot`."""
+
+    def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
+        self._db = db
+        self._execute: Callable[..., apsw.Cursor] = db.execute
+        self._namespace = namespace
+        self._head = head
+        self._ns = head.ns
+        self._cache = cache
+        self._touched: set[int] = set()  # keys whose terms or vectors this very transaction changed
+
+    def end(self) -> None:
+        """No lookup works from here on: what follows the transaction is not of its snapshot."""
+        self._execute = _ended
+
+    @property
+    def namespace(self) -> str:
+        return self._namespace
+
+    @property
+    def sequence(self) -> int:
+        return self._head.sequence
+
+    @property
+    def learned(self) -> SqliteLearned:
+        return SqliteLearned(self._run, self._ns)
+
+    @property
+    def routed(self) -> SqliteRouted:
+        return SqliteRouted(self._run, self._ns, self._head.sequence + 1)
+
+    def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
+        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
+        found = map(rows.to_episode, self._execute(sql, (self._ns, _packed(ids))))
+        return {episode.id: episode for episode in found}
+
+    def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
+        packed = f"[{','.join(str(key_of(self._ns, int(key))) for key in keys if 0 <= key <= ARRIVAL_MASK)}]"
+        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
+        found = map(rows.to_episode, self._execute(sql, (packed,)))
+        return {episode.arrival: episode for episode in found}
+
+    def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
+        found = map(
+            rows.to_entity, self._execute(f"{_ENTITIES} WHERE e.ns = ? AND e.id IN {_THESE}", (self._ns, _packed(ids)))
+        )
+        return {entity.id: entity for entity in found}
+
+    def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
+        sql = (
+            f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON e.key = p.key"
+            f" WHERE p.ns = ? AND p.id IN {_THESE}"
+            " ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
+        )
+        found: dict[str, list[Entity]] = {}
+        for entity in map(rows.to_entity, self._execute(sql, (self._ns, _packed(episode_ids)))):
+            found.setdefault(entity.episode_id, []).append(entity)
+        return {episode_id: tuple(entities) for episode_id, entities in found.items()}
+
+    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+        if slot is None:
+            mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?", "e.key = m.key AND e.place = m.place"
+            also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?"
+            found = self._execute(
+                f"SELECT * FROM ({mine} {_NEWEST_FIRST}) UNION ALL SELECT * FROM ({also} {_NEWEST_FIRST}) {_NEWEST_OF_ALL}",
+                (self._ns, subject, limit, self._ns, subject, limit, limit),
+            )
+        else:
+            found = self._execute(
+                f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}",
+                (self._ns, subject, slot, limit),
+            )
+        entities = [rows.to_entity(row) for row in found]
+        for entity in entities:
+            if subject != entity.subject and subject not in entity.also:
+                raise damaged("mentions", entity.id)
+        return entities
+
+    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
+        arrival, place = after if after is not None else (0, -1)
+        sql = f"{_ENTITIES} WHERE (e.key, e.place) > (?, ?) AND e.key <= ? ORDER BY e.key, e.place LIMIT ?"
+        found = self._execute(sql, (key_of(self._ns, arrival), place, key_of(self._ns, ARRIVAL_MASK), limit))
+        return [((arrival_of(row[0]), row[1]), rows.to_entity(row)) for row in found]
+
+    def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
+        sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? AND r.id IN {_THESE}"
+        found = map(rows.to_relation, self._execute(sql, (self._ns, _packed(ids))))
+        return {relation.id: relation for relation in found}
+
+    def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
+        wanted = list(dict.fromkeys(entity_ids))
+        packed = rows.json_array(wanted)
+        select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
+        sql = f"{select} AND r.source_id IN {_THESE} UNION ALL {select} AND r.target_id IN {_THESE}"
+        touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
+        once = {relation.id: relation for relation in touching}  # one with both ends here comes twice
+        found: dict[str, list[EvolutionRelation]] = {}
+        for relation in sorted(once.values(), key=_BY_TIME):
+            for end in dict.fromkeys((relation.source_id, relation.target_id)):
+                found.setdefault(end, []).append(relation)
+        return {entity_id: tuple(found[entity_id]) for entity_id in wanted if entity_id in found}
+
+    def subject_of(self, alias: str) -> str | None:
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? AND a.alias = ?"
+        row = self._execute(sql, (self._ns, alias)).fetchone()
+        return None if row is None else rows.verified("aliases", row, 1)[2]
+
+    def aliases(self, subject: str) -> tuple[str, ...]:
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? AND a.subject = ? ORDER BY a.alias"
+        return tuple(rows.verified("aliases", row, 1)[1] for row in self._execute(sql, (self._ns, subject)))
+
+    def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]:
+        sql = f"SELECT {rows.REPLAY_COLUMNS} FROM replays r WHERE r.ns = ? AND r.key IN {_THESE}"
+        found = map(rows.to_replay, self._execute(sql, (self._ns, _packed(keys))))
+        return {replay.key: replay for replay in found}
+
+    def outbox(self, limit: int) -> list[OutboxItem]:
+        sql = (
+            f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
+            " WHERE o.key BETWEEN ? AND ? ORDER BY o.key LIMIT ?"
+        )
+        return [rows.to_outbox(row) for row in self._execute(sql, (*self._range(), limit))]
+
+    def counts(self) -> Counts:
+        low, high = self._range()
+        evolutions = self._execute(
+            "SELECT type, count(*) FROM relations WHERE ns = ? AND undone_at IS NULL GROUP BY type ORDER BY type",
+            (self._ns,),
+        )
+        sizes = self._execute(_COUNTS, (self._ns, self._ns, low, high, low, high)).fetchone() or (0, 0, 0, 0, 0)
+        episodes, entities, vectors, waiting, store_bytes = sizes
+        return Counts(
+            episodes=episodes,
+            entities=entities,
+            vectors=vectors,
+            waiting=waiting,
+            evolutions=dict(evolutions),
+            store_bytes=store_bytes,
+            cache_bytes=self._cache.bytes_of(self._ns),
+        )
+
+    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+        return self._cache.current(self._execute, self._head, self._touched).text_candidates(terms, also=also)
+
+    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+        index = self._cache.current(self._execute, self._head, self._touched)
+        return index.vector_candidates(embedding, also=also, pool=pool)
+
+    def surroundings(self, keys: Keys) -> Surroundings:
+        return self._cache.current(self._execute, self._head, self._touched).surroundings(keys)
+
+    def speakers(self, terms: Iterable[str]) -> frozenset[str]:
+        return self._cache.current(self._execute, self._head, self._touched).speakers(terms)
+
+    def catch_up(self) -> bool:
+        return self._cache.catch_up(self._execute, self._head)
+
+    def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
+        """Per episode its windows as kept; an episode without vectors has no key."""
+        sql = (
+            f"SELECT p.id, v.key, {rows.VECTOR_COLUMNS} FROM episodes p JOIN vectors v ON v.key = p.key"
+            f" WHERE p.ns = ? AND p.id IN {_THESE}"
+        )
+        found = self._execute(sql, (self._ns, _packed(episode_ids)))
+        return {id_: rows.to_windows(*vector) for id_, *vector in found}
+
+    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        sql = (
+            f"SELECT {rows.EPISODE_COLUMNS}, {rows.TERM_COLUMNS}, {rows.VECTOR_COLUMNS} FROM episodes p"
+            " JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
+            " WHERE p.key BETWEEN ? AND ? ORDER BY p.key"
+        )
+        return map(rows.to_episode_row, self._execute(sql, self._range()))
+
+    def scan_entities(self) -> Iterator[Entity]:
+        sql = f"{_ENTITIES} WHERE e.key BETWEEN ? AND ? ORDER BY e.key, e.place"
+        return map(rows.to_entity, self._execute(sql, self._range()))
+
+    def scan_relations(self) -> Iterator[EvolutionRelation]:
+        sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? ORDER BY r.id"
+        return map(rows.to_relation, self._execute(sql, (self._ns,)))
+
+    def scan_aliases(self) -> Iterator[tuple[str, str]]:
+        sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? ORDER BY a.alias"
+        found = (rows.verified("aliases", row, 1) for row in self._execute(sql, (self._ns,)))
+        return ((alias, subject) for _, alias, subject in found)
+
+    def scan_replays(self) -> Iterator[ReplayRow]:
+        sql = f"SELECT {rows.REPLAY_COLUMNS} FROM replays r WHERE r.ns = ? ORDER BY r.key"
+        return map(rows.to_replay, self._execute(sql, (self._ns,)))
+
+    def scan_outbox(self) -> Iterator[OutboxItem]:
+        sql = (
+            f"SELECT {rows.OUTBOX_COLUMNS} FROM outbox o JOIN episodes p ON p.key = o.key"
+            " WHERE o.key BETWEEN ? AND ? ORDER BY o.key"
+        )
+        return map(rows.to_outbox, self._execute(sql, self._range()))
+
+    def restoring(self) -> str | None:
+        row = self._execute("SELECT name, value, crc FROM meta WHERE name = ?", (self._restoring_name,)).fetchone()
+        return None if row is None else str(rows.verified("meta", row, 0)[1])
+
+    @property
+    def _restoring_name(self) -> str:
+        return f"restoring:{self._ns}"
+
+    def _run(self, *statement: Any) -> apsw.Cursor:
+        """Refuses once the transaction has ended, however long somebody kept what was handed out."""
+        return self._execute(*statement)
+
+    def _range(self) -> tuple[int, int]:
+        return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
+
+    def _one(self, sql: str, *values: rows.Value) -> int:
+        row = self._execute(sql, values).fetchone()
+        return 0 if row is None else row[0]
+
+    def _places(self, episode_ids: Iterable[str]) -> dict[str, Place]:
+        sql = f"SELECT id, key, at FROM episodes WHERE ns = ? AND id IN {_THESE}"
+        return {id_: Place(key, at) for id_, key, at in self._execute(sql, (self._ns, _packed(episode_ids)))}

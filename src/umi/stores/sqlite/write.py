@@ -1,0 +1,258 @@
+"""A write transaction on one namespace of the embedded store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Final
+
+import apsw
+
+from umi._core.invariants import check
+from umi._core.vectors import pack
+from umi.errors import InvalidInput, NotFound, UmiError
+from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
+from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
+from umi.stores.namespace_view import packed_fault, vector_fault
+from umi.stores.sqlite import rows as codec
+from umi.stores.sqlite.cache import Head, IndexCache
+from umi.stores.sqlite.clean import count_deletion
+from umi.stores.sqlite.crc import checksum
+from umi.stores.sqlite.erase import ErasingTransaction
+from umi.stores.sqlite.read import Place
+from umi.stores.sqlite.schema import ARRIVAL_MASK, arrival_of, key_of
+from umi.types import Entity, EvolutionRelation, OutboxItem
+
+_THESE: Final = "(SELECT value FROM json_each(?))"
+_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+
+
+def _marks(count: int) -> str:
+    return ", ".join("?" * count)
+
+
+_ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
+_ADD_TERMS: Final = f"INSERT INTO terms VALUES ({_marks(5)})"
+_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(26)})"
+_PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
+_PUT_RELATION: Final = (
+    f"INSERT OR REPLACE INTO relations SELECT {_marks(17)}"
+    " WHERE EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
+    " AND EXISTS (SELECT 1 FROM entities WHERE ns = ? AND id = ?)"
+)
+_PUT_OUTBOX: Final = f"INSERT OR REPLACE INTO outbox VALUES ({_marks(8)})"
+_LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
+
+
+class SqliteTransaction(ErasingTransaction):
+    """See `umi.ports.Transaction`.
+
+    A refusal spoils the whole transaction, also when the closure swallows it: nothing half-done may commit.
+    """
+
+    def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
+        super().__init__(db, namespace, head, cache)
+        self._next_arrival = head.next_arrival
+        self._known: dict[str, Place] = {}  # places of episodes, added here or looked up
+        self._refused: UmiError | None = None
+        self._changes_before = db.total_changes()
+
+    def conclude(self) -> bool:
+        """Advance the change sequence if anything changed, and say whether.
+
+        Raises:
+            UmiError: What a method refused before.
+        """
+        if self._refused is not None:
+            raise self._refused
+        if self._db.total_changes() == self._changes_before:
+            return False
+        sequence = self._head.sequence + 1
+        changes_from = self._log(sequence) if self._touched else self._head.changes_from
+        if self._erased:
+            count_deletion(self._db)
+        if self._reworded:
+            changes_from = sequence + 1
+        head = sequence, self._next_arrival, changes_from
+        self._execute(
+            "UPDATE namespaces SET sequence = ?, next_arrival = ?, changes_from = ?, crc = ? WHERE ns = ?",
+            (*head, checksum((self._ns, self._namespace, *head)), self._ns),
+        )
+        return True
+
+    def next_arrival(self) -> int:
+        return self._next_arrival
+
+    def add_episodes(self, rows: Sequence[EpisodeRow]) -> None:
+        episodes, terms = [], []
+        for row in rows:
+            episode = row.episode
+            check(
+                self._next_arrival <= episode.arrival <= ARRIVAL_MASK,
+                f"arrival {episode.arrival} of {episode.id} is not new: the next is {self._next_arrival}",
+            )
+            self._next_arrival = episode.arrival + 1
+            key = key_of(self._ns, episode.arrival)
+            values = codec.episode_values(episode, key, self._ns)
+            episodes.append(values)
+            terms.append(codec.term_values(row, key))
+            self._known[episode.id] = Place(key, codec.to_micros(episode.at))
+        self._insert(_ADD_EPISODE, episodes, "an episode")
+        self._insert(_ADD_TERMS, terms, "an episode")
+
+    def add_entities(self, entities: Sequence[Entity]) -> None:
+        if not entities:
+            return
+        where = self._where(entity.episode_id for entity in entities)
+        places = self._next_places(where)
+        values, mentions = [], []
+        for entity in sorted(entities, key=_span):
+            place = where[entity.episode_id]
+            number = places.get(place.key, 0)
+            values.append(codec.entity_values(entity, place.key, number, self._ns, place.at))
+            mentions += codec.mention_values(entity, place.key, number, self._ns)
+            places[place.key] = number + 1
+        self._insert(_ADD_ENTITY, values, "an entity")
+        if mentions:
+            self._db.executemany(codec.ADD_MENTION, mentions)
+
+    def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
+        if not vectors:
+            return
+        dimensions = self._dimensions()
+        packed = {}
+        for episode_id, windows in vectors.items():
+            fault = vector_fault(episode_id, windows, dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+            dimensions = int(windows.shape[1])
+            packed[episode_id] = PackedVectors(dimensions, pack(windows))
+        self._put_packed(packed)
+
+    def add_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        dimensions = self._dimensions()
+        for episode_id, one in vectors.items():
+            fault = packed_fault(episode_id, one, dimensions)
+            if fault is not None:
+                raise self._refuse(fault)
+        self._put_packed(vectors)
+
+    def _put_packed(self, vectors: Mapping[str, PackedVectors]) -> None:
+        where = self._where(vectors)
+        for episode_id, one in vectors.items():
+            key = where[episode_id].key
+            self._execute(_PUT_VECTORS, codec.vector_values(key, one.dimensions, one.blob))
+            self._touch(key)
+
+    def remove_vectors(self, episode_id: str) -> bool:
+        """Take an episode's vectors away; True if it had any."""
+        place = self._places([episode_id]).get(episode_id)
+        if place is None or not self._changed("DELETE FROM vectors WHERE key = ?", place.key):
+            return False
+        self._touch(place.key)
+        return True
+
+    def put_relation(self, relation: EvolutionRelation) -> None:
+        source, target = relation.source_id, relation.target_id
+        values = codec.relation_values(relation, self._ns)
+        if not self._changed(_PUT_RELATION, *values, self._ns, source, self._ns, target):
+            raise self._refuse(
+                NotFound(f"relation {relation.id} joins {sorted({source, target})}, and not all of them are here")
+            )
+
+    def set_validity(self, entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None) -> None:
+        values = codec.validity_values(entity_id, valid_to, invalidated_at)
+        sql = "UPDATE entities SET valid_to = ?, invalidated_at = ?, validity_crc = ? WHERE ns = ? AND id = ?"
+        if not self._changed(sql, *values, self._ns, entity_id):
+            raise self._refuse(NotFound(f"entity {entity_id} is not here"))
+
+    def add_alias(self, alias: str, subject: str) -> None:
+        self._execute("INSERT OR IGNORE INTO aliases VALUES (?, ?, ?, ?)", codec.summed((self._ns, alias, subject)))
+
+    def add_replay(self, row: ReplayRow) -> None:
+        self._insert(
+            "INSERT INTO replays VALUES (?, ?, ?, ?, ?)", [codec.replay_values(row, self._ns)], "an idempotency key"
+        )
+
+    def put_outbox(self, item: OutboxItem) -> None:
+        place = self._where([item.episode_id])[item.episode_id]
+        self._execute(_PUT_OUTBOX, codec.outbox_values(item, place.key))
+
+    def remove_outbox(self, episode_id: str) -> None:
+        self._execute(
+            "DELETE FROM outbox WHERE key = (SELECT key FROM episodes WHERE ns = ? AND id = ?)", (self._ns, episode_id)
+        )
+
+    def set_restoring(self, note: str | None) -> None:
+        if note is None:
+            self._execute("DELETE FROM meta WHERE name = ?", (self._restoring_name,))
+        else:
+            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", codec.summed((self._restoring_name, note)))
+
+    def delete_episode(self, episode_id: str) -> bool:
+        place = self._places([episode_id]).get(episode_id)
+        if place is None:
+            return False
+        key, ns = place.key, self._ns
+        entities = codec.json_array(id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,)))
+        for end in ("source_id", "target_id"):
+            self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
+        self.learned.forget([arrival_of(key)])
+        for table in ("mentions", "entities", "outbox", "vectors", "terms", "episodes"):
+            self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        self._known.pop(episode_id, None)
+        self._touch(key)
+        self._erased = True
+        return True
+
+    def _insert(self, sql: str, values: Sequence[tuple[codec.Value, ...]], what: str) -> None:
+        try:
+            self._db.executemany(sql, values)
+        except apsw.ConstraintError as error:
+            taken = f"{what} of this id is here already ({error}): each is written once"
+            raise self._refuse(InvalidInput(taken)) from error
+
+    def _changed(self, sql: str, *values: codec.Value) -> bool:
+        self._execute(sql, values)
+        return self._db.changes() > 0
+
+    def _refuse(self, error: UmiError) -> UmiError:
+        self._refused = error
+        return error
+
+    def _touch(self, key: int) -> None:
+        self._touched.add(key)
+
+    def _log(self, sequence: int) -> int:
+        """Log what an index of before must look at again; the first sequence whose entries are still kept."""
+        known = key_of(self._ns, self._head.next_arrival)  # what came later no index holds yet
+        changes = [codec.summed((self._ns, sequence, key)) for key in sorted(self._touched) if key < known]
+        self._db.executemany(_LOG_CHANGE, changes)
+        oldest = sequence - CHANGE_LOG_SEQUENCES_COUNT_MAX + 1
+        if not changes or oldest <= self._head.changes_from:
+            return self._head.changes_from
+        self._execute("DELETE FROM changes WHERE ns = ? AND sequence < ?", (self._ns, oldest))
+        return oldest
+
+    def _where(self, episode_ids: Iterable[str]) -> dict[str, Place]:
+        wanted = list(dict.fromkeys(episode_ids))
+        others = [id_ for id_ in wanted if id_ not in self._known]
+        if others:
+            self._known |= self._places(others)
+        missing = [id_ for id_ in others if id_ not in self._known]
+        if missing:
+            raise self._refuse(NotFound(f"no such episode in namespace {self._namespace!r}: {', '.join(missing[:5])}"))
+        return {id_: self._known[id_] for id_ in wanted}
+
+    def _next_places(self, where: Mapping[str, Place]) -> dict[int, int]:
+        keys = f"[{','.join(str(place.key) for place in where.values())}]"
+        sql = f"SELECT key, max(place) + 1 FROM entities WHERE key IN {_THESE} GROUP BY key"
+        return dict(self._execute(sql, (keys,)))
+
+    def _dimensions(self) -> int:
+        kept = self._execute("SELECT value ->> 'dimensions' FROM meta WHERE name = 'embedder'").fetchone()
+        return kept[0] if kept is not None else self._one("SELECT dimensions FROM vectors LIMIT 1")
+
+
+def _span(entity: Entity) -> tuple[int, int]:
+    return entity.span if entity.span is not None else (_LAST, _LAST)
