@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import enum
+import inspect
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -119,9 +125,85 @@ def test_a_star_import_brings_only_public_names() -> None:
     assert sorted(name for name in brought if name != "__builtins__") == sorted(umi.__all__)
 
 
+def test_a_name_comes_from_where_type_checkers_see_it() -> None:
+    tree = ast.parse(Path(umi.__file__).read_text("utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {alias.name: node.module for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert seen == umi._HOME_OF
+    assert sorted(seen) == sorted(umi.__all__)
+
+
+def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'Memroy'"):
+        umi.Memroy  # noqa: B018
+    assert {"Memory", "errors"} <= set(dir(umi))
+
+
+def test_import_umi_loads_nothing_that_is_not_used() -> None:
+    loaded = _loaded_by("import umi")
+    assert [name for name in loaded if name.split(".")[0] == "umi"] == ["umi"]
+    assert "numpy" not in loaded
+    used = _loaded_by("import umi; umi.Message('hi')")
+    assert [name for name in used if name.startswith(("umi._", "umi.stores", "umi.providers"))] == []
+
+
+# What computes on what it was given, or waits for nothing, and so raises nothing that a caller should expect.
+RAISES_NOTHING = {
+    "Clock.monotonic_s",
+    "Clock.now",
+    "Clock.sleep",
+    "DualRetriever.rrf_merge",
+    "EntityExtractor.extract",  # a model that fails is counted
+    "Entropy.new_id",
+    "Entropy.uniform",
+    "EvolutionTracker.parse_response",  # an answer that is none is counted
+    "IntelligenceLoader.load_all_signals",  # a provider that fails is in `errors`
+    "IntelligenceLoader.load_grouped",
+    "IntelligenceProvider.load_signals",  # a Protocol, and its users expect anything
+    "IntelligenceProvider.quality_weights",
+    "FileSignalProvider.quality_weights",
+    "RecallReceipt.as_context",
+    "Router.calibration_bias",
+    "TaskComplexityAnalyzer.analyze",
+    "TaskComplexityAnalyzer.applied_bias",
+    "TaskComplexityAnalyzer.calibrated",
+    "TaskComplexityAnalyzer.calibration_bias",
+    "TaskComplexityAnalyzer.tier",
+}
+
+
+def public_functions() -> Iterator[tuple[str, Any]]:
+    """Every function and method that `import umi` offers, by its name."""
+    for name in umi.__all__:
+        one = getattr(umi, name)
+        if inspect.isfunction(one):
+            yield name, one
+        elif isinstance(one, type) and not issubclass(one, (enum.Enum, BaseException)):
+            seen: set[str] = set()
+            for base in one.__mro__:
+                if not base.__module__.startswith("umi"):
+                    continue
+                for method, member in vars(base).items():
+                    inner = getattr(member, "__func__", member)
+                    if inspect.isfunction(inner) and not method.startswith("_") and method not in seen:
+                        seen.add(method)
+                        yield f"{name}.{method}", inner
+
+
+def test_every_public_name_is_documented() -> None:
+    kinds = [name for name in umi.__all__ if isinstance(getattr(umi, name), type)]
+    assert [name for name in kinds if not (vars(getattr(umi, name)).get("__doc__") or "").strip()] == []
+    assert [name for name, function in public_functions() if not inspect.getdoc(function)] == []
+
+
+def test_every_public_function_says_what_it_raises() -> None:
+    silent = {name for name, function in public_functions() if "Raises:" not in (inspect.getdoc(function) or "")}
+    assert sorted(silent) == sorted(RAISES_NOTHING)
+
+
 @pytest.mark.parametrize("library", HEAVY)
 def test_import_umi_leaves_heavy_libraries_alone(library: str) -> None:
-    assert library not in _loaded_by("import umi")
+    assert library not in _loaded_by("import umi; umi.Memory")
 
 
 def test_the_probe_sees_a_heavy_library() -> None:

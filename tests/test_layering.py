@@ -90,7 +90,8 @@ def findings(modules: list[house.Module]) -> list[str]:
 def _verdict(importer: str, name: str, known: frozenset[str]) -> str:
     own, top = room(importer), name.split(".", maxsplit=1)[0]
     if name == "?":
-        return "an import by a computed name cannot be checked"
+        # `umi` itself names the homes of its names twice, once for type checkers: tests/test_exports.py compares the two.
+        return "" if own == "umi" else "an import by a computed name cannot be checked"
     if top == "umi_lab":
         return "the product does not know its laboratory"
     if top == "umi":

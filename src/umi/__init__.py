@@ -1,91 +1,97 @@
 """Umi: memory for AI agents. What was said word for word, what holds now, what held then, and why it changed."""
 
-from umi._core.validate import check_message
-from umi._engine.components import open_embedder
-from umi._engine.learning import Learning
-from umi._engine.model_names import open_llm
-from umi._engine.reembed import reembed
-from umi._engine.router import Router
-from umi._evolution.tracker import EvolutionTracker
-from umi._learning import IntelligenceLoader
-from umi._learning.routing import RouteOptions, TaskComplexityAnalyzer
-from umi._reading.extract import EntityExtractor
-from umi._retrieval import DualRetriever
-from umi.config import Config
-from umi.errors import (
-    Closed,
-    EmbedderMismatch,
-    EmbedderUnavailable,
-    EmbeddingError,
-    EvolutionError,
-    ExportDamaged,
-    IdempotencyConflict,
-    InvalidInput,
-    InvalidOptions,
-    LLMError,
-    NotFound,
-    RelationCycle,
-    RestoreConflict,
-    SignalError,
-    StoreBusy,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreUnavailable,
-    StoreVersion,
-    UmiError,
-)
-from umi.memory import Memory
-from umi.ports import Clock, EmbedderIdentity, EmbeddingProvider, Entropy, IntelligenceProvider, LLMProvider
-from umi.signals import FileSignalProvider
-from umi.types import (
-    EVOLUTION_TYPES,
-    BulkReceipt,
-    Completion,
-    CompletionRequest,
-    Degradation,
-    DetectionOptions,
-    DetectionResult,
-    Detector,
-    Entity,
-    EntityType,
-    Episode,
-    ErasureCheck,
-    ErasurePreview,
-    ErasureReceipt,
-    EvolutionRelation,
-    EvolutionType,
-    Explanation,
-    ExportReceipt,
-    ExtractionResult,
-    FeedbackReceipt,
-    HistoryStep,
-    Hit,
-    HitState,
-    LearnStatus,
-    Lesson,
-    MaintainReceipt,
-    Message,
-    Mode,
-    NamespaceInfo,
-    Nature,
-    OutboxItem,
-    Page,
-    ProviderQualityWeights,
-    QualityFactors,
-    QualitySignal,
-    RecallReceipt,
-    Relation,
-    RememberReceipt,
-    RereadReceipt,
-    RestoreReceipt,
-    RunReceipt,
-    SignalFault,
-    Stats,
-    Usage,
-    VectorHit,
-)
-from umi.types.routing_rows import Route, RouterStatus
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from umi._core.validate import check_message
+    from umi._engine.components import open_embedder
+    from umi._engine.learning import Learning
+    from umi._engine.model_names import open_llm
+    from umi._engine.reembed import reembed
+    from umi._engine.router import Router
+    from umi._evolution.tracker import EvolutionTracker
+    from umi._learning import IntelligenceLoader
+    from umi._learning.routing import RouteOptions, TaskComplexityAnalyzer
+    from umi._reading.extract import EntityExtractor
+    from umi._retrieval import DualRetriever
+    from umi.config import Config
+    from umi.errors import (
+        Closed,
+        EmbedderMismatch,
+        EmbedderUnavailable,
+        EmbeddingError,
+        EvolutionError,
+        ExportDamaged,
+        IdempotencyConflict,
+        InvalidInput,
+        InvalidOptions,
+        LLMError,
+        NotFound,
+        RelationCycle,
+        RestoreConflict,
+        SignalError,
+        StoreBusy,
+        StoreCorrupt,
+        StoreError,
+        StoreFull,
+        StoreUnavailable,
+        StoreVersion,
+        UmiError,
+    )
+    from umi.memory import Memory
+    from umi.ports import Clock, EmbedderIdentity, EmbeddingProvider, Entropy, IntelligenceProvider, LLMProvider
+    from umi.signals import FileSignalProvider
+    from umi.types import (
+        EVOLUTION_TYPES,
+        BulkReceipt,
+        Completion,
+        CompletionRequest,
+        Degradation,
+        DetectionOptions,
+        DetectionResult,
+        Detector,
+        Entity,
+        EntityType,
+        Episode,
+        ErasureCheck,
+        ErasurePreview,
+        ErasureReceipt,
+        EvolutionRelation,
+        EvolutionType,
+        Explanation,
+        ExportReceipt,
+        ExtractionResult,
+        FeedbackReceipt,
+        HistoryStep,
+        Hit,
+        HitState,
+        LearnStatus,
+        Lesson,
+        MaintainReceipt,
+        Message,
+        Mode,
+        NamespaceInfo,
+        Nature,
+        OutboxItem,
+        Page,
+        ProviderQualityWeights,
+        QualityFactors,
+        QualitySignal,
+        RecallReceipt,
+        Relation,
+        RememberReceipt,
+        RereadReceipt,
+        RestoreReceipt,
+        RunReceipt,
+        SignalFault,
+        Stats,
+        Usage,
+        VectorHit,
+    )
+    from umi.types.routing_rows import Route, RouterStatus
 
 __version__ = "0.1.0"
 
@@ -180,3 +186,122 @@ __all__ = [
     "open_llm",
     "reembed",
 ]
+
+# `import umi` loads nothing: a name brings its module when it is first asked for (PEP 562). A test holds this to the imports above.
+_MODULES: Final = ("blocking", "config", "errors", "limits", "memory", "ports", "types")
+_HOMES: Final = {
+    "umi._core.validate": ("check_message",),
+    "umi._engine.components": ("open_embedder",),
+    "umi._engine.learning": ("Learning",),
+    "umi._engine.model_names": ("open_llm",),
+    "umi._engine.reembed": ("reembed",),
+    "umi._engine.router": ("Router",),
+    "umi._evolution.tracker": ("EvolutionTracker",),
+    "umi._learning": ("IntelligenceLoader",),
+    "umi._learning.routing": (
+        "RouteOptions",
+        "TaskComplexityAnalyzer",
+    ),
+    "umi._reading.extract": ("EntityExtractor",),
+    "umi._retrieval": ("DualRetriever",),
+    "umi.config": ("Config",),
+    "umi.errors": (
+        "Closed",
+        "EmbedderMismatch",
+        "EmbedderUnavailable",
+        "EmbeddingError",
+        "EvolutionError",
+        "ExportDamaged",
+        "IdempotencyConflict",
+        "InvalidInput",
+        "InvalidOptions",
+        "LLMError",
+        "NotFound",
+        "RelationCycle",
+        "RestoreConflict",
+        "SignalError",
+        "StoreBusy",
+        "StoreCorrupt",
+        "StoreError",
+        "StoreFull",
+        "StoreUnavailable",
+        "StoreVersion",
+        "UmiError",
+    ),
+    "umi.memory": ("Memory",),
+    "umi.ports": (
+        "Clock",
+        "EmbedderIdentity",
+        "EmbeddingProvider",
+        "Entropy",
+        "IntelligenceProvider",
+        "LLMProvider",
+    ),
+    "umi.signals": ("FileSignalProvider",),
+    "umi.types": (
+        "BulkReceipt",
+        "Completion",
+        "CompletionRequest",
+        "Degradation",
+        "DetectionOptions",
+        "DetectionResult",
+        "Detector",
+        "EVOLUTION_TYPES",
+        "Entity",
+        "EntityType",
+        "Episode",
+        "ErasureCheck",
+        "ErasurePreview",
+        "ErasureReceipt",
+        "EvolutionRelation",
+        "EvolutionType",
+        "Explanation",
+        "ExportReceipt",
+        "ExtractionResult",
+        "FeedbackReceipt",
+        "HistoryStep",
+        "Hit",
+        "HitState",
+        "LearnStatus",
+        "Lesson",
+        "MaintainReceipt",
+        "Message",
+        "Mode",
+        "NamespaceInfo",
+        "Nature",
+        "OutboxItem",
+        "Page",
+        "ProviderQualityWeights",
+        "QualityFactors",
+        "QualitySignal",
+        "RecallReceipt",
+        "Relation",
+        "RememberReceipt",
+        "RereadReceipt",
+        "RestoreReceipt",
+        "RunReceipt",
+        "SignalFault",
+        "Stats",
+        "Usage",
+        "VectorHit",
+    ),
+    "umi.types.routing_rows": (
+        "Route",
+        "RouterStatus",
+    ),
+}
+_HOME_OF: Final = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = getattr(import_module(_HOME_OF[name]), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -63,11 +63,18 @@ class Learning:
 
         Args:
             progress: Called with the signals done and the signals there are.
+
+        Raises:
+            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults of the receipt.
         """
         return self._thread.run(self._twin.run(progress=progress))
 
     def status(self) -> LearnStatus:
-        """What was learned, from how many signals, and how rankings changed by it."""
+        """What was learned, from how many signals, and how rankings changed by it.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return self._thread.run(self._twin.status())
 
     def explain(self, id: str) -> Lesson:
@@ -90,7 +97,11 @@ class Learning:
         return self._thread.run(self._twin.rollback(to))
 
     def reset(self) -> LearnStatus:
-        """Let nothing count: `rollback` to 0."""
+        """Let nothing count: `rollback` to 0.
+
+        Raises:
+            StoreError: When the store fails.
+        """
         return self._thread.run(self._twin.reset())
 
 
@@ -172,11 +183,18 @@ class Memory:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
+
+        Raises:
+            InvalidInput: For a name outside its limits.
         """
         return type(self)(self._twin.switch(namespace), self._thread, is_view=True)
 
     def close(self) -> None:
-        """Finish background work and let go of the store. Closing twice is fine."""
+        """Finish background work and let go of the store. Closing twice is fine.
+
+        Raises:
+            StoreError: When what was begun cannot be finished or the store cannot be closed.
+        """
         if self._is_view or self._thread.stopped:
             return
         try:
@@ -217,6 +235,7 @@ class Memory:
                 in order. For a slow model.
 
         Raises:
+            InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
             NotFound: When `derived_from` names what is not here.
         """
@@ -249,6 +268,10 @@ class Memory:
         Args:
             messages: As `remember` takes them, one after the other.
             progress: Called with the number of messages done after each batch.
+
+        Raises:
+            InvalidInput, StoreError: For a message outside its limits, or when the store fails; batches before are kept.
+            IdempotencyConflict: When a known id comes with other content.
         """
         return self._thread.run(self._twin.remember_many(messages, progress=progress))
 
@@ -281,6 +304,10 @@ class Memory:
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
             explain: Fill each hit's `legs`, and its `lesson` where learning is on.
             task_id: Your name for the task this serves, by which a later signal finds it.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
         """
         return self._thread.run(
             self._twin.recall(
@@ -299,15 +326,28 @@ class Memory:
         )
 
     def get(self, id: str) -> Entity | Episode | None:
-        """The entity or episode of that id, or None."""
+        """The entity or episode of that id, or None.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
         return self._thread.run(self._twin.get(id))
 
     def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
-        """Entities in order of arrival, a page at a time, with the state of each."""
+        """Entities in order of arrival, a page at a time, with the state of each.
+
+        Raises:
+            InvalidInput: For a limit outside 1..1,000 or an `after` that no page gave.
+            StoreError: When the rows cannot be read.
+        """
         return self._thread.run(self._twin.list(limit=limit, after=after))
 
     def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
-        """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
+        """The chain of an entity, or all statements about a subject, oldest first, with reasons.
+
+        Raises:
+            StoreError: When the rows cannot be read. An unknown id or subject has no steps.
+        """
         return self._thread.run(self._twin.history(entity_id_or_subject))
 
     def why(self, entity_id: str) -> Explanation:
@@ -426,23 +466,43 @@ class Memory:
         return self._thread.run(self._twin.backup(path, progress=progress))
 
     def maintain(self) -> MaintainReceipt:
-        """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
+        """Finish deferred work now: what a crash or a failing embedder left in the outbox.
+
+        Raises:
+            StoreError: When the store fails. A failing model or embedder is named in `degraded`, and its work waits.
+        """
         return self._thread.run(self._twin.maintain())
 
     def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
-        """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
+        """Work that waits for a model or an embedder, oldest first, each with what stood in its way.
+
+        Raises:
+            InvalidInput: For a limit outside 1..1,000.
+        """
         return self._thread.run(self._twin.waiting(limit=limit))
 
     def namespaces(self) -> Sequence[NamespaceInfo]:
-        """Every namespace of the store, by name."""
+        """Every namespace of the store, by name.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return self._thread.run(self._twin.namespaces())
 
     def stats(self) -> Stats:
-        """Counts of this namespace, the states of its entities, and the degradations of this process."""
+        """Counts of this namespace, the states of its entities, and the degradations of this process.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return self._thread.run(self._twin.stats())
 
     def check(self) -> Sequence[str]:
-        """What is wrong with the store, in words; empty when all is well."""
+        """What is wrong with the store, in words; empty when all is well.
+
+        Raises:
+            StoreError: When the store cannot be read at all.
+        """
         return self._thread.run(self._twin.check())
 
     def forget(self, id: str) -> bool:
@@ -457,6 +517,9 @@ class Memory:
 
         Returns:
             True if it was there.
+
+        Raises:
+            StoreError: When the store fails; nothing is taken then.
         """
         return self._thread.run(self._twin.forget(id))
 
@@ -468,15 +531,28 @@ class Memory:
         Args:
             subject: A name, an alias or a subject's key.
             derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
+
+        Raises:
+            InvalidInput: For a subject outside its limits, or another `derived`.
+            StoreError: When the store fails; nothing is taken then.
         """
         return self._thread.run(self._twin.erase(subject, derived=derived))
 
     def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """What `erase` would take now, with nothing taken."""
+        """What `erase` would take now, with nothing taken.
+
+        Raises:
+            InvalidInput: As `erase`.
+            StoreError: When the store cannot be read.
+        """
         return self._thread.run(self._twin.preview_erasure(subject, derived=derived))
 
     def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
-        """Look for what was erased in every byte of the store and in all that this namespace says today."""
+        """Look for what was erased in every byte of the store and in all that this namespace says today.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return self._thread.run(self._twin.verify_erasure(receipt))
 
     def work(
@@ -489,6 +565,10 @@ class Memory:
         Args:
             idle_s: Return after so many seconds in which nothing could be done, 0 at once; None goes on until it is cancelled.
             progress: Called after each portion with the number read so far and the number that waits.
+
+        Raises:
+            InvalidInput: For a negative `idle_s`.
+            StoreError: When the store fails. A failing model only makes its texts wait.
         """
         return self._thread.run(self._twin.work(idle_s=idle_s, progress=progress))
 

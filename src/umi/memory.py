@@ -12,7 +12,6 @@ from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mappin
 from datetime import datetime
 from functools import partial
 from os import PathLike, fspath
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from umi import limits
@@ -117,16 +116,14 @@ class Memory(Erasing, Working):
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
+
+        Raises:
+            InvalidInput: For a name outside its limits.
         """
         name = validate.name(namespace, "namespace")
         mine = self._open
         # A view looks for waiting work with its first remember.
-        return type(self)(
-            self._url,
-            name,
-            self._parts,
-            mine.view(name),
-        )
+        return type(self)(self._url, name, self._parts, mine.view(name))
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()
@@ -137,13 +134,15 @@ class Memory(Erasing, Working):
         self._engine = await Engine.open(self._url, self._parts, self._name)
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Finish background work and let go of the store. Closing twice is fine."""
+        """Finish background work and let go of the store. Closing twice is fine.
+
+        Raises:
+            StoreError: When what was begun cannot be finished or the store cannot be closed.
+        """
         engine = self._engine
         if engine is None:
             return
@@ -188,6 +187,7 @@ class Memory(Erasing, Working):
                 in order. For a slow model.
 
         Raises:
+            InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
             IdempotencyConflict: When the key, or a message's id, was used before with other content.
             NotFound: When `derived_from` names what is not here.
         """
@@ -219,6 +219,10 @@ class Memory(Erasing, Working):
         Args:
             messages: As `remember` takes them, one after the other.
             progress: Called with the number of messages done after each batch.
+
+        Raises:
+            InvalidInput, StoreError: For a message outside its limits, or when the store fails; batches before are kept.
+            IdempotencyConflict: When a known id comes with other content.
         """
         return await self._open.remember_many(messages, progress)
 
@@ -253,6 +257,10 @@ class Memory(Erasing, Working):
             max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
             explain: Fill each hit's `legs`, and its `lesson` where learning is on.
             task_id: Your name for the task this serves, by which a later signal finds it.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
         """
         asked = Query(
             text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
@@ -271,17 +279,30 @@ class Memory(Erasing, Working):
         return await self._open.recall(asked, validate.optional_name(task_id, "task_id"))
 
     async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
-        """The entity or episode of that id, or None."""
+        """The entity or episode of that id, or None.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
         key = validate.name(id, "id")
         return await self._open.storage.read(partial(history.find, key=key))
 
     async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
-        """Entities in order of arrival, a page at a time, with the state of each."""
+        """Entities in order of arrival, a page at a time, with the state of each.
+
+        Raises:
+            InvalidInput: For a limit outside 1..1,000 or an `after` that no page gave.
+            StoreError: When the rows cannot be read.
+        """
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         return await self._open.storage.read(partial(history.page, after=after, limit=limit))
 
     async def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
-        """The chain of an entity, or all statements about a subject, oldest first, with reasons."""
+        """The chain of an entity, or all statements about a subject, oldest first, with reasons.
+
+        Raises:
+            StoreError: When the rows cannot be read. An unknown id or subject has no steps.
+        """
         key = validate.name(entity_id_or_subject, "entity id or subject")
         return await self._open.storage.read(partial(history.history, key=key))
 
@@ -429,27 +450,47 @@ class Memory(Erasing, Working):
     # Upkeep.
 
     async def maintain(self) -> MaintainReceipt:
-        """Finish deferred work now: what a crash or a failing embedder left in the outbox."""
+        """Finish deferred work now: what a crash or a failing embedder left in the outbox.
+
+        Raises:
+            StoreError: When the store fails. A failing model or embedder is named in `degraded`, and its work waits.
+        """
         return await self._open.maintain()
 
     async def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
-        """Work that waits for a model or an embedder, oldest first, each with what stood in its way."""
+        """Work that waits for a model or an embedder, oldest first, each with what stood in its way.
+
+        Raises:
+            InvalidInput: For a limit outside 1..1,000.
+        """
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         return await self._open.storage.read(partial(history.waiting, limit=limit))
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
-        """Every namespace of the store, by name."""
+        """Every namespace of the store, by name.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return await self._open.store.namespaces()
 
     async def stats(self) -> Stats:
-        """Counts of this namespace, the states of its entities, and the degradations of this process."""
+        """Counts of this namespace, the states of its entities, and the degradations of this process.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         engine = self._open
         identity = await engine.store.embedder_identity()
         degradations = {str(name): engine.degradations[name] for name in sorted(engine.degradations)}
         return await history.stats(engine.storage, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
-        """What is wrong with the store, in words; empty when all is well."""
+        """What is wrong with the store, in words; empty when all is well.
+
+        Raises:
+            StoreError: When the store cannot be read at all.
+        """
         return await self._open.store.check_integrity()
 
     @property

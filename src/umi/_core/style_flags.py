@@ -1,7 +1,8 @@
-"""What a message's wording tells beside its terms, as one small number that is kept with them.
+"""Style features of a message (role, question mark, counts of certain words), packed into one small integer.
 
-An answer to a question seldom asks one itself, often speaks of its speaker, and where a time or an amount is wanted it names
-one. `umi._core.rerank` weighs that. English words; of other languages only question marks and digits are seen.
+The integer is stored with the message's terms. `umi._core.rerank` uses it: an answer to a question seldom ends in a
+question mark, often uses the first person, and contains a time or an amount where one is asked for. The word lists are
+English; for other languages only question marks and digits count.
 """
 
 from __future__ import annotations
@@ -26,21 +27,26 @@ _TIME: Final = re.compile(
 _AMOUNT: Final = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|twice|once|dozen|couple|several)\b", re.IGNORECASE
 )
-QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")
+QUESTION_ENDS: Final = ("?", "\uff1f", "\u061f")  # ASCII, full-width (Chinese, Japanese) and Arabic question marks
 
-# Bits of the number, from the lowest: assistant 1, asks 1, first person 2, times 3, amounts 3.
+# Layout of the integer, from the lowest bit: assistant 1 bit, asks 1, first person 2, times 3, amounts 3. The constants
+# are the positions of the first bit of each field. The layout is stored on disk.
 _ASKS: Final = 1
 _FIRST: Final = 2
 _TIMES: Final = 4
 _AMOUNTS: Final = 7
-FIRST_PERSON_COUNT: Final = 3  # counted up to
+FIRST_PERSON_COUNT: Final = 3  # counts are capped at these values, which fit their fields
 TIMES_COUNT: Final = 4
 AMOUNTS_COUNT: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """Of many messages at once, each shape (messages,): whether one is an assistant's and ends in a question, and how many words of each kind it has, up to the counts above."""
+    """Style features of several messages at once.
+
+    Shapes: all (messages,). `assistant` and `asks` are 0 or 1: whether the role is "assistant", and whether the text
+    ends in a question mark. `first_person`, `times` and `amounts` are word counts, capped at the constants above.
+    """
 
     assistant: Ints
     asks: Ints
@@ -50,14 +56,14 @@ class Traits:
 
 
 def read_traits(content: str, role: str) -> int:
-    """The traits of a message.
+    """The style features of one message as an integer.
 
     Args:
-        content: Its text.
-        role: Who it is from.
+        content: The message text.
+        role: The role of its author, such as "user" or "assistant".
 
     Returns:
-        0..1023.
+        0..1023; `taken_apart` decodes it.
     """
     return (
         int(role == _ASSISTANT)
@@ -69,7 +75,7 @@ def read_traits(content: str, role: str) -> int:
 
 
 def taken_apart(traits: Ints) -> Traits:
-    """What the numbers of `read_traits` stand for."""
+    """Decode integers made by `read_traits`."""
     return Traits(
         assistant=traits & 1,
         asks=traits >> _ASKS & 1,

@@ -1,4 +1,4 @@
-"""Vectors on disk and in RAM: half-precision blobs, arrays that grow."""
+"""Vector storage and arithmetic: half-precision blobs for disk, int8 blobs, cosines, arrays that grow."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from umi._core.invariants import check
 FloatMatrix = npt.NDArray[np.float32]
 
 _ROWS_FIRST: Final = 64
-_BLOB: Final = np.dtype("<f2")  # little-endian on every machine
-_BITS: Final = np.dtype("<u2")
+_BLOB: Final = np.dtype("<f2")  # half precision, little-endian on every machine
+_BITS: Final = np.dtype("<u2")  # the same entries as raw bits
 
 
 def pack(matrix: FloatMatrix) -> bytes:
-    """A matrix as a blob of half-precision numbers, row after row.
+    """Encode a matrix as a blob of half-precision numbers, row by row.
 
     Args:
-        matrix: Shape (rows, dimensions), entries within -1..1.
+        matrix: Shape (rows, dimensions), entries within -1..1, at least one row.
 
     Returns:
         2 bytes per entry.
@@ -30,29 +30,33 @@ def pack(matrix: FloatMatrix) -> bytes:
 
 
 def unpack(blob: bytes, dimensions: int) -> FloatMatrix:
-    """The matrix of a blob, its rows normalised again: halving the precision moves a length by about 0.0001.
+    """Decode a blob made by `pack` and normalise the rows again.
+
+    Rounding to half precision changes a row's length by about 0.0001.
 
     Args:
         blob: As made by `pack`.
-        dimensions: Entries of one row.
+        dimensions: Entries per row.
 
     Returns:
-        Shape (rows, dimensions).
+        Shape (rows, dimensions), single precision, rows of length 1.
     """
     check(dimensions > 0 and len(blob) % (2 * dimensions) == 0, f"{len(blob)} bytes are no rows of {dimensions}")
     return normalised(_widened(np.frombuffer(blob, dtype=_BITS)).reshape(-1, dimensions))
 
 
 def _widened(halves: npt.NDArray[np.uint16]) -> FloatMatrix:
-    """Half-precision numbers, given as their bits, in single precision: by whole numbers, which takes half the time of a cast.
+    """Convert half-precision bits to single precision with integer operations, in half the time of numpy's cast.
 
-    Sign, exponent and fraction move to where single precision has them; the exponents' different zeros are a factor of 2**112.
+    Sign, exponent and fraction are shifted to their places in single precision (IEEE 754). The exponent biases are 15
+    and 127, so the result is multiplied by 2**112. Infinities and NaN are not handled; entries of unit vectors never
+    are.
     """
-    wide = halves.astype(np.uint32)
+    wide = halves.astype(np.uint32)  # a half: 1 bit sign, 5 exponent, 10 fraction
     signs = wide & np.uint32(0x8000)
     wide &= np.uint32(0x7FFF)
-    wide <<= np.uint32(13)
-    signs <<= np.uint32(16)
+    wide <<= np.uint32(13)  # single precision has 23 bits of fraction, 13 more
+    signs <<= np.uint32(16)  # from bit 15 to bit 31
     wide |= signs
     numbers = wide.view(np.float32)
     numbers *= np.float32(2.0**112)
@@ -60,23 +64,26 @@ def _widened(halves: npt.NDArray[np.uint16]) -> FloatMatrix:
 
 
 def to_bytes(vector: FloatMatrix) -> bytes:
-    """A unit vector in a byte per entry: enough to tell what resembles what, a quarter of what it was.
+    """Encode a unit vector with one signed byte per entry, a quarter of its size in single precision.
+
+    Precise enough to find similar vectors; see `from_bytes`.
 
     Args:
         vector: Shape (dimensions,).
     """
+    # Scale the largest entry to 127. The scale is not stored: decoding normalises. 1e-30 avoids a division by zero.
     largest = max(float(np.abs(vector).max(initial=0.0)), 1e-30)
     blob: bytes = np.rint(vector * (127 / largest)).astype(np.int8).tobytes()
     return blob
 
 
 def from_bytes(blob: bytes) -> FloatMatrix:
-    """The inverse of `to_bytes`, to about 0.01 in the cosine, normalised."""
+    """Decode a vector made by `to_bytes`, normalised; a cosine differs from the original's by about 0.01 at most."""
     return normalised(np.frombuffer(blob, dtype=np.int8))
 
 
 def normalised(matrix: npt.ArrayLike) -> FloatMatrix:
-    """The rows of a matrix at length 1; a row of zeros stays one.
+    """Scale the rows of a matrix to length 1; rows of zeros stay zero.
 
     Args:
         matrix: Shape (rows, dimensions) or (dimensions,).
@@ -93,8 +100,9 @@ def normalised(matrix: npt.ArrayLike) -> FloatMatrix:
 def cosines(rows: FloatMatrix, query: FloatMatrix) -> FloatMatrix:
     """The cosine of each row to a query, both of unit length.
 
-    Not a BLAS product: its threads stall one another when several processes or tasks search ((m) 8 ms for 10,000 rows on two
-    busy cores, against 0.2), and its last bits depend on a row's place.
+    `np.vecdot` is used instead of a BLAS product for two reasons. BLAS threads block one another when several processes
+    or tasks search at once (measured on two busy cores with 10,000 rows: 8 ms instead of 0.2). And the last bits of a
+    BLAS result depend on a row's position in the matrix.
 
     Args:
         rows: Shape (count, dimensions).
@@ -108,7 +116,7 @@ def cosines(rows: FloatMatrix, query: FloatMatrix) -> FloatMatrix:
 
 
 class GrowingArray:
-    """Rows that are appended in amortised constant time: numbers, or vectors when `dimensions` is given."""
+    """An array with amortised constant-time append. Rows are numbers, or vectors when `dimensions` is given."""
 
     __slots__ = ("_count", "_rows")
 
@@ -122,17 +130,17 @@ class GrowingArray:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, spare rows included."""
+        """Bytes allocated, unused capacity included."""
         return int(self._rows.nbytes)
 
     @property
     def room(self) -> int:
-        """Rows that fit before it must grow."""
+        """Number of rows that fit before the array must be reallocated."""
         return len(self._rows)
 
     @property
     def rows(self) -> npt.NDArray[Any]:
-        """The rows in use, to read and to write; valid until the next row is added."""
+        """A writable view of the rows in use; valid until the next append, extend or reserve."""
         return self._rows[: self._count]
 
     def append(self, row: Any) -> None:
@@ -150,19 +158,21 @@ class GrowingArray:
         self._count = end
 
     def replace(self, rows: npt.NDArray[Any]) -> None:
-        """Hold these rows instead of the old ones."""
+        """Replace the whole content by these rows; the old views keep the old data."""
         check(rows.shape[1:] == self._rows.shape[1:], f"rows of shape {rows.shape} do not fit to {self._rows.shape}")
         kept = np.array(rows, dtype=self._rows.dtype)
         self._rows, self._count = kept, len(kept)
 
     def reserve(self, count: int) -> None:
-        """Make room for so many more rows."""
+        """Make room for `count` more rows."""
         self._fit(self._count + count)
 
     def _fit(self, needed: int) -> None:
         if needed <= len(self._rows):
             return
+        # Growing by half keeps the average cost of an append constant and wastes at most a third of the memory.
         room = max(needed, _ROWS_FIRST, len(self._rows) * 3 // 2)
+        # A new array, not an in-place resize: views handed out earlier stay valid for their readers.
         grown = np.empty((room, *self._rows.shape[1:]), dtype=self._rows.dtype)
         grown[: self._count] = self.rows
         self._rows = grown

@@ -49,6 +49,9 @@ class Erasing(ABC):
 
         Returns:
             True if it was there.
+
+        Raises:
+            StoreError: When the store fails; nothing is taken then.
         """
         return await forget(self._open, validate.name(id, "id"))
 
@@ -60,17 +63,30 @@ class Erasing(ABC):
         Args:
             subject: A name, an alias or a subject's key.
             derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
+
+        Raises:
+            InvalidInput: For a subject outside its limits, or another `derived`.
+            StoreError: When the store fails; nothing is taken then.
         """
         name, too = validate.name(subject, "subject"), _derived_too(derived)
         return await erase(self._open, self._name, name, derived_too=too)
 
     async def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """What `erase` would take now, with nothing taken."""
+        """What `erase` would take now, with nothing taken.
+
+        Raises:
+            InvalidInput: As `erase`.
+            StoreError: When the store cannot be read.
+        """
         name, too = validate.name(subject, "subject"), _derived_too(derived)
         return await self._open.storage.read(lambda snapshot: operations.preview(snapshot, name, derived_too=too))
 
     async def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
-        """Look for what was erased in every byte of the store and in all that this namespace says today."""
+        """Look for what was erased in every byte of the store and in all that this namespace says today.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return await verify(self._open, receipt)
 
 

@@ -24,7 +24,13 @@ class Learning:
         human_verdict: str | None,
         used: Sequence[str] | None,
     ) -> FeedbackReceipt:
-        """See `Memory.feedback`."""
+        """See `Memory.feedback`.
+
+        Raises:
+            InvalidInput: For a score outside 0..1, or an outcome or verdict of no known name.
+            NotFound: For a recall that is not known here, or a hit that it did not show.
+            IdempotencyConflict: When this recall was judged otherwise before.
+        """
         key = validate.name(recall_id, "recall id")
         if used is not None:
             validate.count(len(used), "number of used", low=0, high=TRAJECTORY_SHOWN_COUNT_MAX)
@@ -39,11 +45,18 @@ class Learning:
 
         Args:
             progress: Called with the signals done and the signals there are.
+
+        Raises:
+            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults of the receipt.
         """
         return await self._learner.run(progress or (lambda _done, _of: None))
 
     async def status(self) -> LearnStatus:
-        """What was learned, from how many signals, and how rankings changed by it."""
+        """What was learned, from how many signals, and how rankings changed by it.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         return await self._learner.status()
 
     async def explain(self, id: str) -> Lesson:  # noqa: A002 - as in `Memory.get`
@@ -66,5 +79,9 @@ class Learning:
         return await self._learner.roll_back(validate.count(to, "version", low=0, high=2**31))
 
     async def reset(self) -> LearnStatus:
-        """Let nothing count: `rollback` to 0."""
+        """Let nothing count: `rollback` to 0.
+
+        Raises:
+            StoreError: When the store fails.
+        """
         return await self._learner.roll_back(0)

@@ -38,6 +38,10 @@ class Working(ABC):
         Args:
             idle_s: Return after so many seconds in which nothing could be done, 0 at once; None goes on until it is cancelled.
             progress: Called after each portion with the number read so far and the number that waits.
+
+        Raises:
+            InvalidInput: For a negative `idle_s`.
+            StoreError: When the store fails. A failing model only makes its texts wait.
         """
         idle = None if idle_s is None else validate.seconds(idle_s, "idle_s")
         return await work(self._open, idle, progress)

@@ -74,7 +74,12 @@ class EvolutionTracker:
     async def find_and_detect(
         self, new_entity: Entity, options: DetectionOptions | None = None
     ) -> DetectionResult | None:
-        """As `detect`, over the entities that the storage finds for the new one's name."""
+        """As `detect`, over the entities that the storage finds for the new one's name.
+
+        Raises:
+            InvalidOptions: When the options are outside their limits.
+            StoreError: When the storage cannot be searched.
+        """
         options = detection_options(options or DetectionOptions())
         found = await self._storage.search(new_entity.name, limit=options.max_comparisons + 1)
         return await self.detect(new_entity, found, options)

@@ -1,8 +1,10 @@
-"""Remember: validate, make durable, read, embed, relate; two transactions and no more.
+"""Write what `remember` takes in: the first transaction admits messages, the second writes what was read in them.
 
-`admit` is the first: episodes with their terms, idempotency keys and an outbox item each. From then on nothing is lost.
-`ReadingWriter` is the second: entities, vectors, evolution, and the outbox item goes. A crash between the two leaves the item, and
-`maintain` settles it later. With no embedder to wait for, both happen in one transaction.
+`admit` runs in the first transaction. It stores each new episode with its terms, the idempotency keys and one outbox
+item per episode. After its commit no message can be lost. `ReadingWriter` runs in the second transaction. It writes
+entities, vectors and relations, and removes the outbox item. If the process stops between the two, the outbox item is
+still there and `maintain` does the remaining work later. Without an embedder or a model there is nothing to wait for,
+and `umi._remember.ingest` runs both in one transaction.
 """
 
 from __future__ import annotations
@@ -46,23 +48,28 @@ log = logging.getLogger("umi")
 
 Work = tuple[Episode, OutboxItem]
 
-_GONE = "gone:"  # begins the key of a message that was forgotten; its content's digest is gone with it
+_GONE = "gone:"  # prefix of the key of a forgotten message; the row keeps no digest of its content
 
 
 @dataclass(frozen=True, slots=True)
 class RememberOptions:
-    """What the caller asked of one remember, beside the messages."""
+    """The options of one `remember` call, apart from the messages."""
 
     extract_entities: bool = True
     track_evolution: bool = True
     derived_from: tuple[str, ...] = ()
     idempotency_key: str | None = None
-    later: bool = False  # made durable and searchable now, read by a worker
+    later: bool = False  # store and index now; a worker reads the text later
 
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """What the first transaction found: episodes to settle, those known by their key already, and keys of what was forgotten."""
+    """The result of the first transaction.
+
+    `fresh` are new episodes, `replayed` the ids of episodes already stored under the same key, `episode_ids` the ids of
+    both in the order of the messages, `forgotten` the keys of messages that were forgotten earlier and are not stored
+    again.
+    """
 
     fresh: tuple[Episode, ...]
     replayed: tuple[str, ...]
@@ -72,7 +79,10 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class WrittenReading:
-    """What the second transaction wrote; `waiting` are episodes whose vectors are still to come."""
+    """The result of the second transaction: statements, their relations to older ones, and unfinished episodes.
+
+    `waiting` are ids of episodes that keep an outbox item because their vectors, or a new reading, are still missing.
+    """
 
     entities: tuple[Entity, ...] = ()
     evolutions: tuple[EvolutionRelation, ...] = ()
@@ -80,12 +90,12 @@ class WrittenReading:
 
 
 def embedding_text(episode: Episode) -> str:
-    """What stands for an episode in the vector leg: who says what."""
+    """The text that is embedded for an episode: the speaker's name, if there is one, and the content."""
     return f"{episode.speaker}: {episode.content}" if episode.speaker else episode.content
 
 
 def episode_row(episode: Episode) -> EpisodeRow:
-    """An episode as a store keeps it: with its terms, its length and how it is worded."""
+    """An episode with what a store keeps beside it: its terms, its length in words and its style flags."""
     content = episode.content
     terms = tuple(analyse(embedding_text(episode)))
     return EpisodeRow(episode, terms, count_words(content), read_traits(content, episode.role))
@@ -94,11 +104,11 @@ def episode_row(episode: Episode) -> EpisodeRow:
 def admit(
     tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: RememberOptions
 ) -> Admitted:
-    """Write what is new; find again what is known by its key.
+    """Store new messages and look up those whose idempotency key is known. Runs inside the first transaction.
 
     Raises:
-        IdempotencyConflict: When a known key comes with other content.
-        NotFound: When `derived_from` names what is not in this namespace.
+        IdempotencyConflict: When a known key comes with different content.
+        NotFound: When `derived_from` names an id that is not in this namespace.
     """
     _require_sources(tx, wishes.derived_from)
     if wishes.idempotency_key is not None:
@@ -114,14 +124,17 @@ def admit(
             _require_same(row, _digest([message]))
             episode_ids += row.episode_ids
             replayed += row.episode_ids
+            # A key row without episodes belongs to a message that was forgotten.
             if not row.episode_ids and message.id is not None:
                 forgotten.append(message.id)
             continue
+        # `next_arrival` advances only in `_write`, so the episodes of this batch are counted by hand.
         episode = _episode(message, entropy, now, tx.next_arrival() + len(fresh))
         fresh.append(episode)
         episode_ids.append(episode.id)
         if message.id is not None:
             row = ReplayRow(_key(message.id), _digest([message]), (episode.id,))
+            # Also in `known`: the same id may occur twice in one batch.
             known[row.key] = row
             tx.add_replay(row)
     _write(tx, fresh, wishes)
@@ -130,9 +143,9 @@ def admit(
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a model made of one episode: its statements, and its verdicts on the pairs that were put to it.
+    """What a model made of one episode: its statements, and its verdicts on pairs with older statements.
 
-    `vectors` are those of statements, by id, each of shape (dimensions,).
+    `vectors` are the vectors of the statements by entity id, each of shape (dimensions,).
     """
 
     extracted: Extracted
@@ -140,19 +153,19 @@ class Reading:
     vectors: Mapping[str, Vector]
 
 
-class ConcurrentChange(UmiError):  # noqa: N818 - reads as what it is
-    """Another write changed what a model was asked about; it must be asked again."""
+class ConcurrentChange(UmiError):  # noqa: N818 - an internal signal, not an error for callers
+    """Another write changed the statements a model was asked about, so the model must be asked again."""
 
 
 class ReadingWriter:
-    """The second transaction: writes what was read in each episode, in order of arrival, and clears its outbox item.
+    """The second transaction: writes what was read in each episode, in the order of the items, and clears the outbox.
 
     Args:
         tx: The transaction.
-        entropy: For the ids of relations.
+        entropy: Source of relation ids.
         now: The recorded time of relations.
-        reader: Of short messages, where there is one.
-        act_from: The confidence from which an update acts, as of `Config.act_from`.
+        reader: Reads short messages for the rules, where there is such a model.
+        act_from: The least confidence at which an update closes the older statement; see `Config.act_from`.
     """
 
     def __init__(
@@ -179,36 +192,36 @@ class ReadingWriter:
         readings: Mapping[str, Reading] | None = None,
         kept: Collection[str] = (),
     ) -> WrittenReading:
-        """Settle every item.
+        """Process every item: write its statements, vectors and relations, and remove or update its outbox item.
 
         Args:
-            items: Episodes with the outbox item that asks for them.
-            vectors: Windows by episode id; None when there is no embedder. An episode that is missing here keeps an
-                outbox item for its vectors.
-            why: What kept the vectors away, for the outbox.
-            readings: What a model made of an episode, by its id; the others are read by rules.
-            kept: Ids of episodes whose vectors the store holds already.
+            items: Episodes, each with the outbox item that asks for its work.
+            vectors: Windows by episode id; None when there is no embedder. An episode without an entry keeps an outbox
+                item for its vectors.
+            why: Why vectors are missing; kept as the reason in the outbox item.
+            readings: What a model read in an episode, by episode id. Episodes without an entry are read by rules.
+            kept: Ids of episodes whose vectors the store already holds.
 
         Raises:
-            Moved: When what a model was asked about has changed since.
+            ConcurrentChange: When the statements a model was asked about have changed since.
         """
         items, vectors = self._still_there(items, vectors)
         settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
             if item.again and episode.id in settled:
                 if episode.id not in (readings or {}):
-                    self._waiting.append(episode.id)  # until a model is there
+                    self._waiting.append(episode.id)  # only a model can read it again; the item stays
                     continue
                 self._read_again(episode, (readings or {})[episode.id], settled[episode.id])
             elif (
                 episode.id in settled
-            ):  # another process, or a task of this one, was faster; or only vectors were missing
+            ):  # read already: by another process or task in the meantime, or only its vectors were missing
                 self._entities += settled[episode.id]
                 self._evolutions += _made_of(self._tx, settled[episode.id])
             else:
                 self._settle(episode, item, (readings or {}).get(episode.id))
             if vectors is None and episode.id in settled and not item.again:
-                self._waiting.append(episode.id)  # its vectors wait for an opening with an embedder
+                self._waiting.append(episode.id)  # its vectors have to wait until the store is opened with an embedder
             elif vectors is not None and episode.id not in vectors:
                 self._waiting.append(episode.id)
                 self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))
@@ -222,7 +235,10 @@ class ReadingWriter:
     def _still_there(
         self, items: Sequence[Work], vectors: Mapping[str, Matrix] | None
     ) -> tuple[list[Work], Mapping[str, Matrix] | None]:
-        """What is as it was when it was read: an episode that was forgotten meanwhile is let be, one that was cut waits to be read again."""
+        """Keep only the items whose episode still says what it said when it was read or embedded.
+
+        A forgotten episode is dropped. One that was cut in the meantime keeps its outbox item and is read again later.
+        """
         now = self._tx.episodes([episode.id for episode, _ in items])
         same = [work for work in items if work[0].id in now and said_as(now[work[0].id], work[0])]
         kept = {episode.id for episode, _ in same}
@@ -230,6 +246,7 @@ class ReadingWriter:
         return same, None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ in kept}
 
     def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
+        """Write the statements, aliases and relations of one episode that has not been read before."""
         extracted = reading.extracted if reading else read_episode(self._tx, episode, item, self._reader)
         entities = extracted.result.entities
         if reading is not None and item.track_evolution:
@@ -239,7 +256,7 @@ class ReadingWriter:
         self._tx.add_entities(entities)
         self._lineage.ledger.know(entities)
         self._entities += entities
-        self._derive(entities, item.derived_from)  # first: what a caller says, no judge can make impossible
+        self._derive(entities, item.derived_from)  # first, so that in a cycle the model's relation is refused, not the caller's
         if item.track_evolution and reading is not None:
             self._act_on(reading.judgement)
         elif item.track_evolution:
@@ -248,9 +265,10 @@ class ReadingWriter:
             self._notice(episode, entities)
 
     def _read_again(self, episode: Episode, reading: Reading, before: Sequence[Entity]) -> None:
-        """Put what a model reads today in the place of what was read before, with what the model says of older statements.
+        """Replace an episode's statements by what a model reads today, with the model's verdicts on older statements.
 
-        What closed the old statements, and whatever a caller said of them, is moved to the new ones.
+        Relations by which later statements closed the old ones, and everything a caller recorded, move to the new
+        statements.
         """
         entities = reading.extracted.result.entities
         self._require_judged(episode, entities, reading)
@@ -260,6 +278,8 @@ class ReadingWriter:
         self._tx.add_entities(entities)
         for row in moved:
             self._tx.put_relation(row)
+        # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
+        # the validity of every statement concerned.
         self._lineage.start_over()
         for id_ in (*reopened, *(one.id for one in entities)):
             self._lineage.review(id_)
@@ -267,25 +287,26 @@ class ReadingWriter:
         self._act_on(reading.judgement)
 
     def _require_judged(self, episode: Episode, entities: Sequence[Entity], reading: Reading) -> None:
-        """See that the model has judged every pair that there is by now.
+        """Check that the model has judged every pair of statements that exists now.
 
         Raises:
-            Moved: When another write has added one.
+            ConcurrentChange: When another write has added a pair that the model has not seen.
         """
+        # No write since the model was asked: the offer cannot have changed, and is not computed again.
         if reading.judgement.sequence == self._tx.sequence:
             return
         if not reading.judgement.covers(model_judge.offer(self._tx, episode, entities, reading.vectors)):
             raise ConcurrentChange(f"memories that {episode.id} may concern changed while a model was asked")
 
     def _act_on(self, judgement: Judgement) -> None:
-        """Record a model's verdicts; what says the same as a closed statement is closed with it."""
+        """Record a model's verdicts. A statement that says the same as one that is closed here is closed with it."""
         ids = [id_ for row in judgement.relations for id_ in (row.related_id, row.new_id)]
         ends = self._lineage.ledger.entities(ids)
         for proposal in model_judge.proposals(judgement, ends):
             old, new = ends[proposal.source_id], ends[proposal.target_id]
             closed = old.valid_to is not None and new.valid_from is not None and old.valid_to <= new.valid_from
             if closed or proposal.confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
-                continue  # over before, perhaps by another's word meanwhile; or too unsure to keep
+                continue  # the older one had ended before, perhaps through another write; or too unsure to keep
             try:
                 row = self._lineage.record(proposal)
             except RelationCycle as error:
@@ -296,9 +317,10 @@ class ReadingWriter:
                 self._close_twins(proposal)
 
     def _close_twins(self, proposal: Proposal) -> None:
-        """Close what says the same as a statement that was just closed.
+        """Close the statements that say the same as one that was just closed.
 
-        Only where all of it says one thing: "the rest as before" says again two things at once, of which one may still hold.
+        Only where all members of the group are linked to each other by "same" relations. A statement such as "the rest
+        as before" repeats two things at once, and one of them may still hold.
         """
         ledger = self._lineage.ledger
         group = {proposal.source_id, *ledger.same(proposal.source_id)}
@@ -313,17 +335,18 @@ class ReadingWriter:
                 self._evolutions.append(self._lineage.record(replace(proposal, source_id=twin.id)))
 
     def _notice(self, episode: Episode, entities: Sequence[Entity]) -> None:
-        """Flag what is told again with another value, unless the two are related already."""
+        """Flag statements that repeat an older one with another value, unless the two are related already."""
         for proposal in self._retellings.proposals(episode, entities):
             rows = self._lineage.ledger.relations(proposal.source_id)
             if not any(row.target_id == proposal.target_id for row in rows):
                 self._evolutions.append(self._lineage.record(proposal))
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
+        """Record that the caller derived these statements from `sources`, which are ids of entities or episodes."""
         for source_id in sources:
             group = self._tx.entities_of([source_id]).get(source_id, ())
             found = [entity.id for entity in group] or sorted(self._tx.entities([source_id]))
-            if not found:  # it was here when this was said, and was taken away since
+            if not found:  # `admit` saw the source, but it was forgotten since
                 rows = [self._lineage.mark_source_deleted(entity.id) for entity in entities]
                 self._evolutions += [row for row in rows if row is not None]
             for source in found:
@@ -336,7 +359,7 @@ class ReadingWriter:
 
 
 def said_as(one: Episode, other: Episode) -> bool:
-    """Whether two states of an episode say the same."""
+    """Whether two versions of an episode have the same content and speaker."""
     return (one.content, one.speaker) == (other.content, other.speaker)
 
 
@@ -346,7 +369,7 @@ def read_episode(
     item: OutboxItem,
     reader: TextReader | None,
 ) -> Extracted:
-    """The entities of an episode, by rules; one note when extraction was not wished for."""
+    """Read an episode by rules. Gives a single note for the whole text when `extract_entities` is off."""
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
@@ -354,7 +377,7 @@ def read_episode(
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> WrittenReading:
-    """What earlier remembers made of these episodes, for a replayed receipt."""
+    """Statements and relations that earlier calls wrote for these episodes, for the receipt of a replayed call."""
     groups = snapshot.entities_of(episode_ids)
     entities = [entity for id_ in episode_ids for entity in groups.get(id_, ())]
     waiting = [id_ for id_ in episode_ids if id_ not in groups]
@@ -363,7 +386,7 @@ def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> WrittenReading:
 
 
 def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionRelation, ...]:
-    """What these entities did to older ones, whoever settled them."""
+    """Relations in which these entities are the newer side, whoever wrote them."""
     mine = {entity.id for entity in entities}
     rows = snapshot.relations_of(sorted(mine))
     found = {row.id: row for group in rows.values() for row in group if row.target_id in mine}
@@ -371,7 +394,7 @@ def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionR
 
 
 def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: RelationReader) -> tuple[Entity, ...]:
-    """The entities with what the relations made of them."""
+    """The entities as they are after the transaction's relations: with their validity and strongest relation."""
     written = snapshot.entities(entity.id for entity in entities)
     standings = StateResolver(snapshot, View(include_superseded=True), ledger)
     return tuple(standing.entity for standing in standings.of([written[entity.id] for entity in entities]))
@@ -380,6 +403,11 @@ def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: Relat
 def _admit_under_key(
     tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: RememberOptions
 ) -> Admitted:
+    """`admit` for a call with an idempotency key: the key stands for all messages of the call together.
+
+    Raises:
+        IdempotencyConflict: When the key was used before with different content.
+    """
     key, digest = f"call:{wishes.idempotency_key}", _digest(messages)
     row = _known(tx, [key]).get(key)
     if row is not None:
@@ -396,18 +424,23 @@ def _key(message_id: str | None) -> str:
 
 
 def tombstone(key: str) -> str:
-    """What stands for an idempotency key whose message is gone, in part or whole: a digest of the id, never of what was said."""
+    """The key under which the row of a forgotten message is kept.
+
+    It is a digest of the caller's id, never of the content: a guess at the forgotten text cannot be checked against it,
+    while an import that is run again still finds the key and does not bring the message back.
+    """
     return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
 
 
 def _known(tx: Transaction, keys: Sequence[str]) -> dict[str, ReplayRow]:
-    """By key what it stands for, be it gone meanwhile."""
+    """The replay rows of these keys, by key, found under the key itself or under its tombstone."""
     stones = {tombstone(key): key for key in keys}
     rows = tx.replays([*keys, *stones])
     return {stones.get(key, key): row for key, row in rows.items()}
 
 
 def _require_same(row: ReplayRow, digest: str) -> None:
+    # A row without a digest is a tombstone: it matches any content.
     if row.digest and row.digest != digest:
         kind, _, key = row.key.partition(":")
         raise IdempotencyConflict(
@@ -417,6 +450,7 @@ def _require_same(row: ReplayRow, digest: str) -> None:
 
 
 def _digest(messages: Sequence[Message]) -> str:
+    """SHA-256 of the messages as sent, without their times."""
     said = [[m.content, m.role, m.speaker, m.session, m.id, dict(m.metadata)] for m in messages]
     packed = json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return hashlib.sha256(packed.encode()).hexdigest()
@@ -445,6 +479,7 @@ def _episode(message: Message, entropy: Entropy, now: datetime, arrival: int) ->
 
 
 def _write(tx: Transaction, fresh: Sequence[Episode], wishes: RememberOptions) -> None:
+    """Store fresh episodes, each with the outbox item for the work that it still needs."""
     if not fresh:
         return
     tx.add_episodes([episode_row(episode) for episode in fresh])

@@ -122,11 +122,19 @@ class DualRetriever:
         self._storage = storage
 
     async def fast_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
-        """One look-up through both legs, whatever the scores (seed 004)."""
+        """One look-up through both legs, whatever the scores (seed 004).
+
+        Raises:
+            StoreError: When both legs failed, or the rows could not be read.
+        """
         return list((await self.search(Query(query, limit, deep=False, min_score=0))).hits)
 
     async def deep_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
-        """The query and its variations through both legs, merged, whatever the scores (seed 004)."""
+        """The query and its variations through both legs, merged, whatever the scores (seed 004).
+
+        Raises:
+            StoreError: When both legs failed, or the rows could not be read.
+        """
         return list((await self.search(Query(query, limit, deep=True, min_score=0))).hits)
 
     def rrf_merge(self, lists: Sequence[Sequence[Item]], limit: int) -> list[Item]:

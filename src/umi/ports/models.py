@@ -24,24 +24,43 @@ T = TypeVar("T")
 
 
 class Clock(Protocol):
-    """Time."""
+    """Time, as a memory reads it. A simulation gives one whose hours pass in milliseconds."""
 
-    def now(self) -> datetime: ...
-    def monotonic_s(self) -> float: ...
-    async def sleep(self, seconds: float) -> None: ...
+    def now(self) -> datetime:
+        """The moment, timezone-aware, in UTC."""
+        ...
+
+    def monotonic_s(self) -> float:
+        """Seconds since some fixed moment; never goes back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None:
+        """Return after that many seconds."""
+        ...
 
 
 class Entropy(Protocol):
-    """Ids and randomness."""
+    """Ids and randomness, as a memory draws them. A simulation gives one that is a function of its seed."""
 
-    def new_id(self, prefix: str, at: datetime) -> str: ...
-    def uniform(self) -> float: ...
+    def new_id(self, prefix: str, at: datetime) -> str:
+        """An id that nothing else has, `prefix_...`, which sorts by `at`."""
+        ...
+
+    def uniform(self) -> float:
+        """A number in [0, 1)."""
+        ...
 
 
 class LLMProvider(Protocol):
-    """A language model. Raises `umi.UmiError` when it fails."""
+    """A language model."""
 
-    async def complete(self, request: CompletionRequest) -> Completion: ...
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """The model's answer to one request.
+
+        Raises:
+            LLMError: When there is none; its kind says whether trying again may help. What else is raised counts as one.
+        """
+        ...
 
 
 @runtime_checkable
@@ -85,16 +104,24 @@ class SupportsQuarantine(Protocol):
 
 
 class EmbeddingProvider(Protocol):
-    """Texts to vectors. Raises `umi.errors.EmbeddingError` when it fails."""
+    """Texts to vectors."""
 
     @property
     def identity(self) -> EmbedderIdentity: ...
     async def embed(self, text: str) -> Vector:
-        """One query, cut at the model's length."""
+        """One query, cut at the model's length.
+
+        Raises:
+            EmbeddingError: When the embedder fails. What else is raised counts as one.
+        """
         ...
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut."""
+        """For each text its windows, shape (windows >= 1, dimensions); nothing of a long text is cut.
+
+        Raises:
+            EmbeddingError: When the embedder fails. What else is raised counts as one.
+        """
         ...
 
 

@@ -39,13 +39,21 @@ class FileSignalProvider(SourceProvider):
             self._paths = DEFAULT_FOLDERS
 
     def records(self, source: Source) -> Iterator[object]:
-        """The entries of the array, or the lines."""
+        """The entries of the array, or the lines.
+
+        Raises:
+            SignalError: When a file that should be an array is none.
+        """
         if source.path.suffix == ".jsonl":
             return iter([line for line in source.text().split("\n") if line.strip()])
         return json_array(source)
 
     def signal(self, source: Source, record: object) -> QualitySignal:
-        """A signal from an object, or from a line that is one."""
+        """A signal from an object, or from a line that is one.
+
+        Raises:
+            InvalidInput: When the record is no signal; the message says why.
+        """
         if source.path.suffix == ".jsonl":
             try:
                 record = json.loads(str(record))

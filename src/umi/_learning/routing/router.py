@@ -171,7 +171,12 @@ class TierRouter:
         return quality
 
     async def record_feedback(self, predicted: float, actual: float, model: str) -> None:
-        """As `TaskComplexityAnalyzer.record_feedback`, and kept."""
+        """As `TaskComplexityAnalyzer.record_feedback`, and kept.
+
+        Raises:
+            InvalidInput: For a number outside 0..1 or a name outside its limits.
+            StoreError: When it cannot be kept.
+        """
         row = Decision(
             id=self._entropy.new_id("dec", self._clock.now()),
             at=self._clock.now(),
@@ -190,24 +195,40 @@ class TierRouter:
         return self.analyzer.calibration_bias(model)
 
     async def refresh(self) -> None:
-        """Take in what is in the store."""
+        """Take in what is in the store.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         await self._known.follow(self._storage)
 
     async def forget(self, decision_id: str) -> bool:
-        """Delete a decision and all that it taught; whether it was there."""
+        """Delete a decision and all that it taught; whether it was there.
+
+        Raises:
+            StoreError: When the store fails.
+        """
         key = name(decision_id, "decision id")
         gone = await self._storage.write(lambda tx: tx.routed.remove([key]))
         await self._known.follow(self._storage)
         return gone > 0
 
     async def reset(self) -> int:
-        """Delete every decision; how many there were."""
+        """Delete every decision; how many there were.
+
+        Raises:
+            StoreError: When the store fails.
+        """
         gone = await self._storage.write(lambda tx: tx.routed.prune(0))
         await self._known.follow(self._storage)
         return gone
 
     async def status(self) -> RouterStatus:
-        """What is known, from how much."""
+        """What is known, from how much.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
         await self._known.follow(self._storage)
         return standing(list(self._known.rows.values()))
 
