@@ -78,6 +78,7 @@ EXPORTED: list[str] = [
     "ProviderQualityWeights",
     "QualityFactors",
     "QualitySignal",
+    "ReaderNotes",
     "RecallReceipt",
     "Relation",
     "RelationCycle",
@@ -162,6 +163,8 @@ RAISES_NOTHING = {
     "IntelligenceProvider.load_signals",  # a Protocol, and its users expect anything
     "IntelligenceProvider.quality_weights",
     "FileSignalProvider.quality_weights",
+    "ReaderNotes.as_json",
+    "ReaderNotes.words",
     "RecallReceipt.as_context",
     "Router.calibration_bias",
     "TaskComplexityAnalyzer.analyze",

@@ -50,27 +50,28 @@ __all__ = ["Learning", "Memory"]
 
 
 class Learning:
-    """What one memory learns from outcomes. Nothing here, and no run, ever changes a provider's weights."""
+    """What one memory learns from outcomes. Neither this nor any run changes a provider's weights."""
 
     def __init__(self, twin: learning.Learning, thread: LoopThread) -> None:
         self._twin = twin
         self._thread = thread
 
     def run(self, *, progress: Callable[[int, int], None] | None = None) -> RunReceipt:
-        """Load what the providers have, credit what is new, and seal it as a version.
+        """Load the signals of all providers, credit the new ones, and seal them as a version.
 
-        Broken off anywhere, it is resumed by running again; run twice, it changes nothing.
+        An interrupted run is completed by running again. Running again without new signals changes nothing.
 
         Args:
-            progress: Called with the signals done and the signals there are.
+            progress: Called with the number of signals done and the number in all.
 
         Raises:
-            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults of the receipt.
+            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults
+                of the receipt.
         """
         return self._thread.run(self._twin.run(progress=progress))
 
     def status(self) -> LearnStatus:
-        """What was learned, from how many signals, and how rankings changed by it.
+        """What was learned, from how many signals, and how it changed rankings.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -78,7 +79,7 @@ class Learning:
         return self._thread.run(self._twin.status())
 
     def explain(self, id: str) -> Lesson:
-        """What is behind the factor of an entity or an episode.
+        """The lesson of an entity or an episode: its factor, and the evidence behind it.
 
         Raises:
             NotFound: For an unknown id.
@@ -86,10 +87,10 @@ class Learning:
         return self._thread.run(self._twin.explain(id))
 
     def rollback(self, to: int) -> LearnStatus:
-        """Let exactly what counted when version `to` was sealed count again.
+        """Make exactly the signals count that counted when version `to` was sealed.
 
-        What came later is kept, counts no more, and is not credited again when its source is read again; going to a later version
-        brings it back.
+        Later signals are kept but no longer count, and reading their source again does not credit them again. A
+        rollback to a later version makes them count again.
 
         Raises:
             InvalidInput: For a version that was never sealed.
@@ -97,7 +98,7 @@ class Learning:
         return self._thread.run(self._twin.rollback(to))
 
     def reset(self) -> LearnStatus:
-        """Let nothing count: `rollback` to 0.
+        """Make no signal count: `rollback` to version 0.
 
         Raises:
             StoreError: When the store fails.
@@ -506,40 +507,40 @@ class Memory:
         return self._thread.run(self._twin.check())
 
     def forget(self, id: str) -> bool:
-        """Take out one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
+        """Delete one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
 
-        Of a message that says more than this statement the rest stays, with blanks in its place. What the statement had closed holds
-        again, unless a later one closes it too; what was concluded from it is stale. The message's id is remembered as a digest, so
-        that an import run again does not bring it back.
+        If the message says more than this statement, the rest stays, with spaces in place of the deleted words. What
+        the statement had closed holds again, unless a later statement closes it too. Conclusions drawn from it become
+        stale. The message's id is kept as a digest, so that an import that is run again does not bring it back.
 
         Args:
-            id: Of an entity or an episode.
+            id: The id of an entity or an episode.
 
         Returns:
-            True if it was there.
+            True if it existed.
 
         Raises:
-            StoreError: When the store fails; nothing is taken then.
+            StoreError: When the store fails; nothing is deleted then.
         """
         return self._thread.run(self._twin.forget(id))
 
     def erase(self, subject: str, *, derived: str = "stale") -> ErasureReceipt:
-        """Take out everything about a subject: what names it, what it said, and all that was made of it.
+        """Delete everything about a subject: what names it, what it said, and everything derived from that.
 
-        A message that speaks of others too is cut down to what it says of them.
+        A message that is about others too is cut down to what it says about them.
 
         Args:
             subject: A name, an alias or a subject's key.
             derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
 
         Raises:
-            InvalidInput: For a subject outside its limits, or another `derived`.
-            StoreError: When the store fails; nothing is taken then.
+            InvalidInput: For a subject outside its limits, or an unknown `derived`.
+            StoreError: When the store fails; nothing is deleted then.
         """
         return self._thread.run(self._twin.erase(subject, derived=derived))
 
     def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """What `erase` would take now, with nothing taken.
+        """Show what `erase` would delete now; nothing is deleted.
 
         Raises:
             InvalidInput: As `erase`.
@@ -548,7 +549,7 @@ class Memory:
         return self._thread.run(self._twin.preview_erasure(subject, derived=derived))
 
     def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
-        """Look for what was erased in every byte of the store and in all that this namespace says today.
+        """Search for what was erased in every byte of the store and in everything this namespace holds today.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -558,13 +559,14 @@ class Memory:
     def work(
         self, *, idle_s: float | None = None, progress: Callable[[int, int], None] | None = None
     ) -> MaintainReceipt:
-        """Read what `remember(..., read="later")` and failures left, in order of arrival, and go on as more comes in.
+        """Read the texts that `remember(..., read="later")` and failures left, in order of arrival, and keep reading as more arrive.
 
-        Any process may do this for a store; `umi work` does. Cancelled or killed, it loses nothing: what it had not finished waits.
+        Any process may do this for a store; `umi work` does. When it is cancelled or killed nothing is lost: unfinished
+        texts keep waiting.
 
         Args:
-            idle_s: Return after so many seconds in which nothing could be done, 0 at once; None goes on until it is cancelled.
-            progress: Called after each portion with the number read so far and the number that waits.
+            idle_s: Return after this many seconds without work, 0 at once; None runs until it is cancelled.
+            progress: Called after each portion with the number of texts read so far and the number that wait.
 
         Raises:
             InvalidInput: For a negative `idle_s`.
@@ -573,13 +575,14 @@ class Memory:
         return self._thread.run(self._twin.work(idle_s=idle_s, progress=progress))
 
     def reread(self, *, progress: Callable[[int, int], None] | None = None) -> RereadReceipt:
-        """Read every kept message anew with the configured model, oldest first, and act on what it says: for who configures a model, or a better one, later.
+        """Read every stored message again with the configured model, oldest first, and act on its verdicts.
 
-        What was read before is replaced message by message, each in one transaction; what a caller said of it stays. Broken off, or out of
-        budget, it goes on with the next `reread`, `work` or `maintain`. Each change is a relation that `undo` takes back.
+        For use after configuring a model, or a better one. Each message's earlier reading is replaced in one
+        transaction; relations recorded by a caller stay. If it is interrupted or runs out of budget, the next `reread`,
+        `work` or `maintain` continues. Each change is a relation that `undo` takes back.
 
         Args:
-            progress: Called after each portion with the number read so far and the number that waits.
+            progress: Called after each portion with the number of texts read so far and the number that wait.
 
         Raises:
             LLMError.NotConfigured: When no model is configured.

@@ -15,7 +15,8 @@ async def main() -> None:
         print("now:  ", now.hits[0].content)
         then = await memory.recall("Where does Alice work?", as_of=datetime(2026, 3, 15, tzinfo=UTC))
         print("March:", then.hits[0].content)
-        print("known:", not (await memory.recall("Who painted the harbour office?")).abstained)
+        unknown = await memory.recall("Who painted the harbour office?")
+        print("never said:", unknown.hits)
 
 
 asyncio.run(main())

@@ -75,9 +75,9 @@ def test_a_message_holds_no_more_entities_than_allowed_and_none_of_its_words_is_
 
 def test_dates_are_kept_as_iso_intervals() -> None:
     (entity,) = entities("The launch is scheduled for 5 May 2027.")
-    assert entity.metadata["dates"] == ["2027-05-05T00:00:00+00:00/2027-05-06T00:00:00+00:00"]
+    assert entity.notes.dates == ("2027-05-05T00:00:00+00:00/2027-05-06T00:00:00+00:00",)
     (note,) = entities("What a party yesterday!")
-    assert note.metadata["dates"] == ["2026-11-19T00:00:00+00:00/2026-11-20T00:00:00+00:00"]
+    assert note.notes.dates == ("2026-11-19T00:00:00+00:00/2026-11-20T00:00:00+00:00",)
     assert entities("No date here.")[0].metadata == {}
 
 
@@ -112,7 +112,7 @@ def test_equal_episodes_give_equal_entities() -> None:
 
 def test_owner_of_a_possession_is_kept() -> None:
     (entity,) = entities("My dog is a beagle.")
-    assert (entity.subject, entity.metadata["owner"], entity.metadata["noun"]) == ("sam's dog", "sam", "dog")
+    assert (entity.subject, entity.notes.owner, entity.notes.noun) == ("sam's dog", "sam", "dog")
 
 
 class Scripted:

@@ -245,7 +245,7 @@ BREAKS: dict[str, tuple[str, str]] = {
     "an entity of another time": (
         (
             "UPDATE entities SET at = 5, crc = umi_crc(key, place, id, type, name, content, subject, slot, value, negated,"
-            " confidence, 'ep_2', span_start, span_end, 5, valid_from, recorded_at, metadata, also, mode, said_by, valid_until)"
+            " confidence, 'ep_2', span_start, span_end, 5, valid_from, recorded_at, metadata, also, mode, said_by, valid_until, notes)"
             " WHERE id = 'e2'"
         ),
         "time is not its episode's: e2",

@@ -179,6 +179,9 @@ async def test_a_file_of_version_6_opens_with_all_that_it_held(tmp_path: Path) -
         assert then.hits[0].content == "I live in Berlin."
         steps = (await memory.list()).items
         assert {step.entity.mode for step in steps} == {umi.Mode.ASSERTED}
+        moved = next(step.entity for step in steps if step.entity.value == "Lisbon")
+        assert moved.notes is not None
+        assert all(not {"cues", "ended", "dates", "owner"} & set(step.entity.metadata) for step in steps)
         assert {row.nature for step in steps for row in step.evolutions} == {umi.Nature.NONE}
         assert umi.HitState.DISPUTED in {step.state for step in steps}
         assert [item.again for item in await memory.waiting()] == [False]

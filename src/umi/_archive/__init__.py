@@ -1,4 +1,4 @@
-"""A namespace, or all of a store, as JSON Lines: written from one snapshot, restored a batch at a time."""
+"""Export a namespace, or a whole store, as JSON Lines from one snapshot per namespace; and restore it in batches."""
 
 from umi._archive.dump import Dump
 from umi._archive.restore import Restore

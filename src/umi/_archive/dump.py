@@ -1,4 +1,4 @@
-"""Out of a store: one namespace after the other, each from one snapshot, a line at a time."""
+"""Write an export: one namespace after the other, each from one snapshot, line by line."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from umi.errors import Closed
 from umi.ports import EmbedderIdentity, Snapshot
 from umi.types import ExportReceipt
 
-_REPORT_LINES: Final = 512
+_REPORT_LINES: Final = 512  # lines between two calls of `progress`
 
 
 class Dump:
-    """An export under way.
+    """An export in progress.
 
     Args:
-        sink: Where the lines go.
-        progress: Called now and then with the number of lines written, from whatever thread the store works in.
+        sink: Where the lines are written.
+        progress: Called every 512 lines with the number of lines written, from the thread the store works in.
     """
 
     def __init__(self, sink: BinaryIO, progress: Callable[[int], None] | None = None) -> None:
-        self.stopped = False  # set by another thread: the store's own cannot be interrupted
+        self.stopped = False  # set from another thread, since the store's thread cannot be interrupted
         self._sink = sink
         self._progress = progress
         self._digest = hashlib.sha256()
@@ -44,11 +44,11 @@ class Dump:
         self._counts: Counter[Kind] = Counter()
 
     def begin(self, scope: str, embedder: EmbedderIdentity | None) -> None:
-        """Write the header."""
+        """Write the header line."""
         self._write(Kind.HEADER, header_fields(scope, embedder))
 
     def namespace(self, snapshot: Snapshot) -> None:
-        """Write all of a namespace; nothing when there is nothing in it.
+        """Write all rows of a namespace; an empty one writes nothing.
 
         Raises:
             Closed: When the export was stopped.
@@ -64,7 +64,7 @@ class Dump:
             self._write(kind, fields)
 
     def end(self) -> ExportReceipt:
-        """Write the last line, by which a restore knows that the file is whole."""
+        """Write the last line, whose line count and digest tell a restore that the file is complete."""
         self._write(Kind.END, {"lines": sum(self._counts.values()), "sha256": self._digest.hexdigest()})
         return ExportReceipt(
             tuple(self._namespaces),
@@ -87,7 +87,7 @@ class Dump:
 
 
 def _rows(snapshot: Snapshot) -> Iterator[tuple[Kind, Fields]]:
-    """Every row, in an order in which each finds what it refers to."""
+    """Every row, in an order in which each row comes after those it refers to."""
     for row, packed in snapshot.scan_episodes():
         yield Kind.EPISODE, episode_fields(row, packed)
     for entity in snapshot.scan_entities():

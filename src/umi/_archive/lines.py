@@ -1,8 +1,10 @@
-"""One row of a store as one line of JSON, and back.
+"""The line format of an export: one row of a store as one JSON object, and back.
 
-A line is an object with one key, which says what it is: `{"episode": {...}}`. Fields stand in a fixed order, what is empty is
-left out, times are ISO 8601 in UTC and vectors are the kept half-precision bytes in base 64: the same rows give the same bytes,
-whatever store they lie in. The first line is `umi_export`, the last is `end`.
+A line is an object with one key, its kind: `{"episode": {...}}`. Fields are written in a fixed order, and empty ones
+are left out. Times are ISO 8601 in UTC; vectors are the stored half-precision bytes in Base64. So the same rows give
+the same bytes from any store. The first line is `umi_export`, the last one `end`. The `*_of` functions read fields that
+come from a file of unknown origin: they check every type and raise `KeyError`, `TypeError` or `ValueError`, which
+`read_with` turns into `ExportDamaged`.
 """
 
 from __future__ import annotations
@@ -18,16 +20,17 @@ from typing import Any, Final, TypeVar
 from umi.errors import ExportDamaged
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, ReplayRow
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Mode, Nature, OutboxItem
+from umi.types.notes import ReaderNotes, split
 
 T = TypeVar("T")
 Fields = Mapping[str, Any]
 
-VERSION: Final = 1
-_ARRIVALS_COUNT: Final = 1 << 40  # of a namespace, ever
+VERSION: Final = 1  # of the line format
+_ARRIVALS_COUNT: Final = 1 << 40  # arrivals of a namespace: a store's key has 40 bits for them
 
 
 class Kind(StrEnum):
-    """What a line is."""
+    """The kind of a line."""
 
     HEADER = "umi_export"
     NAMESPACE = "namespace"
@@ -41,16 +44,16 @@ class Kind(StrEnum):
 
 
 def to_line(kind: Kind, fields: Fields) -> bytes:
-    """A line, its end included."""
+    """A row as a line, including the newline."""
     kept = {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
     return json.dumps({kind: kept}, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
 
 
 def from_line(line: bytes) -> tuple[Kind, Fields]:
-    """What a line is, and its fields.
+    """The kind and the fields of a line.
 
     Raises:
-        ExportDamaged: When it is neither.
+        ExportDamaged: When it is not a line of an export.
     """
     try:
         value = json.loads(line)
@@ -64,10 +67,10 @@ def from_line(line: bytes) -> tuple[Kind, Fields]:
 
 
 def read_with(reader: Callable[[Fields], T], fields: Fields) -> T:
-    """The record that the fields say.
+    """Build the record that these fields describe.
 
     Raises:
-        ExportDamaged: When a field is missing or is not what it should be.
+        ExportDamaged: When a field is missing or has a wrong type or value.
     """
     try:
         return reader(fields)
@@ -78,13 +81,13 @@ def read_with(reader: Callable[[Fields], T], fields: Fields) -> T:
 
 
 def header_fields(scope: str, embedder: EmbedderIdentity | None) -> Fields:
-    """The first line: whether the file holds one namespace or a whole store, and whose vectors."""
+    """The fields of the first line: format version, scope ("namespace" or "store"), and the vectors' embedder."""
     said = {} if embedder is None else {name: getattr(embedder, name) for name in ("name", "dimensions", "digest")}
     return {"version": VERSION, "scope": scope, "embedder": said}
 
 
 def embedder_of(fields: Fields) -> EmbedderIdentity | None:
-    """The embedder that a header names."""
+    """The embedder named in a header."""
     said = fields.get("embedder")
     return (
         None
@@ -143,7 +146,7 @@ def episode_of(fields: Fields) -> tuple[EpisodeRow, PackedVectors | None]:
 
 
 def entity_fields(one: Entity) -> Fields:
-    """A statement; when and where it was said is its episode's."""
+    """An entity. Its `at` and `arrival` are those of its episode and are not repeated."""
     return {
         "id": one.id,
         "episode_id": one.episode_id,
@@ -154,7 +157,7 @@ def entity_fields(one: Entity) -> Fields:
         "slot": one.slot,
         "value": one.value,
         "negated": one.negated or None,
-        "confidence": float(one.confidence) + 0.0,  # no minus before a zero
+        "confidence": float(one.confidence) + 0.0,  # turns -0.0 into 0.0
         "span": None if one.span is None else list(one.span),
         "valid_from": _maybe_iso(one.valid_from),
         "valid_to": _maybe_iso(one.valid_to),
@@ -165,11 +168,15 @@ def entity_fields(one: Entity) -> Fields:
         "mode": None if one.mode is Mode.ASSERTED else str(one.mode),
         "said_by": one.said_by,
         "valid_until": _maybe_iso(one.valid_until),
+        "notes": one.notes.as_json() if one.notes else None,
     }
 
 
 def entity_of(fields: Fields) -> Entity:
     """The inverse of `entity_fields`."""
+    metadata, notes = split(_object(fields, "metadata"))
+    if "notes" in fields:
+        metadata, notes = dict(_object(fields, "metadata")), _notes(fields)
     return Entity(
         EntityType(fields["type"]),
         _maybe_text(fields, "name") or "",
@@ -186,23 +193,31 @@ def entity_of(fields: Fields) -> Entity:
         valid_to=_maybe_moment(fields, "valid_to"),
         recorded_at=_maybe_moment(fields, "recorded_at"),
         invalidated_at=_maybe_moment(fields, "invalidated_at"),
-        metadata=_object(fields, "metadata"),
+        metadata=metadata,
         also=_texts(fields, "also"),
         mode=Mode(fields.get("mode", Mode.ASSERTED)),
         said_by=_maybe_text(fields, "said_by") or "",
         valid_until=_maybe_moment(fields, "valid_until"),
+        notes=notes,
     )
 
 
+def _notes(fields: Fields) -> ReaderNotes:
+    try:
+        return ReaderNotes.from_json(_object(fields, "notes"))
+    except TypeError as error:
+        raise ExportDamaged(f"has notes that are none: {error}") from None
+
+
 def relation_fields(one: EvolutionRelation) -> Fields:
-    """A step of evolution, undone ones too."""
+    """An evolution relation; undone ones are exported too."""
     return {
         "id": one.id,
         "source_id": one.source_id,
         "target_id": one.target_id,
         "type": str(one.evolution_type),
         "reason": one.reason,
-        "confidence": float(one.confidence) + 0.0,  # no minus before a zero
+        "confidence": float(one.confidence) + 0.0,  # turns -0.0 into 0.0
         "created_at": _iso(one.created_at),
         "detector": str(one.detector),
         "acted": one.acted or None,
@@ -235,7 +250,7 @@ def relation_of(fields: Fields) -> EvolutionRelation:
 
 
 def alias_fields(alias: str, subject: str) -> Fields:
-    """Another name of a subject."""
+    """An alias and the subject it stands for."""
     return {"alias": alias, "subject": subject}
 
 
@@ -245,7 +260,7 @@ def alias_of(fields: Fields) -> tuple[str, str]:
 
 
 def replay_fields(row: ReplayRow) -> Fields:
-    """An idempotency key."""
+    """An idempotency key with the episodes it stands for."""
     return {"key": row.key, "digest": row.digest, "episode_ids": list(row.episode_ids)}
 
 
@@ -255,7 +270,7 @@ def replay_of(fields: Fields) -> ReplayRow:
 
 
 def outbox_fields(item: OutboxItem) -> Fields:
-    """Work that waits."""
+    """An item of waiting work."""
     return {
         "episode_id": item.episode_id,
         "attempts": item.attempts,
@@ -271,7 +286,7 @@ def outbox_of(fields: Fields) -> OutboxItem:
     """The inverse of `outbox_fields`."""
     return OutboxItem(
         _text(fields, "episode_id"),
-        0,
+        0,  # the arrival, which the store takes from the episode
         _whole(fields, "attempts"),
         _maybe_text(fields, "reason") or "",
         _texts(fields, "derived_from"),
@@ -327,6 +342,7 @@ def _texts(fields: Fields, name: str) -> tuple[str, ...]:
 
 def _whole(fields: Fields, name: str) -> int:
     value = fields[name]
+    # `bool` is a subclass of `int`; JSON's true is no number.
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
         raise TypeError(f"{name} is a whole number, not {value!r}")
     return value

@@ -1,4 +1,4 @@
-"""The lines of an export, one at a time, with where they stand and the digest of all that was read."""
+"""Read the lines of an export one at a time, tracking byte positions and the digest of everything read."""
 
 from __future__ import annotations
 
@@ -12,41 +12,42 @@ from umi.limits import IMPORT_RECORD_BYTES_MAX
 
 T = TypeVar("T")
 
+# How a line that names a namespace begins; `pass_over` recognises it without parsing.
 _NAMESPACE: Final = f'{{"{Kind.NAMESPACE}":'.encode()
 
 
 class Reader:
-    """Reads forward only, so that a pipe will do. `mark` is the caller's own."""
+    """Reads an export forward only, so that the source may be a pipe. `mark` belongs to the caller."""
 
     def __init__(self, source: BinaryIO) -> None:
-        self.start = self.end = self.mark = 0  # bytes: of the line read last, and of the batch that is being gathered
+        self.start = self.end = self.mark = 0  # byte offsets: of the last line, and where the caller's batch begins
         self._source = source
-        self._hash = hashlib.sha256()  # of all lines but the last one
+        self._hash = hashlib.sha256()  # of all lines except the last one read
         self._line = b""
         self._number = 0
 
     def row(self) -> tuple[Kind, Fields]:
-        """The next line.
+        """The kind and fields of the next line.
 
         Raises:
-            ExportDamaged: When there is none, or it is not one of an export.
+            ExportDamaged: When there is none, or it is not a line of an export.
         """
         return self._located(lambda: from_line(self._next()))
 
     def pass_over(self) -> Fields | None:
-        """Read a line without looking at it; of one that names a namespace the fields."""
+        """Skip a line without parsing it. Returns the fields of a line that names a namespace, else None."""
         line = self._next()
         return self._located(lambda: from_line(line))[1] if line.startswith(_NAMESPACE) else None
 
     def read(self, reader: Callable[[Fields], T], fields: Fields) -> T:
-        """As `read_with`, naming the line."""
+        """As `read_with`, but an error names the line."""
         return self._located(lambda: read_with(reader, fields))
 
     def require_whole(self, fields: Fields) -> None:
-        """Compare what the last line says of the file with what was read.
+        """Compare the line count and digest in the last line with what was read.
 
         Raises:
-            ExportDamaged: When they differ, or something follows.
+            ExportDamaged: When they differ, or more lines follow.
         """
         if fields.get("lines") != self._number - 1 or fields.get("sha256") != self.digest_before:
             raise ExportDamaged(
@@ -57,22 +58,23 @@ class Reader:
 
     @property
     def digest(self) -> str:
-        """Of all that was read."""
+        """SHA-256 of everything read so far."""
         both = self._hash.copy()
         both.update(self._line)
         return both.hexdigest()
 
     @property
     def digest_before(self) -> str:
-        """Of all but the line read last."""
+        """SHA-256 of everything before the last line read."""
         return self._hash.hexdigest()
 
     def damaged(self, how: str) -> ExportDamaged:
-        """An error that names the line read last."""
+        """An error that names the last line read."""
         return ExportDamaged(f"line {self._number:,} {how}")
 
     def _next(self) -> bytes:
         self._hash.update(self._line)
+        # Bounded, so that a file without newlines cannot fill the memory.
         line = self._source.readline(IMPORT_RECORD_BYTES_MAX + 1)
         self._number += 1
         if not line.endswith(b"\n"):

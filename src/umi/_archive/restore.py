@@ -1,7 +1,7 @@
-"""Into a store: the lines of an export, a batch per transaction, each with a note of how far it came.
+"""Restore an export into a store: its lines in batches, one transaction per batch, each with a note of the progress.
 
-The note lies in the namespace and commits with the rows, so a restore that was killed goes on behind the last batch that the disk
-acknowledged. It names the bytes that were read by their digest: only the same file goes on.
+The note is stored in the namespace and commits with the rows, so a restore that was killed continues after the last
+batch that reached the disk. The note holds the digest of the bytes read so far: only the same file continues.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from umi.limits import RESTORE_BATCH_BYTES_MAX, RESTORE_BATCH_COUNT
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, Snapshot, Store, Transaction
 from umi.types import Entity, RestoreReceipt
 
-_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+_LAST: Final = 1 << 62  # sorts entities without a span after those with one
 _SCOPES: Final = ("namespace", "store")
 Row = tuple[Kind, Fields]
 
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """How far a restore came: bytes of the export, their digest, and the namespace's own sequence after that."""
+    """How far a restore came: the bytes of the export, their digest, and the namespace's sequence after that batch."""
 
     end: int
     digest: str
@@ -37,13 +37,13 @@ class _Note:
 
 
 class Restore:
-    """A restore under way.
+    """A restore in progress.
 
     Args:
-        store: Where to.
-        namespace: Where an export of one namespace goes; one of a whole store goes to its own names.
-        embedder: That of the memory, None when it has none.
-        progress: Called with the number of bytes read after each batch.
+        store: The target.
+        namespace: The target namespace for an export of one namespace. An export of a whole store keeps its own names.
+        embedder: The embedder of the memory, None when it has none.
+        progress: Called after each batch with the number of bytes read.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Restore:
         progress: Callable[[int], None] | None = None,
     ) -> None:
         self._store = store
-        self._name = namespace  # the one that is being restored
+        self._name = namespace  # the namespace that is being restored
         self._embedder = embedder
         self._progress = progress
         self._own_names = False
@@ -66,9 +66,9 @@ class Restore:
         """Read an export to its end.
 
         Raises:
-            ExportDamaged: When it is not one, is damaged or is cut.
+            ExportDamaged: When it is not an export, is damaged or is cut off.
             RestoreConflict: When a namespace holds something that this restore did not bring.
-            EmbedderMismatch: When its vectors are of another embedder than the store's or the memory's.
+            EmbedderMismatch: When its vectors come from another embedder than the store's or the memory's.
             StoreVersion: When a newer Umi wrote it.
         """
         reader = Reader(source)
@@ -77,6 +77,7 @@ class Restore:
         batch: list[Row] = []
         while (row := reader.row())[0] is not Kind.END:
             if row[0] is Kind.NAMESPACE:
+                # The line just read belongs to the next namespace, so the batch ends before it.
                 await self._take(batch, reader.start, reader.digest_before)
                 batch = []
                 self._enter(row[1], reader)
@@ -94,6 +95,7 @@ class Restore:
         )
 
     async def _begin(self, reader: Reader) -> None:
+        """Check the header, find notes of an unfinished restore, and require an empty target where there is none."""
         kind, fields = reader.row()
         if kind is not Kind.HEADER or fields.get("scope") not in _SCOPES:
             raise reader.damaged("is not the first line of an export of Umi")
@@ -119,9 +121,10 @@ class Restore:
             await self._store.set_embedder_identity(embedder)
 
     def _skip(self, reader: Reader) -> bool:
-        """Pass over what another run restored. True if there was any."""
+        """Pass over what an unfinished restore has written already. True if there was any."""
         if not self._notes:
             return False
+        # An export of a store leaves one note per namespace; the one that ends last tells where to continue.
         name, note = max(self._notes.items(), key=lambda item: item[1].end)
         while reader.end < note.end:
             fields = reader.pass_over()
@@ -141,7 +144,7 @@ class Restore:
         self._names[self._name] = None
 
     async def _take(self, batch: Sequence[Row], end: int, digest: str) -> None:
-        """Write a batch and the note that it is written."""
+        """Write a batch together with the note of the progress."""
         if not batch:
             return
         before = self._notes.get(self._name)
@@ -149,6 +152,7 @@ class Restore:
         def work(tx: Transaction) -> _Note:
             if before is None:
                 _require_empty(tx)
+            # Any other write since the last batch has advanced the sequence.
             elif tx.sequence != before.sequence:
                 raise RestoreConflict(
                     f"namespace {self._name!r} was changed while it was being restored: restore into an empty one"
@@ -160,14 +164,15 @@ class Restore:
 
         try:
             self._notes[self._name] = await self._store.namespace(self._name).write(work)
-        except InvalidInput as error:  # rows that do not fit to each other, such as an id twice
+        except InvalidInput as error:  # rows that contradict each other, such as one id twice
             raise ExportDamaged(f"what ends at byte {end:,} of the export cannot be restored: {error}") from error
         self._counts.update(kind for kind, _ in batch)
         if self._progress is not None:
             self._progress(end)
 
     async def _finish(self) -> None:
-        # The one that is furthest goes last: it tells a run that goes on from here that all rows are there.
+        """Remove the notes of the progress."""
+        # The note that ends last is removed last: until then a run that continues knows that all rows are there.
         for name in sorted(self._notes, key=lambda name: self._notes[name].end):
             await self._store.namespace(name).write(lambda tx: tx.set_restoring(None))
 
@@ -213,6 +218,7 @@ _SINGLE: Final[Mapping[Kind, Callable[[Transaction, Fields], None]]] = {
 def _write_episodes(tx: Transaction, given: Sequence[tuple[EpisodeRow, PackedVectors | None]]) -> None:
     following = tx.next_arrival()
     for row, _ in given:
+        # Arrivals must rise, or the store would give one out twice.
         if row.episode.arrival < following:
             raise ExportDamaged(f"episode {row.episode.id} arrives before the one that stands above it")
         following = row.episode.arrival + 1
@@ -221,7 +227,10 @@ def _write_episodes(tx: Transaction, given: Sequence[tuple[EpisodeRow, PackedVec
 
 
 def _in_order(entities: Sequence[Entity]) -> Iterator[list[Entity]]:
-    """The entities in runs within which each episode's are in order of span: a store gives out places in that order."""
+    """The entities in runs within which each episode's entities are in order of span.
+
+    A store numbers the entities of an episode in that order, per call; separate calls keep the order of the export.
+    """
     run: list[Entity] = []
     last: dict[str, tuple[int, int]] = {}
     for entity in entities:

@@ -1,1 +1,1 @@
-"""What every other room stands on: text to terms, vectors, scores, validation, time, and the guard around a user's own parts."""
+"""Shared code that other packages build on: tokenisation, vectors, ranking, validation, time, guarded port calls."""

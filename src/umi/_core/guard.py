@@ -1,4 +1,7 @@
-"""The one place where a user's own port is called with everything it may throw or answer."""
+"""Guarded calls of objects that the user supplies (embedders, models): any exception becomes one of Umi's own errors.
+
+`GuardedEmbedder` also checks what an embedder returns, retries busy servers and caches the vectors of recent queries.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +30,8 @@ from umi.ports.text_reader import HasTextReader, TextReader
 
 T = TypeVar("T")
 
-_KEY_BYTES = 16
-_BYTES_PER_DEADLINE = 100_000  # of text, that an embedder on a slow machine reads in one deadline
+_KEY_BYTES = 16  # of the digest that a cached query is stored under
+_BYTES_PER_DEADLINE = 100_000  # bytes of text that add one more deadline to the time allowed for a batch
 
 
 def _require_possible(identity: EmbedderIdentity) -> None:
@@ -39,33 +42,33 @@ def _require_possible(identity: EmbedderIdentity) -> None:
 
 
 async def call_port(call: Awaitable[T], failed: Callable[[Exception], UmiError]) -> T:
-    """Await a call of the user's own object, `guarded`."""
+    """Await a call of a user's object; exceptions are converted as in `guarded`."""
     with guarded(failed):
         return await call
 
 
 @contextmanager
 def guarded(failed: Callable[[Exception], UmiError]) -> Iterator[None]:
-    """Where a user's own object is called: whatever it raises that is not Umi's becomes the error that `failed` makes."""
+    """Convert exceptions raised inside: all but Umi's own errors and cancellation become what `failed` returns."""
     try:
         yield
     except (asyncio.CancelledError, UmiError):
         raise
-    except Exception as error:  # a user's object may raise anything; it must not take the memory down
+    except Exception as error:  # user code may raise anything; it must not crash the caller
         raise failed(error) from error
 
 
 class GuardedEmbedder:
-    """An embedder whose every failure is an `EmbeddingError` and whose every vector is finite, of the right length and unit norm.
+    """An embedder that raises only `EmbeddingError` and returns only finite vectors of the right length and unit norm.
 
-    A batch that a busy server refuses is sent again a few times, with full jitter and after the server's own `retry_after`; a
-    query is not, since a recall has words to go on with. Neither waits for ever.
+    When a server is busy, a batch is sent again a few times, with exponential backoff, full jitter and the server's own
+    `retry_after`. A query is not sent again, because recall can fall back to words. Every call has a time limit.
 
     Args:
         inner: The embedder.
-        clock: For waits.
+        clock: For waiting between attempts.
         entropy: For jitter; without clock and entropy nothing is sent again.
-        deadline_s: How long a short batch may take, retries included; a long one may take longer.
+        deadline_s: Time limit of a query or a short batch, retries included; a long batch gets more, by its size.
     """
 
     def __init__(
@@ -79,30 +82,31 @@ class GuardedEmbedder:
         self._clock = clock
         self._entropy = entropy
         self._deadline_s = deadline_s
-        self._asked: dict[bytes, Vector] = {}  # by a digest, which spells no word of the question; in order of use
+        self._asked: dict[bytes, Vector] = {}  # least recently used first; keyed by digest, so no query text is kept
+        # An embedder that must be prepared learns its dimensions there, and is checked after it.
         if not isinstance(inner, SupportsPrepare):
             _require_possible(inner.identity)
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The inner embedder's."""
+        """The identity of the inner embedder."""
         return self._inner.identity
 
     @property
     def reader(self) -> TextReader | None:
-        """Of short messages, when the inner embedder's model can read."""
+        """The reader of short messages, when the inner embedder's model has one."""
         return self._inner.reader if isinstance(self._inner, HasTextReader) else None
 
     @property
     def pair_reader(self) -> PairReader | None:
-        """Of statements, when they can be compared with the inner embedder's model."""
+        """The reader of pairs of statements, when the inner embedder's model has one."""
         return self._inner.pair_reader if isinstance(self._inner, HasPairReader) else None
 
     async def prepare(self, kept: EmbedderIdentity | None) -> None:
-        """Let the inner embedder load, or ask its server for, what it needs.
+        """Let the inner embedder load what it needs, from disk or from its server.
 
         Raises:
-            EmbeddingError: When it cannot.
+            EmbeddingError: When it cannot, or reports an impossible number of dimensions.
         """
         if isinstance(self._inner, SupportsPrepare):
             await call_port(
@@ -111,16 +115,20 @@ class GuardedEmbedder:
             _require_possible(self._inner.identity)
 
     async def close(self) -> None:
-        """Let go of its connections, when it has any."""
+        """Close the inner embedder's connections, if it has any."""
         if isinstance(self._inner, SupportsClose):
             await self._inner.close()
 
     async def embed(self, text: str) -> Vector:
-        """One query, shape (dimensions,), not to be written to: that of a question asked lately is the same again.
+        """Embed one query. The vectors of recent queries are cached.
+
+        Returns:
+            Shape (dimensions,), read-only.
 
         Raises:
             EmbeddingError: Whatever went wrong.
         """
+        # The embedder's digest is part of the key, so that the vectors of two models are never mixed up.
         named = f"{self.identity.digest}\0{text}".encode("utf-8", "surrogatepass")
         key = hashlib.blake2b(named, digest_size=_KEY_BYTES).digest()
         kept = self._asked.pop(key, None)
@@ -128,17 +136,21 @@ class GuardedEmbedder:
             answer = await self._within(self._deadline_s, self._inner.embed(text))
             kept = self._checked(np.atleast_2d(answer), rows=1)[0]
             kept.setflags(write=False)
+        # Removed and inserted again: dicts keep insertion order, so the first key is the least recently used.
         self._asked[key] = kept
         if len(self._asked) > limits.EMBED_KEPT_COUNT_MAX:
             del self._asked[next(iter(self._asked))]
         return kept
 
     def forget_questions(self) -> None:
-        """Let go of the vectors of questions that were asked."""
+        """Empty the cache of query vectors."""
         self._asked.clear()
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text its windows, shape (windows, dimensions).
+        """Embed texts, each as one or more windows.
+
+        Returns:
+            One matrix per text, shape (windows, dimensions).
 
         Raises:
             EmbeddingError: Whatever went wrong; then no text of the batch has a vector.
@@ -158,9 +170,12 @@ class GuardedEmbedder:
             except EmbedderBusy as error:
                 if self._clock is None or self._entropy is None or attempt == limits.EMBED_RETRIES_COUNT_MAX:
                     raise
+                # Full jitter: a random share of an exponentially growing bound, but never less than the server asked
+                # for.
                 wait_s = max(
                     error.retry_after_s or 0.0, self._entropy.uniform() * limits.LLM_BACKOFF_BASE_S * 2**attempt
                 )
+                # Give up now rather than sleep past the time limit.
                 if self._clock.monotonic_s() + wait_s - start_s >= patience_s:
                     raise
                 await self._clock.sleep(wait_s)
@@ -189,6 +204,7 @@ class GuardedEmbedder:
             raise EmbeddingError(
                 f"embedder {self.identity.name} answered shape {matrix.shape}, not (n, {self.identity.dimensions})"
             )
+        # NaN and infinity show in the norm, so one check covers every entry.
         norms = np.linalg.norm(matrix, axis=1, keepdims=True)
         if not np.isfinite(norms).all() or (norms == 0).any() or not len(matrix):
             raise EmbeddingError(f"embedder {self.identity.name} answered a vector without direction")

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for callers that have none, or whose own is busy: what `umi.blocking` runs on."""
+"""An event loop in its own thread, so that synchronous code can run coroutines; `umi.blocking` is built on it."""
 
 from __future__ import annotations
 
@@ -15,27 +15,31 @@ T = TypeVar("T")
 
 
 class LoopThread:
-    """Starts at once and ends with `stop`, or with the process. Any number of threads may `run` on it."""
+    """An event loop that starts with the object and ends with `stop`, or with the process.
+
+    Any number of threads may call `run` at the same time.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
-        self._process_id = os.getpid()
+        self._process_id = os.getpid()  # threads do not survive a fork, so a child process must not use this loop
         self._thread = threading.Thread(target=_serve, args=(self._loop,), name="umi-loop", daemon=True)
         self._thread.start()
-        # One that nobody stopped must not hold up the end of the process.
+        # Not a bound method: `finalize` must not keep the object alive. Together with daemon=True it lets the process
+        # end even when nobody called `stop`.
         self._stop = weakref.finalize(self, _halt, self._loop)
 
     @property
     def stopped(self) -> bool:
-        """Whether nothing runs here any more."""
+        """Whether the loop was stopped."""
         return not self._stop.alive
 
     def run(self, work: Awaitable[T]) -> T:
-        """Wait for the work to be done there; interrupting the wait cancels the work.
+        """Run `work` on the loop and block until it is done; interrupting the wait cancels the work.
 
         Raises:
-            Closed: When it was stopped, or belongs to a process that this one was forked from.
-            InvalidInput: When the caller is this very loop, which would wait for itself for ever.
+            Closed: When the loop was stopped, or belongs to the process that this one was forked from.
+            InvalidInput: When called from the loop's own thread, which would deadlock.
         """
         if self.stopped or self._process_id != os.getpid():
             raise _unrun(
@@ -48,12 +52,13 @@ class LoopThread:
         waiting = asyncio.run_coroutine_threadsafe(_awaited(work), self._loop)
         try:
             return waiting.result()
+        # KeyboardInterrupt included: without the cancel the work would go on in the background.
         except BaseException:
             waiting.cancel()
             raise
 
     def stop(self) -> None:
-        """End the loop and its thread. Stopping twice is fine."""
+        """Stop the loop and join its thread. Calling it again does nothing."""
         if not self.stopped and self._process_id == os.getpid():
             self._stop()
             self._thread.join()
@@ -65,13 +70,14 @@ async def _awaited(work: Awaitable[T]) -> T:
 
 def _unrun(work: Awaitable[object], error: Exception) -> Exception:
     if asyncio.iscoroutine(work):
-        work.close()  # else Python warns of a coroutine that nobody awaited
+        work.close()  # otherwise Python warns that the coroutine was never awaited
     return error
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
     loop.run_forever()
+    # Reached after `_halt`. Asynchronous generators and executor threads are finished before the loop closes.
     loop.run_until_complete(loop.shutdown_asyncgens())
     loop.run_until_complete(loop.shutdown_default_executor())
     loop.close()

@@ -13,7 +13,7 @@ from umi._core.style_flags import QUESTION_ENDS
 from umi._core.text import analyse
 
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine|i'm|i've|i'd|i'll)\b", re.IGNORECASE)
-# Phrases of a request for suggestions ("any good ...?"). What answers one often shares no word with it.
+# Phrases that ask for suggestions ("any good ...?").
 _ADVICE: Final = re.compile(
     r"\b(?:recommend\w*|suggest\w*|advice|advise|tips?|ideas?|should i|could i|can i|would you|can you|could you|help me"
     r"|what are some|any good|best|looking for|planning|how (?:can|should|do|could) i|options?)\b",

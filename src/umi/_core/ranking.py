@@ -1,12 +1,12 @@
-"""Statistics to scores: BM25, the fusion of the legs, reciprocal rank fusion, calibration. Every store ranks alike.
+"""First-stage ranking: BM25, fusion of the legs, reciprocal rank fusion, calibration. All stores rank with this code.
 
-A query's legs are put on scales that do not grow with the store: a cosine as its distance from the namespace's mean in
-deviations, BM25 as a share of what the query's terms weigh. Then
+Statistics become features on scales that do not grow with the store: a cosine as its distance from the namespace's mean
+in standard deviations, BM25 as a share of the query's total term weight. Then
 
     score = V * cosine + T * ((1 - C) * turn + C * (S * neighbours + (1 - S) * session)) + priors
 
-where T, the weight of words against meaning, and C, the share of a turn's surroundings, are learned functions of the query and
-its scores (the gate). ADR 0003 tells how; `lab/tools/fit_fusion.py` reproduces the constants.
+T (words against meaning) and C (share of a message's context) are fitted functions of the query, the gate. ADR 0003
+derives it; `lab/tools/fit_fusion.py` and `lab/tools/fit_calibration.py` reproduce the constants.
 """
 
 from __future__ import annotations
@@ -29,19 +29,21 @@ from umi.ports.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, Vect
 Array = npt.NDArray[np.float64]
 Key = TypeVar("Key", bound=Hashable)
 
-SCORE_DECIMALS: Final = 6  # rounded before sorting, so that a machine's last bits change no order
+SCORE_DECIMALS: Final = 6  # scores are rounded before sorting, so that rounding errors of a machine change no order
 
-BM25_K1: Final = 0.9
+BM25_K1: Final = 0.9  # see ADR 0003
 BM25_B: Final = 0.75
 
-# A cosine's mean and deviation in a small namespace are drawn towards those of many texts with the local embedder.
+# In a small namespace a cosine's mean and deviation are drawn towards these values, measured over many texts with the
+# local embedder; the prior weighs as much as so many texts.
 COSINE_MEAN_PRIOR: Final = 0.12
 COSINE_DEVIATION_PRIOR: Final = 0.1
 COSINE_PRIOR_COUNT: Final = 20
 
-BM25_SCALE: Final = 3.0  # brings BM25's share of 0..1 to the spread of a cosine in deviations
-WORDS_ENOUGH: Final = 20  # short turns ("Thanks, Mel!") are near everything; beyond this, length says nothing more
+BM25_SCALE: Final = 3.0  # brings BM25's share, 0..1, to the spread of a standardised cosine
+WORDS_ENOUGH: Final = 20  # short messages ("Thanks, Mel!") are near everything; above this the prior is constant
 
+# Inputs of the calibration: what indicates that the store holds an answer. See `answer_signs`.
 SIGNS: Final = (
     "one",
     "top_score",
@@ -54,20 +56,21 @@ SIGNS: Final = (
     "stands_out",
     "stranger",
 )
-# A turn with nearly all of the query's words is an answer to keywords, however far its meaning.
+# A message with nearly all of the query's words answers a keyword query, even where its cosine is low.
 COVERED_FROM: Final = 0.8
 STANDS_OUT_OF_COUNT: Final = 10
-LOG_SIZE_FITTED: Final = 4.0  # no store larger than 10,000 messages was there to fit on
-# Of a likely hit to the next: where relevance falls to this share of it, nothing further is shown (ADR 0011).
+LOG_SIZE_FITTED: Final = 4.0  # the logarithm is capped: no store larger than 10,000 messages was fitted on
+# The list ends after a hit of at least this probability when the next has at most this share of it (ADR 0011).
 CLIFF_FROM: Final = 0.5
 CLIFF_SHARE: Final = 0.2
+# Inputs of the gate (see `_signals`), and the columns of `Evidence.features`.
 SIGNALS: Final = ("one", "first_person", "asks_advice", "names_speaker", "term_count", "vector_peak")
 FEATURES: Final = ("vector", "words", "turn", "neighbours", "session", "spoken")
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Fitted weights: `text` and `context` have one weight per signal."""
+    """Fitted weights of the fusion: `text` and `context` have one weight per signal in `SIGNALS`."""
 
     vector: float
     words: float
@@ -79,12 +82,12 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Calibrator:
-    """From scores to the probability that a hit is relevant, for one set of legs.
+    """Maps scores to the probability that a hit is relevant, for one set of legs.
 
     Attributes:
-        answerable: One weight per sign in `SIGNS`: the log-odds that the store holds an answer at all.
+        answerable: One weight per sign in `SIGNS`; they give the log-odds that the store holds an answer at all.
         hit: Bias, weight of those log-odds, weight of the logarithm of a hit's share among all candidates.
-        abstain_below: With a probability of an answer below this, there is none.
+        abstain_below: Recall abstains when the probability of an answer is below this.
         keep_from: The least probability of a further hit.
     """
 
@@ -127,7 +130,11 @@ CALIBRATORS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What both legs say about one query: `features` (candidates, FEATURES), `signals` (SIGNALS,), and signs for calibration."""
+    """Features of one query's candidates, and its inputs for gate and calibration.
+
+    Shapes: `keys` (candidates,), `features` (candidates, FEATURES), `signals` (SIGNALS,). `size` is the number of texts
+    in the namespace, `stranger` as of `names_strangers`.
+    """
 
     keys: Keys
     features: Array
@@ -139,11 +146,11 @@ class Evidence:
 
 
 def bm25(counts: TermCounts, total_idf: float) -> Array:
-    """BM25 of each unit as a share of the query's weight, about 0..2.
+    """BM25 of each unit, as a share of the query's total term weight; about 0..2.
 
     Args:
-        counts: Statistics of one level.
-        total_idf: The weight of the query's terms, those that occur nowhere included.
+        counts: Statistics of one level of text.
+        total_idf: Sum of the weights of the query's terms, those that occur nowhere included.
 
     Returns:
         Shape (units,). Source: Robertson and Zaragoza, "The Probabilistic Relevance Framework" (2009).
@@ -157,23 +164,23 @@ def bm25(counts: TermCounts, total_idf: float) -> Array:
 
 
 def idf(counts: TermCounts) -> Array:
-    """The weight of each query term, shape (terms,); never negative."""
+    """The inverse document frequency of each query term, shape (terms,); never negative."""
     df = counts.df.astype(np.float64)
     return np.log1p((counts.count - df + 0.5) / (df + 0.5))
 
 
 def coverage(counts: TermCounts) -> Array:
-    """The share of the query's weight whose terms a unit contains, shape (units,), 0..1."""
+    """The share of the query's total term weight that each unit contains, shape (units,), 0..1."""
     weights = idf(counts)
     found = np.bincount(counts.unit, weights=weights[counts.term], minlength=len(counts.length))
     return found / max(float(weights.sum()), 1e-9)
 
 
 def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandidates | None) -> Evidence:
-    """Both legs' statistics as features on common scales. A leg that is missing leaves zeros.
+    """Combine both legs' statistics into features on common scales. A missing leg leaves zeros.
 
     Args:
-        query: As asked.
+        query: The query as asked.
         text: The text leg's candidates, or None when it failed.
         vector: The vector leg's, or None; should cover the text leg's keys.
     """
@@ -202,13 +209,14 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
 
 
 def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
-    """One score per candidate, shape (candidates,); comparable within one query."""
+    """First-stage scores, shape (candidates,); comparable within one query."""
     weights = gate_weights(evidence.signals, gate)
     return _dot(evidence.features, weights)
 
 
 def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
     """The weight of each feature for a query with these signals, shape (FEATURES,)."""
+    # exp and logistic keep the weights positive: a free gate failed on texts it was not fitted to (ADR 0003).
     text = math.exp(min(4.0, max(-4.0, float(signals @ np.asarray(gate.text)))))
     context = 1.0 / (1.0 + math.exp(-float(signals @ np.asarray(gate.context))))
     near = context * gate.neighbours_share
@@ -218,10 +226,10 @@ def gate_weights(signals: Array, gate: Gate = GATE) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """Candidates best first. `scores` never rise; they are probabilities of relevance when there is a `calibrator`.
+    """Candidates, best first. `scores` never increase; with a `calibrator` they are probabilities of relevance.
 
-    `answerable` is the probability that the store holds an answer at all. Shapes: `keys` and `scores` (candidates,); `parts` (looked at again, LOOKS), of the first candidates: what each feature
-    added to their score before calibration.
+    `answerable` is the probability that an answer is there at all. Shapes: `keys`, `scores` (candidates,); `parts`
+    (reranked, LOOKS), of the first candidates: what each feature added to the score before calibration.
     """
 
     keys: Keys
@@ -231,7 +239,7 @@ class Ranking:
     answerable: float = 1.0
 
     def legs(self, place: int) -> dict[str, float]:
-        """What each feature added for the candidate at a place, by name, without what added nothing; beyond the second look, nothing."""
+        """What each feature added to a candidate's score, by name, zeros left out; empty where it was not reranked."""
         if place >= len(self.parts):
             return {}
         named = zip(LOOKS, self.parts[place], strict=True)
@@ -246,15 +254,15 @@ def rank(
     around: Around = nowhere,
     period: Period = never,
 ) -> Ranking:
-    """Candidates of one query by falling score; of equal ones the first to arrive.
+    """Rank the candidates of one query by decreasing score; of equal ones, first the one that arrived first.
 
     Args:
-        query: As asked.
-        text: The text leg's answer, or None when it failed.
-        vector: The vector leg's answer, or None.
-        embedder: The name of the vectors' embedder; calibration holds for the one it was fitted with.
-        around: What stands around episodes, by key.
-        period: When what is asked for happened, if the query says so.
+        query: The query as asked.
+        text: The text leg's candidates, or None when it failed.
+        vector: The vector leg's, or None.
+        embedder: Name of the vectors' embedder; calibration holds only for the one it was fitted with.
+        around: Context of episodes, by key.
+        period: The period that the query asks about, if it names one.
     """
     evidence = weigh_evidence(query, text, vector)
     legs = _answering_legs(text, vector)
@@ -271,9 +279,10 @@ def rank(
 def look_again(
     evidence: Evidence, first: FirstLook, refiner: Refiner, around: Around, period: Period
 ) -> tuple[npt.NDArray[np.int64], Array, Array]:
-    """Both looks: the order of all candidates, their fused scores in that order, and the parts of those looked at again.
+    """Rerank: the order of all candidates, their scores in that order, and the reranked ones' score parts.
 
-    What the first look leaves behind the first `REFINED_CANDIDATES_COUNT` keeps its order and its distances, below them.
+    Candidates beyond the first `REFINED_CANDIDATES_COUNT` follow below, with the order and distances of the first
+    stage.
     """
     fused = first.fused
     order = _falling(fused)
@@ -288,25 +297,25 @@ def look_again(
 
 
 def first_look(evidence: Evidence) -> FirstLook:
-    """The fused scores, rounded, and what else the second look builds on."""
+    """The first stage's rounded scores and feature columns, on which the second stage builds."""
     fused = np.round(fuse(evidence), SCORE_DECIMALS)
     columns = {name: evidence.features[:, place] for place, name in enumerate(FEATURES)}
     return FirstLook(evidence.keys, fused, columns)
 
 
 def _answering_legs(text: TextCandidates | None, vector: VectorCandidates | None) -> str:
-    """Which calibrator holds. Where most texts have no vector yet, a far best cosine says nothing."""
+    """Which parameters apply; while most texts have no vector yet, a low best cosine means nothing."""
     if text is None:
         return "vector"
     return "text" if vector is None or 2 * vector.count < text.turn.count else "both"
 
 
 def hit_probabilities(calibrator: Calibrator, odds: float, fused: Array) -> Array:
-    """The probability that each candidate is relevant, shape (candidates,); grows with `fused` within one query.
+    """The probability that each candidate is relevant, shape (candidates,); increases with `fused` within one query.
 
     Args:
         calibrator: For the legs that answered.
-        odds: The logarithm of the odds that there is an answer.
+        odds: Log-odds that there is an answer.
         fused: The candidates' scores.
     """
     bias, level, share = calibrator.hit
@@ -314,28 +323,28 @@ def hit_probabilities(calibrator: Calibrator, odds: float, fused: Array) -> Arra
 
 
 def falls_off(above: float, below: float) -> bool:
-    """Whether relevance drops between two hits in a row: the one above answers, what comes below merely resembles.
+    """Whether relevance drops so far between two consecutive hits that the lower one is not shown (ADR 0011).
 
     Args:
         above: The probability of a hit.
-        below: That of the next.
+        below: That of the next hit.
     """
     return above >= CLIFF_FROM and below <= CLIFF_SHARE * above
 
 
 def logistic(logit: Array | float) -> Array:
-    """Log-odds as probabilities."""
+    """Probabilities from log-odds."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -50.0, 50.0))), dtype=np.float64)
 
 
 def log_odds(chance: float) -> float:
-    """A probability as log-odds, no surer than one in a million."""
+    """The log-odds of a probability, which is clipped to one in a million from 0 and 1."""
     sure = min(max(chance, 1e-6), 1 - 1e-6)
     return float(np.log(sure / (1 - sure)))
 
 
 def log_shares(fused: Array) -> Array:
-    """The logarithm of each candidate's share under the softmax that the second look was fitted with; never above 0."""
+    """The logarithm of each candidate's share under the softmax of the fitted loss; never above 0."""
     if not len(fused):
         return fused
     top = float(fused.max())
@@ -344,13 +353,13 @@ def log_shares(fused: Array) -> Array:
 
 
 def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
-    """What speaks for an answer being there, shape (SIGNS,).
+    """The inputs of the calibration, shape (SIGNS,).
 
-    The best of many irrelevant scores is higher than the best of few, so the store's size speaks against.
+    The store's size is one of them: the best of many irrelevant scores is higher than the best of few.
 
     Args:
         evidence: The query's.
-        first: Its candidates as fused.
+        first: Its candidates with their first-stage scores.
     """
     top = float(first.fused.max(initial=0.0))
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
@@ -362,7 +371,7 @@ def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
 
 
 def _standing_out(evidence: Evidence) -> float:
-    """How far the nearest text is above the tenth: what is talked about is said more than once, a lone near text is chance."""
+    """The best standardised cosine minus the tenth best: topics recur, a lone near text is chance."""
     column = evidence.features[:, FEATURES.index("vector")]
     if len(column) < STANDS_OUT_OF_COUNT:
         return float(column.max(initial=0.0))
@@ -371,13 +380,13 @@ def _standing_out(evidence: Evidence) -> float:
 
 
 def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
-    """Several rankings as one by reciprocal rank fusion; every ranking's first is among the first `limit`.
+    """Merge rankings by reciprocal rank fusion; the first hit of each is among the first `limit`.
 
-    A candidate's score is its best among the lists, raised where a lower place has more, so that scores never rise.
-    The merged ranking is calibrated when the first is; an uncalibrated list then moves candidates and scores none.
+    A candidate keeps its best score among the lists; where a later place has more, earlier ones are raised to it. The
+    result is calibrated when the first ranking is; a list on another scale then moves candidates but gives no scores.
 
     Args:
-        rankings: That of the query as asked first.
+        rankings: The first is that of the query as asked.
         weights: One per ranking.
         limit: How many hits are wanted.
     """
@@ -406,29 +415,30 @@ def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit:
 
 
 def _means_the_same(ranking: Ranking, first: Ranking) -> bool:
-    """Whether a list's scores are on the scale of the first's."""
+    """Whether a list's scores are on the same scale as the first list's."""
     return ranking.calibrator is not None or first.calibrator is None
 
 
 def reciprocal_rank_fusion(
     lists: Sequence[Sequence[Key]], limit: int, weights: Sequence[float] | None = None
 ) -> list[Key]:
-    """Merge ranked lists: each gives weight / (k + rank), ranks from 1; every list's first item stays in the result.
+    """Merge ranked lists: each item gets weight / (k + rank), ranks from 1; each list's first item stays in the result.
 
     Args:
         lists: Best first; an item counts once per list.
-        limit: Length of the result at most. With more lists than that, the heavier lists' first items are kept.
+        limit: Length of the result at most. With more lists than that, the first items of the heaviest lists are kept.
         weights: One per list; all 1 by default.
 
     Returns:
-        Items by falling score; ties in order of first appearance. Source: Cormack, Clarke and Buettcher (SIGIR 2009).
+        Items by decreasing score; ties in order of first appearance. Source: Cormack, Clarke and Buettcher (SIGIR
+        2009).
     """
     shares = list(weights) if weights is not None else [1.0] * len(lists)
     scores: dict[Key, float] = {}
     for ranked, share in zip(lists, shares, strict=True):
         for rank, item in enumerate(dict.fromkeys(ranked), start=1):
             scores[item] = scores.get(item, 0.0) + share / (RRF_K + rank)
-    order = sorted(scores, key=lambda item: -round(scores[item], 12))  # sorted() keeps first appearance on ties
+    order = sorted(scores, key=lambda item: -round(scores[item], 12))  # a stable sort: ties keep order of appearance
     heaviest = sorted(range(len(lists)), key=lambda place: -shares[place])
     kept = list(dict.fromkeys(lists[place][0] for place in heaviest if lists[place]))[:limit]
     chosen = set(kept)
@@ -440,7 +450,7 @@ def reciprocal_rank_fusion(
 
 
 def _rows(keys: Keys, some: Keys) -> npt.NDArray[np.int64] | slice:
-    """Where some of the keys are; both ascend."""
+    """Rows of `some` among `keys`, both ascending; `some` must be contained in `keys`."""
     return slice(None) if len(keys) == len(some) else np.searchsorted(keys, some)
 
 
@@ -450,7 +460,7 @@ def _dot(features: Array, weights: Array) -> Array:
 
 
 def _falling(fused: Array, places: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """The order of rounded scores, best first, ties in order of place: as whole numbers, which sort six times as fast."""
+    """The order of rounded scores, best first, ties by place; one integer key sorts six times as fast."""
     steps = np.rint(fused * -(10**SCORE_DECIMALS)).astype(np.int64)
     places = np.arange(len(steps)) if places is None else places
     order: npt.NDArray[np.int64] = np.argsort(steps * (int(places.max(initial=0)) + 1) + places)
@@ -458,7 +468,7 @@ def _falling(fused: Array, places: npt.NDArray[np.int64] | None = None) -> npt.N
 
 
 def _standardised(vector: VectorCandidates) -> Array:
-    """Cosines as distance from the namespace's mean in deviations, both drawn to a prior while there are few."""
+    """Cosines in standard deviations from the namespace's mean; with few texts both are drawn to a prior."""
     total = vector.count + COSINE_PRIOR_COUNT
     mean = (vector.count * vector.mean + COSINE_PRIOR_COUNT * COSINE_MEAN_PRIOR) / total
     variance = (vector.count * vector.deviation**2 + COSINE_PRIOR_COUNT * COSINE_DEVIATION_PRIOR**2) / total
@@ -467,7 +477,7 @@ def _standardised(vector: VectorCandidates) -> Array:
 
 
 def _known_terms(query: str, text: TextCandidates) -> frozenset[str]:
-    """Those of the query's terms that some text holds; an empty namespace counts none."""
+    """The query's terms that occur in some text; empty for an empty namespace."""
     return frozenset(term for term, df in zip(query_terms(query), text.turn.df, strict=len(text.turn.df) > 0) if df)
 
 

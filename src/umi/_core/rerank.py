@@ -1,9 +1,10 @@
-"""The second look: the best candidates of `umi._core.ranking` are scored again by what stands around them and how they are worded.
+"""Second-stage ranking: the best candidates of `umi._core.ranking` are scored again, with their context and wording.
 
-    score = sum over LOOKS of (w + v . signals) * feature, each feature as its distance from its mean in spreads
+    score = sum over LOOKS of (w + v . signals) * feature, where each feature is standardised
 
-It is a small model of some twenty features and few hundred numbers, drawn to a plain start, so that what no set taught keeps
-pointing the right way. ADR 0011 tells what each feature gained; `lab/tools/fit_refining.py` writes the numbers in `umi._core.rerank_weights`.
+A linear model of some twenty features and a few hundred weights. Fitting shrinks the weights towards a plain start, so
+that a feature which no training set informed keeps a sensible sign. ADR 0011 lists what each feature gained;
+`lab/tools/fit_refining.py` fits the weights and writes them to `umi._core.rerank_weights`.
 """
 
 from __future__ import annotations
@@ -21,44 +22,45 @@ from umi.ports.candidates import Keys, Surroundings
 Array = npt.NDArray[np.float64]
 Rows = npt.NDArray[np.int64]
 Around = Callable[[Keys], Surroundings]
-Period = Callable[
-    [float], tuple[float, float] | None
-]  # from the newest candidate's time to what is asked for, in days since 1970
+# From the time of the newest candidate to the period that the query asks about, all in days since 1970; None when it
+# names none. The newest candidate is needed because "in June" means the last June before it.
+Period = Callable[[float], tuple[float, float] | None]
 
+# Names of the features, in the order of the columns of `second_look` and of the fitted weights.
 LOOKS: Final = (
-    "first_look",
-    "vector",
-    "turn",
+    "first_look",  # score of the first stage, as distance from the best candidate's
+    "vector",  # standardised cosine
+    "turn",  # BM25 of the message, of the message with its neighbours, of its session
     "neighbours",
     "session",
-    "vector_before",
+    "vector_before",  # cosine of the neighbouring messages in the session, and the best of the session
     "vector_after",
     "vector_session",
-    "turn_before",
+    "turn_before",  # BM25 of the neighbouring messages
     "turn_after",
-    "period",
-    "best_neighbour",
-    "words",
-    "spoken",
-    "assistant",
-    "asks",
-    "answers",
-    "first_person",
+    "period",  # closeness to the period that the query names
+    "best_neighbour",  # the better neighbour's score of the first stage, likewise as a distance
+    "words",  # logarithm of the message's length
+    "spoken",  # whether the query names the speaker
+    "assistant",  # said by an assistant
+    "asks",  # ends in a question mark
+    "answers",  # the message before it ends in a question mark
+    "first_person",  # counts of words, see `umi._core.style_flags`
     "times",
     "amounts",
-    "opens",
-    "closes",
+    "opens",  # first message of its session
+    "closes",  # last message of its session
 )
-PERIOD_DAYS_BEFORE: Final = 1.0  # a message about a day is written from the day before on: clocks differ
-PERIOD_DAYS_AFTER: Final = 10.0  # and, mostly, within days after: "last week we ..."
-PERIOD_DAYS_FADING: Final = 14.0
-_SPREADS: Final = 5.0  # a feature farther than that from its mean says no more
-_SIGNAL_SPREADS: Final = 3.0
-_NONE: Final = -1
+PERIOD_DAYS_BEFORE: Final = 1.0  # a message about a day may be dated the day before: clocks differ
+PERIOD_DAYS_AFTER: Final = 10.0  # events are mostly told within days after them: "last week we ..."
+PERIOD_DAYS_FADING: Final = 14.0  # beyond that, closeness falls by a factor of e in so many days
+_SPREADS: Final = 5.0  # standardised features are clipped here, so that one extreme value cannot decide the order
+_SIGNAL_SPREADS: Final = 3.0  # the same for the signals of the query
+_NONE: Final = -1  # row of an episode that is not among the candidates
 
 
 def nowhere(keys: Keys) -> Surroundings:
-    """The surroundings of episodes of which nothing is known: each alone, long ago, in plain words."""
+    """Context of episodes of which nothing is known: no neighbours, one session each, time 0, no style features."""
     zeros, none = np.zeros(len(keys), dtype=np.int64), np.full(len(keys), _NONE, dtype=np.int64)
     return Surroundings(
         traits=zeros, traits_before=zeros, at=np.zeros(len(keys)), session=keys, before=none, after=none
@@ -72,10 +74,10 @@ def never(_newest_days: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Refiner:
-    """Fitted numbers for one set of legs.
+    """Fitted parameters of the second stage, for one set of legs.
 
-    Shapes: `mean` and `spread` (LOOKS,); `signal_mean` and `signal_spread` (signals,); `weights` (1 + signals, LOOKS): of each
-    feature, and how each signal moves that.
+    Shapes: `mean` and `spread` (LOOKS,), `signal_mean` and `signal_spread` (signals,): for standardising. `weights` (1
+    + signals, LOOKS): row 0 is the weight of each feature, the other rows say how much each signal changes it.
     """
 
     mean: tuple[float, ...]
@@ -87,7 +89,11 @@ class Refiner:
 
 @dataclass(frozen=True, slots=True)
 class FirstLook:
-    """What `umi._core.ranking` knows of the candidates. Shapes: `keys` (ascending), `fused` and the columns of `features` (candidates,)."""
+    """What the first stage knows of all candidates.
+
+    Shapes: `keys` (candidates,), ascending; `fused`, the first stage's scores, and each column of `features`
+    (candidates,).
+    """
 
     keys: Keys
     fused: Array
@@ -95,13 +101,13 @@ class FirstLook:
 
 
 def second_look(first: FirstLook, rows: Rows, around: Surroundings, period: Period) -> Array:
-    """The features of the chosen candidates.
+    """Compute the features of the candidates that are scored again.
 
     Args:
-        first: Every candidate.
-        rows: Which are looked at again.
-        around: What stands around those, in their order.
-        period: When what is asked for happened.
+        first: All candidates, with their features of the first stage.
+        rows: Rows of the candidates to score again.
+        around: Context of those, in the same order.
+        period: The period that the query asks about.
 
     Returns:
         Shape (rows, LOOKS).
@@ -110,8 +116,10 @@ def second_look(first: FirstLook, rows: Rows, around: Surroundings, period: Peri
     traits = taken_apart(around.traits)
     before, after = _rows_of(first.keys, around.before), _rows_of(first.keys, around.after)
     vector, turn = features["vector"], features["turn"]
+    # A neighbour that is no candidate gets the lowest score of the first stage.
     top, bottom = float(fused.max(initial=0.0)), float(fused.min(initial=0.0))
     near = np.maximum(_at(fused, before, bottom), _at(fused, after, bottom))
+    # The order is that of `LOOKS`.
     columns = [
         fused[rows] - top,
         vector[rows],
@@ -140,29 +148,29 @@ def second_look(first: FirstLook, rows: Rows, around: Surroundings, period: Peri
 
 
 def refined(refiner: Refiner, looks: Array, signals: Array) -> tuple[Array, Array]:
-    """Scores of the candidates looked at again, and what each feature adds to them.
+    """Score the candidates with the fitted model.
 
     Args:
-        refiner: The fitted numbers.
-        looks: As of `second_look`.
-        signals: Of the query, shape (signals,).
+        refiner: The fitted parameters.
+        looks: Features as of `second_look`.
+        signals: Signals of the query, shape (signals,).
 
     Returns:
-        Shapes (rows,), comparable within one query, and (rows, LOOKS).
+        Scores, shape (rows,), comparable within one query; and what each feature adds to them, shape (rows, LOOKS).
     """
     parts = standardised(refiner, looks) * (gates(refiner, signals) @ np.asarray(refiner.weights))
     return parts.sum(axis=1), parts
 
 
 def standardised(refiner: Refiner, looks: Array) -> Array:
-    """Features as distances from their means in spreads, shape as `looks`."""
+    """Features as distance from their mean, in standard deviations, clipped; shape as `looks`."""
     distance = (looks - np.asarray(refiner.mean)) / np.asarray(refiner.spread)
     clipped: Array = np.clip(distance, -_SPREADS, _SPREADS)
     return clipped
 
 
 def gates(refiner: Refiner, signals: Array) -> Array:
-    """A one and the standardised signals, shape (1 + signals,)."""
+    """A constant 1 followed by the standardised, clipped signals; shape (1 + signals,)."""
     distance = (signals - np.asarray(refiner.signal_mean)) / np.asarray(refiner.signal_spread)
     return np.concatenate([[1.0], np.clip(distance, -_SIGNAL_SPREADS, _SIGNAL_SPREADS)])
 
@@ -170,9 +178,11 @@ def gates(refiner: Refiner, signals: Array) -> Array:
 def closeness(at: Array, period: tuple[float, float] | None) -> Array:
     """How near each moment is to a period, 0..1; 0 without a period.
 
+    It is 1 inside the period and its margins, and falls exponentially outside.
+
     Args:
         at: In days since 1970.
-        period: From and to, likewise.
+        period: From and to, in the same unit.
     """
     if period is None:
         return np.zeros(len(at))
@@ -185,19 +195,19 @@ def closeness(at: Array, period: tuple[float, float] | None) -> Array:
 
 
 def _rows_of(keys: Keys, wanted: Keys) -> Rows:
-    """Where each key is among ascending ones; -1 where it is not."""
+    """The row of each wanted key among ascending keys; -1 where it is missing."""
     places: Rows = np.searchsorted(keys, wanted)
-    places[places == len(keys)] = 0
+    places[places == len(keys)] = 0  # past the end: any valid row will do, the comparison below rejects it
     return np.where(keys[places] == wanted, places, _NONE) if len(keys) else np.full(len(wanted), _NONE)
 
 
 def _at(column: Array, places: Rows, otherwise: float) -> Array:
-    """A column's values at places; `otherwise` where the place is -1."""
+    """The values of a column at rows; `otherwise` where the row is -1."""
     return np.where(places == _NONE, otherwise, column[places]) if len(column) else np.full(len(places), otherwise)
 
 
 def _best_of_session(sessions: Keys, column: Array) -> Array:
-    """For each row the largest value of its session's rows."""
+    """For each row the largest value among the rows of the same session."""
     _, session = np.unique(sessions, return_inverse=True)
     best = np.full(len(sessions), -np.inf)
     np.maximum.at(best, session, column)

@@ -1,4 +1,4 @@
-"""Fitted numbers of the second look, one `Refiner` per set of legs; written by `lab/tools/fit_refining.py`."""
+"""Fitted parameters of `umi._core.rerank`, one `Refiner` per set of legs. Written by `lab/tools/fit_refining.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Bad input stops here, before any store is touched: each error names the limit, the value and the cure."""
+"""Validation of caller input, before any store is touched.
+
+Each function returns the checked (and where stated, converted) value, or raises `InvalidInput` with the limit, the
+offending value and how to correct it.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ from umi.types import DetectionOptions, EvolutionType, JSONObject, Message
 
 
 def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTES_MAX) -> str:
-    """A string of 1..`bytes_max` bytes of valid Unicode, not blank, without NUL.
+    """A string of 1..`bytes_max` bytes in UTF-8, not blank, without NUL.
 
     Raises:
         InvalidInput: Otherwise.
@@ -38,20 +42,24 @@ def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTE
 
 
 def name(value: object, what: str) -> str:
-    """A short text: a namespace, speaker, session, role, id or key of at most 256 bytes."""
+    """A short text such as a namespace, speaker, session, role, id or key, of at most 256 bytes.
+
+    Raises:
+        InvalidInput: When it is not one; see `text`.
+    """
     return text(value, what, bytes_max=limits.NAME_BYTES_MAX)
 
 
 def optional_name(value: object, what: str) -> str | None:
-    """As `name`, or None."""
+    """As `name`, but None is allowed."""
     return None if value is None else name(value, what)
 
 
 def when(value: object, what: str = "at") -> datetime:
-    """A timezone-aware datetime, as UTC.
+    """A timezone-aware datetime, converted to UTC.
 
     Raises:
-        InvalidInput: For anything else; a naive datetime says nothing about the moment it means.
+        InvalidInput: When it is no datetime, is naive (its moment would be ambiguous), or overflows in UTC.
     """
     if not isinstance(value, datetime):
         raise InvalidInput(f"{what} must be a datetime, got {type(value).__name__}")
@@ -64,12 +72,16 @@ def when(value: object, what: str = "at") -> datetime:
 
 
 def optional_when(value: object, what: str) -> datetime | None:
-    """As `when`, or None."""
+    """As `when`, but None is allowed."""
     return None if value is None else when(value, what)
 
 
 def metadata(value: object) -> JSONObject:
-    """A mapping that JSON can carry, at most 64 KiB of compact JSON; a copy that later changes cannot reach."""
+    """A mapping that fits into 64 KiB of compact JSON, as a deep copy; None gives an empty one.
+
+    Raises:
+        InvalidInput: When it is no mapping, cannot be written as JSON, or is too large.
+    """
     if value is None:
         return {}
     if not isinstance(value, Mapping):
@@ -83,12 +95,17 @@ def metadata(value: object) -> JSONObject:
         raise InvalidInput("metadata is nested too deeply for JSON") from None
     if size > limits.METADATA_BYTES_MAX:
         raise InvalidInput(f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}")
+    # Parsing the JSON again gives a copy that shares nothing with the caller's object.
     copy: dict[str, Any] = json.loads(packed)
     return copy
 
 
 def count(value: object, what: str, *, low: int, high: int) -> int:
-    """A whole number within `low`..`high`."""
+    """A whole number within `low`..`high`, both included.
+
+    Raises:
+        InvalidInput: Otherwise; a bool is not accepted as a number.
+    """
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{what} must be a whole number, got {value!r}")
     if not low <= value <= high:
@@ -97,17 +114,21 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
 
 
 def optional_count(value: object, what: str, *, low: int, high: int) -> int | None:
-    """As `count`, or None."""
+    """As `count`, but None is allowed."""
     return None if value is None else count(value, what, low=low, high=high)
 
 
 def optional_fraction(value: object, what: str) -> float | None:
-    """As `fraction`, or None."""
+    """As `fraction`, but None is allowed."""
     return None if value is None else fraction(value, what)
 
 
 def fraction(value: object, what: str) -> float:
-    """A finite number within 0..1."""
+    """A finite number within 0..1, as a float.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidInput(f"{what} must be a number in 0..1, got {value!r}")
     if not 0 <= value <= 1:
@@ -116,21 +137,33 @@ def fraction(value: object, what: str) -> float:
 
 
 def seconds(value: object, what: str) -> float:
-    """A finite number of seconds, 0 or more."""
+    """A finite number of seconds, 0 or more, as a float.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
         raise InvalidInput(f"{what} must be a number of seconds, 0 or more, got {value!r}")
     return float(value)
 
 
 def one_of(value: object, what: str, allowed: Sequence[str]) -> str:
-    """One of some words."""
+    """A string that is one of `allowed`.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
     if not isinstance(value, str) or value not in allowed:
         raise InvalidInput(f"{what} must be one of {', '.join(allowed)}, got {value!r}")
     return value
 
 
 def evolution_type(value: EvolutionType | str) -> EvolutionType:
-    """One of the four types, as itself or by its name."""
+    """An `EvolutionType`, given as itself or by its value.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
     try:
         return EvolutionType(value)
     except ValueError:
@@ -138,7 +171,11 @@ def evolution_type(value: EvolutionType | str) -> EvolutionType:
 
 
 def time_range(value: object) -> tuple[datetime, datetime] | None:
-    """A pair of aware datetimes, the first before the second; the range is half-open."""
+    """A half-open range of two aware datetimes (from, to), in UTC; None stays None.
+
+    Raises:
+        InvalidInput: When it is not a pair of aware datetimes, or the range is empty.
+    """
     if value is None:
         return None
     if not isinstance(value, tuple | list) or len(value) != 2:
@@ -150,10 +187,10 @@ def time_range(value: object) -> tuple[datetime, datetime] | None:
 
 
 def detection_options(options: DetectionOptions) -> DetectionOptions:
-    """The seeds' bounds: `min_confidence` 0..1, `max_comparisons` 1..10.
+    """Check options against the bounds of seed 000: `min_confidence` 0..1, `max_comparisons` 1..10.
 
     Raises:
-        InvalidOptions: Outside them.
+        InvalidOptions: When a value is outside its bounds.
     """
     try:
         fraction(options.min_confidence, "min_confidence")
@@ -167,14 +204,14 @@ _FIELDS = ("content", "role", "speaker", "at", "session", "id", "metadata")
 
 
 def check_message(value: object, defaults: Mapping[str, Any] | None = None) -> Message:
-    """A message from a str, a `Message` or a mapping with "content" (and role, speaker, at, session, id, metadata).
+    """Make a `Message` from a str, a `Message`, or a mapping of its fields of which "content" is required.
 
     Args:
         value: What the caller gave.
-        defaults: Fields for messages that leave them out; a None means nothing.
+        defaults: Values for fields that the message leaves out or sets to None; None values are ignored.
 
     Raises:
-        InvalidInput: When a field is outside its limits or a mapping has a key that means nothing here.
+        InvalidInput: When a field is outside its limits, or a mapping has an unknown key.
     """
     fields = {key: given for key, given in (defaults or {}).items() if given is not None}
     fields |= {key: given for key, given in _given(value).items() if given is not None}

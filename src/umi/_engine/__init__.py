@@ -1,1 +1,1 @@
-"""One open memory at work: its parts put together, and the operations that the public classes hand on."""
+"""One open memory: its components, and the operations behind the methods of `umi.Memory` and `umi.Router`."""

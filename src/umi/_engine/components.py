@@ -1,4 +1,4 @@
-"""From what a caller writes (`"umi.db"`, `"local"`) to the adapters behind the ports. The only place that names them."""
+"""From what a caller writes (`"umi.db"`, `"local"`) to the components of a memory: store, model, embedder, clock."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from umi.stores.sqlite.opening import MEMORY
 from umi.stores.sqlite.store import SqliteStore
 
 SQLITE_PREFIX = "sqlite:///"
-VFS_MARK = "?vfs="
+VFS_MARK = "?vfs="  # selects a virtual file system of SQLite, such as a simulated disk
 
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """What a memory is made of, beside its store."""
+    """The components of a memory, apart from its store."""
 
     asker: Asker | None
     embedder: GuardedEmbedder | None
@@ -37,11 +37,10 @@ class Components:
     clock: Clock
     entropy: Entropy
     loader: IntelligenceLoader | None = None
-    opened: tuple[SupportsClose, ...] = ()
+    opened: tuple[SupportsClose, ...] = ()  # made here from a name, so closed here
     routed: RoutedLLM | None = None
-    reading: dict[str, asyncio.Lock] = field(
-        default_factory=dict
-    )  # by namespace: what waits is read once, and in order
+    # By namespace: waiting texts are read by one task at a time, so that each is read once and in order.
+    reading: dict[str, asyncio.Lock] = field(default_factory=dict)
 
 
 def choose_parts(
@@ -52,10 +51,10 @@ def choose_parts(
     entropy: Entropy | None,
     intelligence: IntelligenceLoader | None = None,
 ) -> Components:
-    """The caller's own parts, and the usual ones where there is none.
+    """The components that the caller gave, and default ones for the rest.
 
     Raises:
-        InvalidInput: For an unknown model or embedder, or `intelligence` that is no loader.
+        InvalidInput: For an unknown model or embedder, or an `intelligence` that is no loader.
         LLMError.NotConfigured: When a model's extra or key is missing.
         EmbedderUnavailable: When an embedder's extra or key is missing.
     """
@@ -66,18 +65,20 @@ def choose_parts(
     routed = RoutedLLM(model.models, clock, entropy) if config.route and isinstance(model, TieredLLM) else None
     asker = None if model is None else Asker(routed or model, clock, entropy, _allowance(config))
     guarded = open_embedder(embedder, config, clock, entropy)
+    # Objects that the caller made are the caller's to close.
     mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
     opened = tuple(part for part in mine if isinstance(part, SupportsClose))
     return Components(asker, guarded, config, clock, entropy, intelligence, opened, routed)
 
 
 async def open_store(url: str, parts: Components) -> Store:
-    """The store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
+    """Open the store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
 
-    `sqlite:///PATH?vfs=NAME` opens the file through a virtual file system of SQLite's, such as a simulated disk's.
+    `sqlite:///PATH?vfs=NAME` opens the file through the SQLite virtual file system of that name, such as a simulated
+    disk.
 
     Raises:
-        InvalidInput: For a URL of a kind that Umi does not know.
+        InvalidInput: For a URL of an unknown kind.
         StoreError: When the store cannot be opened; the message says why.
     """
     url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
@@ -97,7 +98,7 @@ async def open_store(url: str, parts: Components) -> Store:
 
 
 def has_file(url: str) -> bool:
-    """Whether a URL names a file of the operating system's, which another connection can open too."""
+    """Whether a URL names a file of the operating system, which a second connection can open."""
     path = str(url).removeprefix(SQLITE_PREFIX)
     return path not in {MEMORY, "dict:"} and VFS_MARK not in path
 
@@ -108,10 +109,10 @@ def open_embedder(
     clock: Clock | None = None,
     entropy: Entropy | None = None,
 ) -> GuardedEmbedder | None:
-    """The embedder of that name, the caller's own object behind a guard, or None.
+    """The embedder of that name, the caller's own object, or None; guarded (see `umi._core.guard`).
 
-    "local" without its wheel gives None too: Umi then works on words alone and says so in `degraded`. The other names are
-    asked for by somebody who means them, so what they miss is an error.
+    "local" without its wheel gives None too: Umi then works by words alone and says so in `degraded`. The other names
+    are asked for explicitly, so anything missing is an error.
 
     Raises:
         InvalidInput: For an unknown name.
@@ -131,11 +132,11 @@ def open_embedder(
 
 
 async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> None:
-    """Let the embedder get ready, and see that vectors of two models never meet in one store.
+    """Let the embedder load what it needs, and check that it made the vectors in the store.
 
     Raises:
-        EmbedderMismatch: When the store keeps vectors of another embedder.
-        EmbeddingError: When it cannot get ready.
+        EmbedderMismatch: When the store holds vectors of another embedder.
+        EmbeddingError: When the embedder cannot get ready.
     """
     if embedder is None:
         return
@@ -151,7 +152,10 @@ async def prepare_embedder(store: Store, embedder: GuardedEmbedder | None) -> No
 
 
 async def change_embedder(url: str, parts: Components) -> int:
-    """Let a store keep the vectors of another embedder from now on; its own again changes nothing. How many texts wait for theirs.
+    """Make a store keep the vectors of another embedder from now on; the same embedder changes nothing.
+
+    Returns:
+        How many texts wait for their new vectors.
 
     Raises:
         EmbeddingError: When the embedder cannot get ready; nothing is changed then.
@@ -169,7 +173,7 @@ async def change_embedder(url: str, parts: Components) -> int:
 
 
 async def close_parts(parts: Components) -> None:
-    """Let go of the connections of models and embedders that were opened by name."""
+    """Close the connections of models and embedders that were opened by name."""
     for part in parts.opened:
         await part.close()
 

@@ -1,6 +1,7 @@
-"""One namespace of an open store at work: what the facade's methods share.
+"""The state of one open namespace, and the operations that the methods of `umi.Memory` call.
 
-The parts, the work that waits, the background task that finishes some of it, and the counts of what was degraded.
+It holds the components, knows whether work waits, runs the background task that finishes some of it, and counts
+degradations.
 """
 
 from __future__ import annotations
@@ -42,13 +43,13 @@ from umi.types.erasure_proof import ErasureProof
 
 log = logging.getLogger("umi")
 
-_LATER_PER_LOOK = 256  # texts to be read later, between two looks at how many wait
+_LATER_PER_LOOK = 256  # calls with `read="later"` between two checks of how many texts wait
 _WAITING_MAX = limits.OUTBOX_WAITING_COUNT_MAX
 
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Some messages of a bulk import on their way."""
+    """A batch of a bulk import that was admitted and is being embedded."""
 
     size: int
     intake: Ingest
@@ -57,9 +58,10 @@ class _Batch:
 
 
 class Engine:
-    """The working parts of one namespace.
+    """One open namespace.
 
-    `draining` holds the background task of each namespace and `learners` what learns in it, both shared with the views.
+    `draining` (the background task of each namespace) and `learners` (by namespace) are shared by all views of one
+    memory.
     """
 
     def __init__(
@@ -82,17 +84,18 @@ class Engine:
         self.degradations: Counter[Degradation] = Counter()
         self._name = name
         self._something_waits = something_waits
-        self._later_count = 0  # texts taken in to be read later
+        self._later_count = 0  # calls that stored texts to be read later while others waited
+        # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
         self._echoes = RecalledTexts()
 
     @classmethod
     async def open(cls, url: str, parts: Components, name: str) -> Self:
-        """The namespace `name` of the store at `url`, whose embedder is agreed on.
+        """Open the namespace `name` of the store at `url`, after checking that its vectors are the embedder's.
 
         Raises:
             StoreError: When it cannot be opened.
-            EmbedderMismatch: When its vectors are of another embedder.
+            EmbedderMismatch: When its vectors come from another embedder.
         """
         store = await open_store(url, parts)
         try:
@@ -104,20 +107,21 @@ class Engine:
         return cls(parts, store, name, {}, {}, something_waits=waiting > 0)
 
     def view(self, name: str) -> Engine:
-        """Another namespace of the same store."""
+        """Another namespace of the same store. Assumes that work waits there, and looks for it when it is first used."""
         return Engine(self.parts, self.store, name, self.draining, self.learners, something_waits=True)
 
     def conversation(self) -> Conversation | None:
-        """The model for one operation, with the operation's own deadline and meter."""
+        """The model for one operation, with a deadline and usage count of its own; None without a model."""
         return None if self.parts.asker is None else self.parts.asker.begin(self.parts.config.deadline_s)
 
     async def remember(self, messages: Sequence[Message], wishes: RememberOptions) -> RememberReceipt:
-        """Keep messages as one atomic unit, read them, and tell what was done."""
+        """Store messages as one atomic unit, read them, and report what was done."""
         if wishes.later and self._something_waits:
             await self._give_way()
         model = self.conversation()
         admitted, outcome = await self.take(messages, wishes, model)
         if admitted.replayed:
+            # A replayed message gets the receipt of the call that stored it.
             outcome.add(await self.storage.read(partial(recollect, episode_ids=admitted.replayed)))
         return RememberReceipt(
             episode_ids=admitted.episode_ids,
@@ -133,7 +137,7 @@ class Engine:
     async def remember_many(
         self, messages: Iterable[object] | AsyncIterable[object], progress: Callable[[int], None] | None
     ) -> BulkReceipt:
-        """Keep any number of messages in bounded memory."""
+        """Store any number of messages in bounded memory, in batches."""
         done: Counter[str] = Counter()
         degradations: dict[Degradation, None] = {}
 
@@ -149,7 +153,7 @@ class Engine:
             if progress is not None:
                 progress(done["messages"])
 
-        # One is embedded while the one before is settled: the two need different cores.
+        # The next batch is embedded while this one is written: the two use different cores.
         ahead: deque[_Batch] = deque()
         try:
             async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
@@ -160,7 +164,7 @@ class Engine:
                 await finish(ahead.popleft())
         finally:
             self._something_waits |= bool(ahead)
-            for one in ahead:  # admitted, so not lost: the next remember or `maintain` settles it
+            for one in ahead:  # stored already: the next remember or `maintain` finishes it
                 one.embedding.cancel()
             await asyncio.gather(*(one.embedding for one in ahead), return_exceptions=True)
         names = ("messages", "entities", "evolutions", "replayed", "deferred")
@@ -174,19 +178,20 @@ class Engine:
     async def take(
         self, messages: Sequence[Message], wishes: RememberOptions, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
-        """Keep messages and read them; what must wait is finished later."""
+        """Store messages and read them; what cannot be done now is left in the outbox."""
         admitted, outcome = await (await self._intake(model)).take(messages, wishes)
         self._note(outcome, admitted, for_others=wishes.later and model is None)
         return admitted, outcome
 
     async def _intake(self, model: Conversation | None) -> Ingest:
+        """What takes messages in, with the given model."""
         waits_for_nothing = self.parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(model)
         await self._claim_embedder()
         return Ingest(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
 
     async def drain(self, limit: int) -> Outcome:
-        """Settle up to `limit` waiting items, oldest first."""
+        """Process up to `limit` waiting items, oldest first. One task per namespace at a time."""
         async with self.parts.reading.setdefault(self._name, asyncio.Lock()):
             await self._claim_embedder()
             outcome = await self._settler(self.conversation()).drain(limit)
@@ -194,7 +199,10 @@ class Engine:
         return outcome
 
     async def _give_way(self) -> None:
-        """Where more waits than may, read some before more is taken in: whoever tells faster than a model reads is slowed down."""
+        """Before storing more texts to be read later, read some if too many wait.
+
+        This slows down a caller that stores texts faster than a model reads them.
+        """
         self._later_count += 1
         if self._later_count % _LATER_PER_LOOK:
             return
@@ -202,15 +210,16 @@ class Engine:
             await self.drain(_LATER_PER_LOOK)
 
     def _note(self, outcome: Outcome, admitted: Admitted, *, for_others: bool = False) -> None:
-        """Count what was degraded, and begin with what waits, unless it waits for a worker that has a model."""
+        """Count degradations, and start the background task for waiting work unless a worker with a model shall do it."""
         self._count(outcome.degraded)
+        # Only work that waited before this call is started on: what this call itself deferred has just failed.
         waited, self._something_waits = self._something_waits, self._something_waits or bool(outcome.waiting)
         if waited and admitted.fresh and not for_others:
             self._start_draining()
 
     @property
     def learner(self) -> Learner | None:
-        """What learns from outcomes here; None where learning is off."""
+        """What learns from outcomes in this namespace; None where learning is off."""
         parts = self.parts
         if not (parts.config.learn or (parts.loader is not None and parts.loader.provider_count)):
             return None
@@ -219,7 +228,7 @@ class Engine:
         return self.learners[self._name]
 
     async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
-        """Answer a question; where learning is on, note what was shown."""
+        """Answer a question. Where learning is on, note which hits were shown."""
         model, learner = self.conversation(), self.learner
         asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
         if learner is not None:
@@ -246,24 +255,24 @@ class Engine:
         )
 
     async def why(self, entity_id: str) -> Explanation:
-        """Why an entity is known; where learning is on, with what outcomes have taught of it."""
+        """Explain an entity; where learning is on, with its lesson."""
         explain = partial(history.why, entity_id=entity_id)
         learner = self.learner
         return await self.storage.read(explain if learner is None else learner.with_lesson(explain))
 
     async def finish(self, *, alone: bool) -> None:
-        """Let the background work of this namespace, or of all, come to its end."""
+        """Wait for the background work of this namespace (`alone`), or of all of them, and store the notes of learning."""
         await asyncio.gather(*(task for name, task in self.draining.items() if name == self._name or not alone))
         for name, learner in list(self.learners.items()):
             if name == self._name or not alone:
                 await learner.close()
 
     def let_go(self, episode_ids: Iterable[str]) -> None:
-        """Of what recall handed out of some episodes, which are no more what they were."""
+        """Drop the recalled lines of these episodes, which were deleted or changed."""
         self._echoes.forget(episode_ids)
 
     async def embed_again(self, episode_ids: Iterable[str]) -> None:
-        """Give episodes that wait for vectors theirs; those that fail wait on."""
+        """Embed those of these episodes that wait for vectors; those that fail keep waiting."""
         wanted = frozenset(episode_ids)
         work = await self.storage.read(partial(waiting_work, limit=limits.BULK_BATCH_COUNT))
         mine = [(episode, item) for episode, item in work if episode.id in wanted]
@@ -274,16 +283,16 @@ class Engine:
         self._something_waits = await self.storage.read(history.waiting_count) > 0
 
     async def change(self, change: Callable[[RelationWriter], EvolutionRelation]) -> EvolutionRelation:
-        """Correct the lineage in one transaction."""
+        """Change relations in one transaction."""
         now, act_from = self.parts.clock.now(), self.parts.config.act_from
         return await self.storage.write(lambda tx: change(RelationWriter(tx, self.parts.entropy, now, act_from)))
 
     def expect_work(self) -> None:
-        """Rows came in from elsewhere: some of them may wait."""
+        """Note that rows were restored, some of which may have work waiting."""
         self._something_waits = True
 
     async def maintain(self) -> MaintainReceipt:
-        """Finish what waits, as long as it gets less."""
+        """Finish waiting work, as long as each pass leaves less of it; then clean the file if something was deleted."""
         completed = 0
         await self._claim_embedder()
         degradations: dict[Degradation, None] = {}
@@ -300,32 +309,37 @@ class Engine:
         return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
 
     async def clean_up(self, proof: ErasureProof | None = None) -> bool:
-        """See that the bytes of what was deleted are gone; False while that has to wait."""
+        """Remove the bytes of deleted rows from the file; False while that has to wait."""
         try:
             return await self.store.clean(proof)
         except StoreError as error:
-            # The rows are gone and stay gone; what is left of their bytes is counted in the store and tried again.
+            # The rows are deleted in any case. The store remembers that bytes are left, and `maintain` tries again.
             log.warning("erased, but not yet cleaned from the file: %s", error)
             return False
 
     async def _claim_embedder(self) -> None:
-        """Vectors will be written: they must be of the store's embedder, which another process may have replaced."""
+        """Register this embedder with the store before vectors are written.
+
+        Raises:
+            EmbedderMismatch: When the store keeps the vectors of another one, which another process may have set.
+        """
         if self.parts.embedder is not None:
             await self.store.set_embedder_identity(self.parts.embedder.identity)
 
     async def _agreed_embedder(self) -> GuardedEmbedder | None:
-        """The embedder for a question; None when the store's vectors have become another's."""
+        """The embedder for a question; None when the store's vectors come from another one by now."""
         mine = self.parts.embedder
         kept = await self.store.embedder_identity() if mine else None
         return mine if mine and kept in {None, mine.identity} else None
 
     def _may_be_behind(self) -> bool:
-        """Whether what is searched may lack much: there was no recall lately."""
+        """Whether the search index may lack many messages, which is so when the last recall was not recent."""
         now_s, before_s = self.parts.clock.monotonic_s(), self._recalled_s
         self._recalled_s = now_s
         return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
 
     def _settler(self, model: Conversation | None) -> OutboxWorker:
+        """What embeds, reads and writes stored episodes, with the given model."""
         parts = self.parts
         return OutboxWorker(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.config.act_from)
 
@@ -338,7 +352,7 @@ class Engine:
             await self.drain(limits.OUTBOX_DRAIN_COUNT)
             self._something_waits = await self.storage.read(history.waiting_count) > 0
         except UmiError as error:
-            # Nobody waits for this task: the work stays in the outbox, for maintain or the next remember.
+            # Nobody awaits this task. The work stays in the outbox for `maintain` or the next remember.
             log.warning("deferred work goes on waiting: %s", error)
 
     def _count(self, degraded: Iterable[Degradation]) -> None:

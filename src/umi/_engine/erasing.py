@@ -1,4 +1,7 @@
-"""Forgetting and erasing: the transaction, then vectors for what is left of a message, then the file's bytes."""
+"""`Memory.forget` and `Memory.erase`: delete rows in one transaction, embed what is left of messages, clean the file's bytes.
+
+What the rows are is decided in `umi._erasure`; how bytes are cleaned, in the store (ADR 12).
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,12 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("umi")
 
-DERIVED = ("stale", "erase")
-_SALT_BYTES = 16
+DERIVED = ("stale", "erase")  # what may become of conclusions from erased messages
+_SALT_BYTES = 16  # of the key of a proof's digests
 
 
 class Erasing(ABC):
-    """The part of the facade that takes away what was remembered."""
+    """The methods of `umi.Memory` that delete what was remembered."""
 
     _name: str
 
@@ -38,41 +41,41 @@ class Erasing(ABC):
     def _open(self) -> Engine: ...
 
     async def forget(self, id: str) -> bool:  # noqa: A002 - the design's name
-        """Take out one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
+        """Delete one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
 
-        Of a message that says more than this statement the rest stays, with blanks in its place. What the statement had closed holds
-        again, unless a later one closes it too; what was concluded from it is stale. The message's id is remembered as a digest, so
-        that an import run again does not bring it back.
+        If the message says more than this statement, the rest stays, with spaces in place of the deleted words. What
+        the statement had closed holds again, unless a later statement closes it too. Conclusions drawn from it become
+        stale. The message's id is kept as a digest, so that an import that is run again does not bring it back.
 
         Args:
-            id: Of an entity or an episode.
+            id: The id of an entity or an episode.
 
         Returns:
-            True if it was there.
+            True if it existed.
 
         Raises:
-            StoreError: When the store fails; nothing is taken then.
+            StoreError: When the store fails; nothing is deleted then.
         """
         return await forget(self._open, validate.name(id, "id"))
 
     async def erase(self, subject: str, *, derived: str = "stale") -> ErasureReceipt:
-        """Take out everything about a subject: what names it, what it said, and all that was made of it.
+        """Delete everything about a subject: what names it, what it said, and everything derived from that.
 
-        A message that speaks of others too is cut down to what it says of them.
+        A message that is about others too is cut down to what it says about them.
 
         Args:
             subject: A name, an alias or a subject's key.
             derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
 
         Raises:
-            InvalidInput: For a subject outside its limits, or another `derived`.
-            StoreError: When the store fails; nothing is taken then.
+            InvalidInput: For a subject outside its limits, or an unknown `derived`.
+            StoreError: When the store fails; nothing is deleted then.
         """
         name, too = validate.name(subject, "subject"), _derived_too(derived)
         return await erase(self._open, self._name, name, derived_too=too)
 
     async def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """What `erase` would take now, with nothing taken.
+        """Show what `erase` would delete now; nothing is deleted.
 
         Raises:
             InvalidInput: As `erase`.
@@ -82,7 +85,7 @@ class Erasing(ABC):
         return await self._open.storage.read(lambda snapshot: operations.preview(snapshot, name, derived_too=too))
 
     async def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
-        """Look for what was erased in every byte of the store and in all that this namespace says today.
+        """Search for what was erased in every byte of the store and in everything this namespace holds today.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -91,7 +94,7 @@ class Erasing(ABC):
 
 
 async def forget(engine: Engine, id_: str) -> bool:
-    """Take out one message or statement; True if it was there."""
+    """See `Erasing.forget`."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
     taken = await engine.storage.write(lambda tx: operations.forget(tx, entropy, now, id_, reader=_reader(engine)))
     if taken is None:
@@ -101,7 +104,7 @@ async def forget(engine: Engine, id_: str) -> bool:
 
 
 async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -> ErasureReceipt:
-    """Take out all about a subject of the namespace `name`."""
+    """See `Erasing.erase`; `name` is the namespace."""
     entropy, now = engine.parts.entropy, engine.parts.clock.now()
     taken = await engine.storage.write(
         lambda tx: operations.erase(tx, entropy, now, subject, derived_too=derived_too, reader=_reader(engine))
@@ -121,7 +124,7 @@ async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -
 
 
 async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
-    """Hold a receipt against every byte of the store and against what the namespace says today."""
+    """See `Erasing.verify_erasure`."""
     examined = await engine.store.examine(receipt.proof)
     before, since = await engine.storage.read(partial(_still_said, receipt=receipt))
     return ErasureCheck(len(examined.raw - examined.live), before, since, await engine.store.unclean())
@@ -138,16 +141,26 @@ def _derived_too(derived: str) -> bool:
 
 
 async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
-    """What comes after the transaction. It is done and acknowledged: what a failing store keeps from being finished waits for `maintain`."""
+    """Do what follows the transaction: caches, vectors for cut messages, the proof, and the file's bytes.
+
+    The deletion is committed and acknowledged at this point. What fails here because of the store is completed by
+    `maintain`.
+
+    Returns:
+        The proof, and whether the file is clean.
+    """
     engine.let_go([*taken.deleted, *taken.redacted])
     try:
+        # Words that other messages still contain cannot be searched for in the file.
         words = await engine.storage.read(partial(operations.unsaid, texts=taken.texts))
         if taken.redacted:
             await engine.embed_again(taken.redacted)
     except StoreError as error:
         log.warning("taken away, and not all that follows is done: %s", error)
+        # Without the index nobody knows which single words are still said; runs of three words are searched for.
         words = tuple(pieces(taken.texts)[1])
     proof = make_proof(_salt(engine), taken.names, words)
+    # RAM holds words too: cached stems and embeddings of questions.
     forget_words()
     if engine.parts.embedder is not None:
         engine.parts.embedder.forget_questions()
@@ -160,7 +173,7 @@ def _salt(engine: Engine) -> str:
 
 
 def _still_said(snapshot: Snapshot, receipt: ErasureReceipt) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Episodes that say a name of the subject: those recorded before the erasure, and those since."""
+    """Ids of episodes that contain a name of the subject: those recorded up to the erasure, and later ones."""
     names = ErasureProof(receipt.proof.salt, receipt.proof.names, ())
     if not names.names:
         return (), ()

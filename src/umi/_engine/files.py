@@ -1,4 +1,4 @@
-"""Out of a memory and back, as files: export, restore and the backup of a whole database."""
+"""Write a memory to a file and read it back: export and restore."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Target = str | os.PathLike[str] | BinaryIO
 async def export(
     engine: Engine, url: str, target: Target, names: Sequence[str] | None, progress: Callable[[int], None] | None
 ) -> ExportReceipt:
-    """Write namespaces, or all of them for None, to a file that appears when it is whole, or to a stream."""
+    """Write these namespaces, or all for None, to a stream, or to a file that appears under its name once it is complete."""
     with _sink(target) as sink:
         dump = Dump(sink, progress)
         async with _beside(engine.store, url, engine.parts) as store:
@@ -31,6 +31,7 @@ async def export(
             for name in wanted:
                 try:
                     await store.namespace(name).read(dump.namespace)
+                # The read goes on in the store's thread; the flag makes it stop at the next line.
                 except asyncio.CancelledError:
                     dump.stopped = True
                     raise
@@ -38,19 +39,19 @@ async def export(
 
 
 async def restore(engine: Engine, name: str, source: Target, progress: Callable[[int], None] | None) -> RestoreReceipt:
-    """Read an export from a file or a stream."""
+    """Read an export from a file or a stream into the namespace `name`."""
     embedder = None if engine.parts.embedder is None else engine.parts.embedder.identity
     run = Restore(engine.store, name, embedder, progress)
     with _source(source) as stream:
         try:
             return await run.run(stream)
         finally:
-            engine.expect_work()
+            engine.expect_work()  # the rows restored so far may include waiting work
 
 
 @asynccontextmanager
 async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[Store]:
-    """The same database through a connection of its own, so that a long read holds nobody up; itself where there is no file."""
+    """The same database through a second connection, so that a long read delays nobody; the store itself where there is no file."""
     if not has_file(url):
         yield store
         return
@@ -63,6 +64,10 @@ async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[St
 
 @contextmanager
 def _sink(target: Target) -> Iterator[BinaryIO]:
+    """The stream to write to.
+
+    A path is written as `PATH.part`, synced, and renamed at the end, so that PATH never holds half an export.
+    """
     if not isinstance(target, str | os.PathLike):
         yield target
         return

@@ -1,4 +1,4 @@
-"""Learning as the facade hands it out: the background loop and what it can tell. `Memory.learning` is one of these."""
+"""`Memory.learning`: run the background loop, inspect what was learned, and go back to earlier versions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from umi.types import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
 
 
 class Learning:
-    """What one memory learns from outcomes. Nothing here, and no run, ever changes a provider's weights."""
+    """What one memory learns from outcomes. Neither this nor any run changes a provider's weights."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
@@ -27,9 +27,9 @@ class Learning:
         """See `Memory.feedback`.
 
         Raises:
-            InvalidInput: For a score outside 0..1, or an outcome or verdict of no known name.
+            InvalidInput: For a score outside 0..1, or an unknown outcome or verdict.
             NotFound: For a recall that is not known here, or a hit that it did not show.
-            IdempotencyConflict: When this recall was judged otherwise before.
+            IdempotencyConflict: When this recall was judged differently before.
         """
         key = validate.name(recall_id, "recall id")
         if used is not None:
@@ -39,20 +39,21 @@ class Learning:
         return await self._learner.feedback(key, outcome, score, human_verdict, used)
 
     async def run(self, *, progress: Callable[[int, int], None] | None = None) -> RunReceipt:
-        """Load what the providers have, credit what is new, and seal it as a version.
+        """Load the signals of all providers, credit the new ones, and seal them as a version.
 
-        Broken off anywhere, it is resumed by running again; run twice, it changes nothing.
+        An interrupted run is completed by running again. Running again without new signals changes nothing.
 
         Args:
-            progress: Called with the signals done and the signals there are.
+            progress: Called with the number of signals done and the number in all.
 
         Raises:
-            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults of the receipt.
+            StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults
+                of the receipt.
         """
         return await self._learner.run(progress or (lambda _done, _of: None))
 
     async def status(self) -> LearnStatus:
-        """What was learned, from how many signals, and how rankings changed by it.
+        """What was learned, from how many signals, and how it changed rankings.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -60,7 +61,7 @@ class Learning:
         return await self._learner.status()
 
     async def explain(self, id: str) -> Lesson:  # noqa: A002 - as in `Memory.get`
-        """What is behind the factor of an entity or an episode.
+        """The lesson of an entity or an episode: its factor, and the evidence behind it.
 
         Raises:
             NotFound: For an unknown id.
@@ -68,10 +69,10 @@ class Learning:
         return await self._learner.explain(validate.name(id, "id"))
 
     async def rollback(self, to: int) -> LearnStatus:
-        """Let exactly what counted when version `to` was sealed count again.
+        """Make exactly the signals count that counted when version `to` was sealed.
 
-        What came later is kept, counts no more, and is not credited again when its source is read again; going to a later version
-        brings it back.
+        Later signals are kept but no longer count, and reading their source again does not credit them again. A
+        rollback to a later version makes them count again.
 
         Raises:
             InvalidInput: For a version that was never sealed.
@@ -79,7 +80,7 @@ class Learning:
         return await self._learner.roll_back(validate.count(to, "version", low=0, high=2**31))
 
     async def reset(self) -> LearnStatus:
-        """Let nothing count: `rollback` to 0.
+        """Make no signal count: `rollback` to version 0.
 
         Raises:
             StoreError: When the store fails.

@@ -1,4 +1,7 @@
-"""Reading what waits, and reading again what was read before: for slow models, and for models that came later."""
+"""Read texts that wait, and read stored texts again: `Memory.work` and `Memory.reread`.
+
+For models that are too slow to read while the caller waits, and for models that are configured later.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Working(ABC):
-    """The part of the facade that reads texts which are durable already."""
+    """The methods of `umi.Memory` that read texts which are already stored."""
 
     @property
     @abstractmethod
@@ -31,13 +34,14 @@ class Working(ABC):
     async def work(
         self, *, idle_s: float | None = None, progress: Callable[[int, int], None] | None = None
     ) -> MaintainReceipt:
-        """Read what `remember(..., read="later")` and failures left, in order of arrival, and go on as more comes in.
+        """Read the texts that `remember(..., read="later")` and failures left, in order of arrival, and keep reading as more arrive.
 
-        Any process may do this for a store; `umi work` does. Cancelled or killed, it loses nothing: what it had not finished waits.
+        Any process may do this for a store; `umi work` does. When it is cancelled or killed nothing is lost: unfinished
+        texts keep waiting.
 
         Args:
-            idle_s: Return after so many seconds in which nothing could be done, 0 at once; None goes on until it is cancelled.
-            progress: Called after each portion with the number read so far and the number that waits.
+            idle_s: Return after this many seconds without work, 0 at once; None runs until it is cancelled.
+            progress: Called after each portion with the number of texts read so far and the number that wait.
 
         Raises:
             InvalidInput: For a negative `idle_s`.
@@ -47,13 +51,14 @@ class Working(ABC):
         return await work(self._open, idle, progress)
 
     async def reread(self, *, progress: Callable[[int, int], None] | None = None) -> RereadReceipt:
-        """Read every kept message anew with the configured model, oldest first, and act on what it says: for who configures a model, or a better one, later.
+        """Read every stored message again with the configured model, oldest first, and act on its verdicts.
 
-        What was read before is replaced message by message, each in one transaction; what a caller said of it stays. Broken off, or out of
-        budget, it goes on with the next `reread`, `work` or `maintain`. Each change is a relation that `undo` takes back.
+        For use after configuring a model, or a better one. Each message's earlier reading is replaced in one
+        transaction; relations recorded by a caller stay. If it is interrupted or runs out of budget, the next `reread`,
+        `work` or `maintain` continues. Each change is a relation that `undo` takes back.
 
         Args:
-            progress: Called after each portion with the number read so far and the number that waits.
+            progress: Called after each portion with the number of texts read so far and the number that wait.
 
         Raises:
             LLMError.NotConfigured: When no model is configured.
@@ -97,16 +102,20 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
         if progress is not None:
             progress(done, max(0, total - done))
     made = await engine.storage.read(lambda snapshot: snapshot.relations([row.id for row in changes]))
-    changes = [row for row in changes if row.id in made]  # without what a later message's reading replaced
+    changes = [row for row in changes if row.id in made]  # the reading of a later message may have replaced some
     still = await engine.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
     degraded = () if outcome is None else tuple(outcome.degraded)
     return RereadReceipt(done, tuple(changes[: limits.REREAD_CHANGES_COUNT_MAX]), len(changes), tuple(still), degraded)
 
 
 async def _read_portion(engine: Engine) -> tuple[int, Outcome | None]:
-    """Read the oldest that wait; how many were finished, and what came of it: None when nothing waits.
+    """Read the oldest waiting texts.
 
-    With a model one text is a portion, before the next deadline begins: a slow one may need all of it for a single text.
+    With a model a portion is one text: every portion has its own deadline, and a slow model may need all of it for one
+    text.
+
+    Returns:
+        How many were finished, and their outcome (None when nothing waits).
     """
     portion = limits.OUTBOX_DRAIN_COUNT if engine.parts.asker is None else 1
     portion = min(portion, await engine.storage.read(history.waiting_count))
@@ -117,7 +126,10 @@ async def _read_portion(engine: Engine) -> tuple[int, Outcome | None]:
 
 
 def _ask_for_all(tx: Transaction) -> int:
-    """Put every message that was read into the outbox, to be read again; those of a reading that was broken off only are not put there anew."""
+    """Put every stored message into the outbox to be read again; returns how many wait.
+
+    If an earlier `reread` was interrupted, only its remaining messages are read.
+    """
     waiting = {item.episode_id: item for item in tx.scan_outbox()}
     if any(item.again for item in waiting.values()):
         return len(waiting)

@@ -1,6 +1,6 @@
-"""From what a caller writes ("openai:gpt-5-mini", "http://localhost:8080/v1", "local") to the model or embedder behind it.
+"""From a name ("openai:gpt-5-mini", "http://localhost:8080/v1", "local") to the model or embedder behind it.
 
-Each SDK is an extra and is imported only here, only when it is named.
+Each SDK is an optional extra. It is imported only here, and only when it is named.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from umi.types.routing_rows import TIERS
 if TYPE_CHECKING:
     from umi.providers.openai_client import Server
 
-Named = str | LLMProvider
-LLMChoice = Named | Mapping[str, Named]
+Named = str | LLMProvider  # a name, or the caller's own object
+LLMChoice = Named | Mapping[str, Named]  # or several by tier
 
 OLLAMA_URL: Final = "http://localhost:11434"
 _LLMS: Final = (
@@ -29,7 +29,7 @@ _EMBEDDERS: Final = "'local', None, 'openai:MODEL', 'ollama:MODEL', 'fastembed:M
 
 
 def open_llm(choice: LLMChoice, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> LLMProvider:
-    """The model of that name; the caller's own object as it is; several by tier as one.
+    """The model of that name; the caller's own object unchanged; several models by tier as one.
 
     Raises:
         InvalidInput: For a name of no known form.
@@ -87,14 +87,14 @@ def _server(name: str, call_timeout_s: float, unknown: str) -> Server:
     from umi.providers.openai_client import NO_KEY, OPENAI_KEY, OTHERS_KEY, Server  # noqa: PLC0415 - an extra
 
     if kind == "openai":
-        # With OPENAI_BASE_URL the caller has named another server, which may want no key.
+        # With OPENAI_BASE_URL set, requests go to another server, which may need no key.
         key = os.environ.get(OPENAI_KEY) or (NO_KEY if os.environ.get("OPENAI_BASE_URL") else _key(OPENAI_KEY, name))
         return Server(name, model, None, key, call_timeout_s)
     if kind == "ollama":
         host = os.environ.get("OLLAMA_HOST") or OLLAMA_URL
         url = host if "://" in host else f"http://{host}"
         return Server(name, model, f"{url.rstrip('/')}/v1", NO_KEY, call_timeout_s)
-    # OpenAI's key is never sent to another address.
+    # Other servers get their own key: OpenAI's key is never sent to another address.
     url, _, model = name.partition("#")
     return Server(name, model, url, os.environ.get(OTHERS_KEY) or NO_KEY, call_timeout_s)
 
@@ -106,7 +106,7 @@ def _tiers(choice: Mapping[str, Named], call_timeout_s: float) -> LLMProvider:
     if unknown or not choice:
         raise InvalidInput(f"llm tiers are {', '.join(TIERS)}; got {', '.join(map(repr, unknown)) or 'none'}")
     if len(choice) == 1:
-        return open_llm(next(iter(choice.values())), call_timeout_s)  # nothing to choose, and nothing between
+        return open_llm(next(iter(choice.values())), call_timeout_s)  # one model needs no routing
     return TieredLLM({tier: open_llm(choice[tier], call_timeout_s) for tier in TIERS if tier in choice})
 
 

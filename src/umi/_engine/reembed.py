@@ -1,4 +1,4 @@
-"""Another embedder for a store that is in use."""
+"""Give a store that is in use the vectors of another embedder."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ async def reembed(
     config: Config | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> tuple[int, int]:
-    """Give all of a store the vectors of another embedder.
+    """Replace all vectors of a store by those of another embedder.
 
-    The old vectors go at once, in one transaction, and until the new ones are there texts are found by their words. What is
-    broken off goes on where it was: by this again, or by `maintain` of a memory with the new embedder. Memories that are
-    open with the old one refuse to remember from then on, and recall by words.
+    The old vectors are deleted at once, in one transaction. Until the new ones exist, texts are found by their words.
+    If it is interrupted, calling this again continues, and so does `maintain` of a memory with the new embedder.
+    Memories that are open with the old embedder then refuse to remember, and recall by words.
 
     Args:
-        url: As `Memory.open` takes it.
-        embedder: The new one, as `Memory.open` takes it.
-        llm: Reads what waits for a model besides; without it, the rules do.
+        url: As in `Memory.open`.
+        embedder: The new one, as in `Memory.open`.
+        llm: Also reads texts that wait for a model; without it the rules read them.
         config: Settings.
         progress: Called with the number of texts done after each namespace.
 

@@ -1,4 +1,4 @@
-"""`umi.Router`: a router of a user's own tasks, with its store and its embedder."""
+"""`umi.Router`: routing for a user's own tasks, with its own store and embedder."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from umi._engine.components import choose_parts, close_parts, open_store
 from umi._learning.routing import RouteOptions, TierRouter
 from umi.ports import Clock, EmbeddingProvider, Entropy
 
-_NOTHING_KEPT = "dict:"
+_NOTHING_KEPT = "dict:"  # the store in memory, for a router that has nothing to keep
 
 
 class Router(TierRouter):
-    """Chooses one of several models for each task, and learns from how the tasks went.
+    """Chooses one of several models for each task, and learns from the outcomes.
 
-    `async with umi.Router.open({"fast": "small-model", "strong": "large-model"}) as router:`, then `choose`, do the task with `Route.model`,
-    and `feedback`. See docs/routing.md.
+    Open it with `async with umi.Router.open({"fast": "small-model", "strong": "large-model"}) as router:`. Then call
+    `choose`, do the task with `Route.model`, and report with `feedback`. See docs/routing.md.
     """
 
     @classmethod
@@ -34,21 +34,22 @@ class Router(TierRouter):
         clock: Clock | None = None,
         entropy: Entropy | None = None,
     ) -> AsyncIterator[Self]:
-        """A router over a store, which may be a memory's: then its runs of signals judge decisions too.
+        """Open a router over a store.
 
-        With one model nothing is opened, loaded or kept.
+        The store may be one that a memory uses too: the memory's runs of signals then judge decisions. With a single
+        model nothing is opened, loaded or kept.
 
         Args:
             models: Your names for the models by tier: "fast", "balanced", "strong", any of them.
-            url: As `umi.Memory.open`.
-            namespace: Keeps the decisions apart.
-            embedder: As `umi.Memory.open`; finds tasks that resemble each other, for which it needs the extra `learn`.
+            url: As in `umi.Memory.open`.
+            namespace: Keeps decisions of different uses apart.
+            embedder: As in `umi.Memory.open`; finds similar tasks. Needs the extra `learn`.
             options: How quality is weighed against cost.
-            clock: Another source of time than the machine's.
-            entropy: Another source of ids than the machine's.
+            clock: A source of time other than the machine's.
+            entropy: A source of ids other than the machine's.
 
         Raises:
-            InvalidInput: For unknown tiers or options that cannot be.
+            InvalidInput: For unknown tiers or impossible options.
             InvalidOptions: When the extra `learn` is missing.
             StoreError: When the store cannot be opened.
         """

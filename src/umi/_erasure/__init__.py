@@ -1,1 +1,1 @@
-"""Taking away what was said, and all that was made of it: `forget` one message or statement, `erase` a subject."""
+"""Deletion: `forget` takes out one message or statement, `erase` everything about a subject, with all that was made of it."""

@@ -1,4 +1,8 @@
-"""What is left of a message when something in it goes: blanks in its place, so that every other span stays where it is."""
+"""Compute what remains of a message when something in it is deleted.
+
+Deleted characters are replaced by spaces, so that the spans of all remaining statements stay valid. Nothing is written
+here.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +21,22 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What becomes of an episode: `row` in its place (None: all of it goes), and what is left of its entities by their ids of now."""
+    """What becomes of an episode.
+
+    `row` replaces it (None: the whole episode is deleted). `entities` are its remaining entities by their present ids;
+    an entity whose words change gets a new id.
+    """
 
     row: EpisodeRow | None = None
     entities: Mapping[str, Entity] = field(default_factory=dict)
 
 
 def without_statement(episode: Episode, entities: Sequence[Entity], doomed: str) -> Cut:
-    """The episode without the words of one of its entities; others that were read in the same words lose them too."""
+    """The episode without the words of one of its entities.
+
+    Other entities that were read in the same words lose them too. Metadata that shares a word with the deleted text is
+    dropped.
+    """
     span = next(entity.span for entity in entities if entity.id == doomed)
     if span is None:
         return Cut()
@@ -42,15 +54,16 @@ def without_statement(episode: Episode, entities: Sequence[Entity], doomed: str)
 
 
 def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming) -> Cut | None:
-    """The episode reduced to what it says of other subjects; None when nothing in it concerns this one.
+    """The episode cut down to what it says about other subjects; None when nothing in it concerns this one.
 
-    Kept are the spans of statements about others that do not name the subject; of a span of several sentences those that do not, and
-    hold what the statement says. All else goes, what was read as no statement too: nobody can tell whom it is about.
+    What is kept are the spans of statements about others that do not name the subject. Of a span of several sentences,
+    those are kept that do not name it and contain what the statement says. Everything else is deleted, including
+    sentences in which no statement was read, because nobody can tell whom they are about.
 
     Args:
-        episode: As it is.
-        entities: What was read in it; of an episode that waits to be read, what the rules would read.
-        naming: What names the subject.
+        episode: The episode as it is.
+        entities: What was read in it; for an episode that waits to be read, what the rules would read.
+        naming: Recognises the subject's names.
     """
     named, speaks = naming.spans(episode), naming.speaks(episode)
     beside = naming.stands_beside(episode)
@@ -64,12 +77,13 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
         message_id=None if naming.says(episode.message_id) else episode.message_id,
         metadata={},
     )
+    # The name stands only in the session, id or metadata: the text stays whole.
     if not (named or speaks or concerned):
         return Cut(episode_row(bare), {entity.id: entity for entity in entities})
     left: dict[str, Entity] = {}
     kept: list[Span] = []
     for entity in entities:
-        told = entity.slot or entity.subject  # of a note nobody can tell whom it is about
+        told = entity.slot or entity.subject  # a note has neither: nobody can tell whom it is about
         spans = [] if entity in concerned or not told else _kept_spans(episode.content, entity, named)
         shorter = _within(entity, episode, spans)
         if shorter and _is_said(entity, episode.content, spans):
@@ -79,7 +93,7 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
 
 
 def blanked(text: str, kept: Iterable[Span]) -> str:
-    """The text with spaces for all that does not lie in a span, and none at its end."""
+    """The text with every character outside these spans replaced by a space, and trailing spaces removed."""
     letters = [" "] * len(text)
     for start, end in kept:
         letters[start:end] = text[start:end]
@@ -91,6 +105,7 @@ def _reduced(episode: Episode, kept: Iterable[Span]) -> Episode:
 
 
 def _kept_spans(text: str, entity: Entity, named: Sequence[Span]) -> list[Span]:
+    """The part of an entity's span to keep: all of it, or the sentences that do not name the subject and hold its value."""
     if entity.span is None:
         return []
     start, end = entity.span
@@ -106,7 +121,7 @@ def _meets(span: Span, named: Iterable[Span]) -> bool:
 
 
 def _is_said(entity: Entity, text: str, kept: Sequence[Span]) -> bool:
-    """Whether what is left still holds every word of the value that the whole span held."""
+    """Whether the kept text still has every word of the entity's value that its whole span had."""
     if entity.span is None:
         return True
     start, end = entity.span
@@ -115,7 +130,10 @@ def _is_said(entity: Entity, text: str, kept: Sequence[Span]) -> bool:
 
 
 def _within(entity: Entity, episode: Episode, kept: Sequence[Span]) -> Entity | None:
-    """The entity with what is left of its words; under another id when they are fewer: an id is made of them."""
+    """The entity with the words that remain of it, or None when none remain.
+
+    If words are lost the id is cleared, so that a new one is computed: ids are hashes of what is said.
+    """
     if entity.span is None:
         return None
     start, end = entity.span

@@ -1,4 +1,4 @@
-"""Whether a text names a subject: its name, its key or one of its aliases, in any case, as whole words."""
+"""Recognise a subject in texts: its name, key or aliases, in any case, as whole words."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from umi._reading.grammar.subjects import subject_key
 from umi.ports import Snapshot
 from umi.types import Entity, Episode
 
-_ROLES: Final = frozenset(
-    {"user", "assistant", "system", "tool"}
-)  # words that a text may hold without meaning the speaker
-_NEVER: Final = re.compile(r"(?!)")
+# Roles serve as speakers' keys, but a text that contains such a word does not name the speaker.
+_ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
+_NEVER: Final = re.compile(r"(?!)")  # matches nothing
 _WORD: Final = re.compile(r"\w+")
-_BETWEEN: Final = r"\W{1,3}"
+_BETWEEN: Final = r"\W{1,3}"  # between the words of a name: a space, a hyphen, a dot and a space
 
 
 class Naming:
-    """What names one subject of a namespace.
+    """Recognises one subject of a namespace.
 
     Args:
         snapshot: Where its aliases are kept.
@@ -34,6 +33,7 @@ class Naming:
         known = dict.fromkeys((subject, given, self.key, *snapshot.aliases(self.key)))
         self.names = tuple(name for name in known if subject_key(name) not in _ROLES)
         self._pattern = phrases(self.names)
+        # A key like "bob's sister" is also named by "my sister", if Bob is the speaker.
         self._owned = [
             (owner, phrases([f"my {noun}", f"our {noun}"])) for owner, noun in map(_possession, known) if noun
         ]
@@ -43,43 +43,46 @@ class Naming:
         return any(self._pattern.search(text) for text in texts if text)
 
     def spans(self, episode: Episode) -> list[tuple[int, int]]:
-        """Where a message names the subject; "my sister" too, when the speaker's sister it is."""
+        """Where a message names the subject; "my sister" counts when the subject is the speaker's sister."""
         speaker = subject_key(episode.speaker or episode.role)
         mine = [pattern for owner, pattern in self._owned if owner == speaker]
         return [match.span() for pattern in (self._pattern, *mine) for match in pattern.finditer(episode.content)]
 
     def speaks(self, episode: Episode) -> bool:
-        """Whether the subject says it."""
+        """Whether the subject is the speaker of a message."""
         return subject_key(episode.speaker or episode.role) == self.key or self.says(episode.speaker)
 
     def meets(self, episode: Episode) -> bool:
-        """Whether a message names the subject anywhere, or is said by it."""
+        """Whether a message names the subject anywhere, or the subject said it."""
         return bool(self.speaks(episode) or self.stands_beside(episode) or self.spans(episode))
 
     def concerns(self, entity: Entity) -> bool:
-        """Whether what was read is about the subject, or names it in what it says of another."""
+        """Whether an entity is about the subject, or names it in any of its fields."""
         return self.key in (entity.subject, *entity.also) or self.says(
             entity.subject,
             entity.name,
             entity.value,
             entity.said_by,
             *entity.also,
+            *(entity.notes.words() if entity.notes else ()),
             json.dumps(dict(entity.metadata), ensure_ascii=False),
         )
 
     def stands_beside(self, episode: Episode) -> bool:
-        """Whether something kept beside a message's text names the subject."""
+        """Whether the session, message id or metadata of a message names the subject."""
         beside = json.dumps(dict(episode.metadata), ensure_ascii=False) if episode.metadata else None
         return self.says(episode.session, episode.message_id, beside)
 
 
 def phrases(texts: Iterable[str]) -> re.Pattern[str]:
-    """A pattern for any of some texts, word by word, whatever stands between the words."""
+    """A pattern that matches any of these texts word by word, with up to three other characters between the words."""
+    # Longest first: the pattern takes the first alternative that matches.
     parts = sorted({part for text in texts if (part := _phrase(text))}, key=lambda part: (-len(part), part))
     return re.compile("|".join(parts), re.IGNORECASE) if parts else _NEVER
 
 
 def _phrase(text: str) -> str:
+    """One text as a pattern. Word borders are required only in scripts that separate words by spaces."""
     words = _WORD.findall(text)
     if not words:
         return ""
@@ -89,6 +92,6 @@ def _phrase(text: str) -> str:
 
 
 def _possession(name: str) -> tuple[str, str]:
-    """The owner's key and the noun of "bob's sister"; no noun where nobody owns."""
+    """The owner's key and the noun of "bob's sister"; an empty noun where there is no owner."""
     owner, _, noun = name.rpartition("'s ")
     return owner, noun if owner else ""

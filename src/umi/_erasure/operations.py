@@ -1,4 +1,4 @@
-"""The two ways to take away: `forget` a message or a statement, `erase` all about a subject. Each is one transaction."""
+"""The two kinds of deletion, `forget` and `erase`, each one transaction, and the preview of `erase`."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ from umi.types.erasure_proof import pieces
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """What one removal took: counts by kind, ids, and, until its bytes are seen to be gone, its words.
+    """What one deletion took: counts by kind, ids, and the deleted names and texts.
 
-    `redacted` are episodes of which something is left, `stale` entities that were concluded from what went.
+    `redacted` are episodes of which something is left, `stale` entities that were derived from what was deleted.
+    `names` and `texts` are needed to search the file for remaining bytes, and are dropped afterwards.
     """
 
     counts: Mapping[str, int]
@@ -36,7 +37,7 @@ class Taken:
 
 
 def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, reader: TextReader | None) -> Taken | None:
-    """Take out one message, or one statement with its words; None when neither is here."""
+    """Delete one message, or one statement with its words. Runs inside a transaction. None when the id is unknown."""
     entity = tx.entities([id_]).get(id_)
     episode_id = entity.episode_id if entity else id_
     episode = tx.episodes([episode_id]).get(episode_id)
@@ -44,6 +45,7 @@ def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, reader
         return None
     cut = Cut() if entity is None else without_statement(episode, tx.entities_of([episode_id])[episode_id], id_)
     removal = Removal(tx, entropy, now, reader)
+    # Collected before rows are deleted; afterwards the neighbours could not be found.
     touched = [row for one in tx.entities_of([episode_id]).get(episode_id, ()) for row in _around(tx, one.id)]
     removal.carry_out({episode_id: cut})
     removal.blank_reasons(tx.relations(touched).values())
@@ -53,11 +55,12 @@ def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, reader
 def erase(
     tx: Transaction, entropy: Entropy, now: datetime, subject: str, *, derived_too: bool, reader: TextReader | None
 ) -> Taken:
-    """Take out all that is about a subject, says its name or was said by it."""
+    """Delete everything that is about a subject, names it or was said by it. Runs inside a transaction."""
     naming = Naming(tx, subject)
     cuts = _cuts(tx, naming)
     if derived_too:
         cuts |= dict.fromkeys(_concluded(tx, cuts), Cut())
+    # Conclusions are found before anything is deleted: the relations that lead to them go too.
     removal = Removal(tx, entropy, now, reader)
     removal.carry_out(cuts)
     removal.remove_aliases(
@@ -69,7 +72,7 @@ def erase(
 
 
 def preview(snapshot: Snapshot, subject: str, *, derived_too: bool) -> ErasurePreview:
-    """What `erase` would take, with nothing taken."""
+    """What `erase` would delete; nothing is deleted."""
     cuts = _cuts(snapshot, Naming(snapshot, subject))
     if derived_too:
         cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
@@ -81,7 +84,10 @@ def preview(snapshot: Snapshot, subject: str, *, derived_too: bool) -> ErasurePr
 
 
 def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
-    """Of the words in some texts those that nobody here says, and all runs of three words: what a search for remains looks for."""
+    """The pieces of deleted texts to search the file for: words that no other message contains, and all runs of three words.
+
+    To be called after the commit, when the search index no longer holds the deleted texts.
+    """
     words, runs = pieces(texts)
     stems = {word: analyse(word) for word in words}
     terms = list(dict.fromkeys(stem for found in stems.values() for stem in found))
@@ -90,11 +96,12 @@ def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
         counts = snapshot.text_candidates(terms).turn.df
         said = frozenset(terms[place] for place in np.flatnonzero(counts).tolist())
     alone = [word for word, found in stems.items() if found and not said.intersection(found)]
-    alone += [stem for word in alone for stem in stems[word]]
+    alone += [stem for word in alone for stem in stems[word]]  # the terms table holds stems
     return tuple(dict.fromkeys((*alone, *runs)))
 
 
 def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
+    """For every episode that concerns the subject, what becomes of it."""
     met = {row.episode.id: None for row, _ in tx.scan_episodes() if naming.meets(row.episode)}
     met |= {entity.episode_id: None for entity in tx.scan_entities() if naming.concerns(entity)}
     episodes, groups = tx.episodes(met), tx.entities_of(met)
@@ -102,17 +109,21 @@ def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
     for id_, episode in episodes.items():
         cut = without_subject(episode, groups.get(id_) or _unread(tx, episode), naming)
         if cut is not None:
+            # Entities that were only read to compute the cut are not stored.
             cuts[id_] = cut if id_ in groups else Cut(cut.row)
     return cuts
 
 
 def _unread(tx: Snapshot, episode: Episode) -> Sequence[Entity]:
-    """What the rules would read in a message whose reading is deferred."""
+    """What the rules would read in a message that still waits to be read."""
     return extract_rules(episode, tx.subject_of).result.entities
 
 
 def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
-    """Episodes that were concluded from what goes, through any number of steps; those too whose reading still waits."""
+    """Ids of episodes that were derived, directly or through others, from what is deleted.
+
+    Includes episodes that still wait to be read, whose sources are known from their outbox items only.
+    """
     ledger = RelationReader(tx)
     groups = tx.entities_of(cuts)
     going = [one.id for id_, cut in cuts.items() for one in groups.get(id_, ()) if one.id not in cut.entities]
@@ -131,7 +142,7 @@ def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
 
 
 def _around(tx: Transaction, entity_id: str) -> list[str]:
-    """Ids of the relations of an entity's neighbours: where a reason may quote it."""
+    """Ids of the relations of an entity's neighbours, whose reasons may quote it."""
     mine = tx.relations_of([entity_id]).get(entity_id, ())
     ends = {end for row in mine for end in (row.source_id, row.target_id)} - {entity_id}
     return [row.id for group in tx.relations_of(sorted(ends)).values() for row in group]

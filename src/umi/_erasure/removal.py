@@ -1,8 +1,9 @@
-"""Takes words out of one transaction, and puts right what rested on them.
+"""Delete words inside one transaction, and repair everything that depended on them.
 
-In order: the rows themselves, the lineage of their neighbours (what they closed holds again, unless a later statement closes it too),
-conclusions (stale), aliases nobody else taught, what was read with their help, reasons that quote them, idempotency keys, and
-waiting work that names them.
+The order matters. Rows are deleted first. Then the validity of neighbouring statements is recomputed, so that what the
+deleted ones had closed holds again. Aliases that only deleted messages taught are removed, and statements read with
+their help are read again. Only then is a statement closed again where a later one closes it too. Conclusions become
+stale. At last the idempotency keys, the waiting work and the reasons that mention what was deleted are cleaned.
 """
 
 from __future__ import annotations
@@ -33,22 +34,22 @@ from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, 
 
 NO_REASON: Final = "its reason spoke of what was forgotten"
 _CUT_WHY: Final = "something in it was forgotten; what is left needs a vector"
-_NOBODY: Final = "gone"  # the id of nothing: what was derived from it has lost a source
-_TEACHERS_COUNT_MAX: Final = 200  # messages looked at for one alias, oldest first
-_TEXT_CHARS_MIN: Final = 3  # a shorter name or value is in every text
+_NOBODY: Final = "gone"  # the id of no episode; as a source it means that the source was deleted
+_TEACHERS_COUNT_MAX: Final = 200  # messages that are searched for another source of an alias, oldest first
+_TEXT_CHARS_MIN: Final = 3  # a shorter name or value occurs in any text by chance
 
-Alias = tuple[str, str]
+Alias = tuple[str, str]  # alias, subject key
 Told = re.Pattern[str]
 
 
 class Removal:
-    """One removal.
+    """One deletion, in progress.
 
     Args:
         tx: The transaction.
-        entropy: For the ids of relations.
-        now: When it happens.
-        reader: Of short messages, where there is one.
+        entropy: Source of relation ids.
+        now: The recorded time of new relations.
+        reader: Reads short messages for the rules, where there is such a model.
     """
 
     def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None) -> None:
@@ -57,17 +58,17 @@ class Removal:
         self._now = now
         self._reader = reader
         self.tally: Counter[str] = Counter()
-        self.deleted: list[str] = []  # episodes
+        self.deleted: list[str] = []  # ids of episodes
         self.redacted: list[str] = []
-        self.stale: dict[str, None] = {}  # entities
-        self.texts: dict[str, None] = {}  # whatever was taken out of a row, as it stood there
+        self.stale: dict[str, None] = {}  # ids of entities
+        self.texts: dict[str, None] = {}  # every text that was taken out of a row
         self._gone: dict[str, Entity] = {}
-        self._ids: dict[str, str] = {}  # of entities that got another one
-        self._told: list[str] = []  # names and values of what is gone
+        self._ids: dict[str, str] = {}  # new id by old id, of entities whose words changed
+        self._told: list[str] = []  # names and values of deleted entities
         self._waiting = frozenset(item.episode_id for item in tx.scan_outbox())
 
     def carry_out(self, cuts: Mapping[str, Cut]) -> None:
-        """Take out what the cuts say, by episode."""
+        """Delete what the cuts say, by episode id, and repair what depended on it."""
         episodes, groups = self._tx.episodes(cuts), self._tx.entities_of(cuts)
         for episode_id, cut in cuts.items():
             for entity in groups.get(episode_id, ()):
@@ -91,17 +92,17 @@ class Removal:
         self._drop_sources()
 
     def tell(self, names: Iterable[str]) -> None:
-        """More that no reason may speak of."""
+        """Add names that no relation's reason may mention."""
         self._told += names
 
     def id_now(self, entity_id: str) -> str:
-        """The id of an entity now, which may have got another one, and another after that."""
+        """The present id of an entity; an entity may have changed its id several times."""
         while entity_id in self._ids and self._ids[entity_id] != entity_id:
             entity_id = self._ids[entity_id]
         return entity_id
 
     def blank_reasons(self, relations: Iterable[EvolutionRelation]) -> None:
-        """Take away the reason of each relation that tells what is gone and neither of its ends says."""
+        """Replace the reason of each relation that mentions something deleted which neither of its ends says."""
         told = phrases(self._told)
         quoting = [row for row in relations if told.search(row.reason)]
         ends = self._tx.entities(end for row in quoting for end in (row.source_id, row.target_id))
@@ -116,7 +117,7 @@ class Removal:
                 self._tx.reword_relation(replace(row, reason=NO_REASON))
 
     def remove_aliases(self, aliases: Sequence[str]) -> None:
-        """Let aliases go."""
+        """Delete aliases."""
         self._tx.remove_aliases(aliases)
         self.texts.update(dict.fromkeys(aliases))
         self.tally["aliases"] += len(aliases)
@@ -124,6 +125,7 @@ class Removal:
     # Rows.
 
     def _note(self, episodes: Iterable[Episode], touching: Sequence[EvolutionRelation]) -> None:
+        """Collect the texts of all rows concerned, for the search for remaining bytes."""
         for episode in episodes:
             texts = (episode.content, episode.speaker, episode.session, episode.message_id)
             self.texts.update(dict.fromkeys(text for text in texts if text))
@@ -139,6 +141,7 @@ class Removal:
         self.tally["entities"] += len(self._gone)
 
     def _cut(self, episode: Episode, cut: Cut) -> None:
+        """Delete or rewrite one episode."""
         had_vectors = bool(self._tx.vectors([episode.id]))
         self.tally["vectors"] += had_vectors
         if cut.row is None:
@@ -148,19 +151,20 @@ class Removal:
         self.redacted.append(episode.id)
         self._tx.rewrite_episode(cut.row)
         self._tx.replace_entities(episode.id, cut.entities)
+        # Rewriting dropped the vectors of the old words.
         if had_vectors and episode.id not in self._waiting:
             self._tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
 
-    # What rested on them.
+    # What depended on them.
 
     def _reopen(self, neighbours: Iterable[str]) -> None:
-        """What the gone ones closed holds again, for now."""
+        """Recompute the validity of neighbours, now without the deleted relations."""
         lineage = RelationWriter(self._tx, self._entropy, self._now)
         for id_ in sorted(map(self.id_now, neighbours)):
             lineage.review(id_)
 
     def _close_again(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
-        """What a later statement closes as well is closed by that one."""
+        """Close reopened statements that a later, remaining statement closes too."""
         opened = {
             self.id_now(row.source_id): row for row in touching if _closes(row) and row.source_id not in self._gone
         }
@@ -171,6 +175,11 @@ class Removal:
     def _join(
         self, lineage: RelationWriter, entity: Entity, row: EvolutionRelation, touching: Sequence[EvolutionRelation]
     ) -> None:
+        """Relate a reopened statement to the later statement that closes it, if there is one.
+
+        What rules had decided is judged again by rules. What a model or a caller had decided is bridged: the chain of
+        deleted statements is followed to the first one that remains.
+        """
         if row.detector in {Detector.RULES, Detector.RELINK}:
             rejoin(self._tx, lineage, entity)
             return
@@ -183,6 +192,7 @@ class Removal:
             lineage.record(Proposal(entity.id, target, EvolutionType.UPDATE, reason, sure, Detector.RELINK))
 
     def _bereave(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
+        """Mark conclusions that have lost a source as stale."""
         for row in touching:
             standing = row.evolution_type is EvolutionType.DERIVE and row.undone_at is None
             if standing and row.source_id in self._gone and row.target_id not in self._gone:
@@ -190,10 +200,13 @@ class Removal:
                 lineage.mark_source_deleted(target)
                 self.stale[target] = None
 
-    # What was learned from them.
+    # What was learned from them: aliases, and statements read with their help.
 
     def _unteach(self, taught: Sequence[Alias]) -> None:
-        """Take back aliases that only the gone ones taught; the first other teacher of an alias owns it now."""
+        """Delete aliases that only deleted messages taught. If another message teaches the alias, its subject owns it from now on.
+
+        Statements under the old subject are read again.
+        """
         for alias, subject in taught:
             if self._tx.subject_of(alias) != subject:
                 continue
@@ -208,10 +221,13 @@ class Removal:
             self._reread(entity.id for entity in self._tx.statements(subject, limit=CANDIDATES_PER_SLOT_COUNT_MAX))
 
     def _taught_elsewhere(self, alias: str) -> str | None:
+        """The subject that the first remaining message with this alias teaches for it, or None."""
         terms = query_terms(alias)[-1:]
         if not terms:
             return None
-        candidates = self._tx.text_candidates(terms)  # as of the last commit: the gone ones are found no more below
+        # The index answers as of the last commit; deleted messages are dropped below, where `episodes_at` no longer
+        # finds them.
+        candidates = self._tx.text_candidates(terms)
         keys = np.sort(candidates.keys[np.unique(candidates.turn.unit)])[:_TEACHERS_COUNT_MAX]
         for _, episode in sorted(self._tx.episodes_at(int(key) for key in keys).items()):
             for other, subject in _teachings(episode):
@@ -220,7 +236,7 @@ class Removal:
         return None
 
     def _reread(self, entity_ids: Iterable[str]) -> None:
-        """Read those again that were read with the help of what is gone: they hold words that their own message does not."""
+        """Read statements again that hold words which are deleted and which their own message does not contain."""
         told = phrases(self._told)
         found = self._tx.entities(self.id_now(id_) for id_ in sorted(entity_ids))
         episodes = self._tx.episodes(entity.episode_id for entity in found.values())
@@ -234,6 +250,7 @@ class Removal:
                 if entity.episode_id == episode_id:
                     read = _read_now(entity, fresh, episode)
                     taken = any(other.id == read.id for id_, other in again.items() if id_ != entity.id)
+                    # Two entities cannot have one id: the second becomes a note.
                     again[entity.id] = read if not taken else _as_note(entity, episode)
                     self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
@@ -243,6 +260,7 @@ class Removal:
     # Keys and waiting work.
 
     def _bury_keys(self, episode_ids: Sequence[str]) -> None:
+        """Replace the idempotency keys of deleted and cut episodes by tombstones; see `umi._remember.apply.tombstone`."""
         gone = frozenset(self.deleted)
         for row in self._tx.replays_of(episode_ids):
             left = tuple(id_ for id_ in row.episode_ids if id_ not in gone)
@@ -250,7 +268,7 @@ class Removal:
             self.tally["keys"] += 1
 
     def _drop_sources(self) -> None:
-        """Work that waits and was concluded from what is gone knows so."""
+        """Correct the sources in waiting work: deleted ones are marked, changed ids replaced."""
         gone = frozenset((*self._gone, *self.deleted))
         for item in list(self._tx.scan_outbox()):
             if gone.isdisjoint(item.derived_from) and not any(id_ in self._ids for id_ in item.derived_from):
@@ -265,16 +283,19 @@ def _once(groups: Iterable[Sequence[EvolutionRelation]]) -> list[EvolutionRelati
 
 
 def _closes(row: EvolutionRelation) -> bool:
+    """Whether a relation closes its older side at present."""
     return row.evolution_type is EvolutionType.UPDATE and row.acted and row.undone_at is None
 
 
 def _teachings(episode: Episode) -> tuple[Alias, ...]:
+    """The aliases that a message teaches, according to the rules."""
     return extract_rules(episode, lambda _: None).aliases
 
 
 def _borrowable(entity: Entity) -> list[str]:
-    """What an entity holds that need not stand in its own message."""
-    return [text for text in (entity.name, entity.subject, entity.value, entity.said_by, *entity.also) if text]
+    """The texts of an entity that need not occur in its own message."""
+    noted = entity.notes.words() if entity.notes else []
+    return [text for text in (entity.name, entity.subject, entity.value, entity.said_by, *entity.also, *noted) if text]
 
 
 def _packed(value: object) -> str:
@@ -282,13 +303,17 @@ def _packed(value: object) -> str:
 
 
 def _borrows(entity: Entity, episode: Episode, told: Told) -> bool:
+    """Whether an entity holds deleted words that its own message does not contain."""
     fields = "\n".join([*_borrowable(entity), _packed(dict(entity.metadata))])
     own = f"{episode.speaker or episode.role}: {episode.content}"
     return any(not phrases([match]).search(own) for match in told.findall(fields))
 
 
 def _read_now(entity: Entity, fresh: Sequence[Entity], episode: Episode) -> Entity:
-    """What a statement reads like today: the reading of the same words, of the same slot if there is one."""
+    """What a statement reads like today: the new reading of the same span, preferably of the same slot, or a note.
+
+    Confidence and times stay those of the old statement.
+    """
     same = [one for one in fresh if one.span == entity.span]
     same.sort(key=lambda one: one.slot != entity.slot)
     if not same:
@@ -304,6 +329,7 @@ def _read_now(entity: Entity, fresh: Sequence[Entity], episode: Episode) -> Enti
 
 
 def _as_note(entity: Entity, episode: Episode) -> Entity:
+    """The same words as a note, without subject, slot and value."""
     return replace(
         entity,
         entity_type=EntityType.NOTE,
@@ -313,6 +339,7 @@ def _as_note(entity: Entity, episode: Episode) -> Entity:
         value="",
         negated=False,
         metadata={},
+        notes=None,
         also=(),
         said_by="",
         id="",

@@ -17,15 +17,16 @@ from umi._reading.short_messages.features import same
 from umi.limits import HINDSIGHT_MESSAGES_COUNT_MAX
 from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader
-from umi.types import Detector, Entity, Episode, EvolutionType
+from umi.types import Detector, Entity, Episode, EvolutionType, ReaderNotes
 
 _SAYS = 0.35  # how likely a message must say what is over
 
 
 def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
     """What a statement says is over and none of the older ones of its slot says."""
-    ended = [str(value) for value in new.metadata.get("ended", ())]
-    if new.negated and "over" in new.metadata.get("cues", ()):
+    notes = new.notes or ReaderNotes()
+    ended = list(notes.ended)
+    if new.negated and "over" in notes.cues:
         ended.append(new.value)
     said = [old.value for old in older if old.slot == new.slot]
     return [value for value in dict.fromkeys(ended) if not any(same(value, one) for one in said)]
@@ -43,7 +44,7 @@ def closed(
         near: Ids of the messages nearest to it, nearest first.
         reader: Of short messages, where there is one.
     """
-    confidence = min(new.confidence, float(new.metadata.get("acting", 1.0)))
+    confidence = min(new.confidence, (new.notes or ReaderNotes()).acting)
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
     order = list(near[:HINDSIGHT_MESSAGES_COUNT_MAX])
     episodes, groups = snapshot.episodes(order), snapshot.entities_of(order)

@@ -7,7 +7,7 @@ Wrong supersession is worse than a missed one: a rule that is not sure gives a c
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Final
@@ -23,6 +23,7 @@ from umi._reading.grammar.tokens import tokenize
 from umi._reading.grammar.values import COMPANY_FORMS, NUMBER_WORDS, narrower, singular, value_key
 from umi._reading.short_messages.fact import NAMED
 from umi.types import Entity, EntityType, EvolutionType
+from umi.types.notes import SHORT_MESSAGES, ReaderNotes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _TURNS: Final = words("over event now back anymore nowadays actually correction instead") | {
@@ -181,59 +182,41 @@ def _claims(entity: Entity) -> list[_Claim]:
     if entity.entity_type is EntityType.NOTE and not entity.slot:
         return []  # its reader found no statement; reading it as if about its speaker would invent one
     subject = entity.subject or subject_key(entity.name)
-    if "cues" in entity.metadata:
-        return [_gist_claim(entity, subject)]
+    notes = entity.notes or ReaderNotes()
+    if notes.reader == SHORT_MESSAGES or (entity.slot and notes.reader):
+        return [_noted_claim(entity, subject, notes)]
     read = _read(entity.content, entity.name, entity.at or _EPOCH)
-    owner, noun = str(entity.metadata.get("owner", "")), str(entity.metadata.get("noun", ""))
     if not entity.slot:
         return [
             _claim(entity, one, subject if one.subject == subject_key(entity.name) else one.subject) for one in read
         ]
+    # A caller's own statement, or one of a version that kept no cues: its words are read for them.
     match = next((one for one in read if one.slot == entity.slot and one.value == entity.value), None)
     match = match or next((one for one in read if one.slot == entity.slot), None)
-    ended = _words_of(entity, "ended")
-    return [
-        _Claim(
-            subject=subject,
-            slot=entity.slot,
-            value=entity.value,
-            negated=entity.negated,
-            confidence=entity.confidence,
-            ended=ended or (match.ended if match else ()),
-            cues=frozenset(match.cues) if match else frozenset(),
-            owner=owner,
-            noun=noun,
-            content=entity.content,
-            holds_from=entity.valid_from,
-            long_past=_long_past(entity.valid_from, entity.at),
-        )
-    ]
+    if match is not None:
+        notes = replace(notes, ended=notes.ended or match.ended, cues=match.cues)
+    return [_noted_claim(entity, subject, notes)]
 
 
-def _gist_claim(entity: Entity, subject: str) -> _Claim:
-    """An entity read by its gist: its words of change and what it ended were noted when it was read."""
+def _noted_claim(entity: Entity, subject: str, notes: ReaderNotes) -> _Claim:
+    """The claim of a statement whose words of change, and what it ended, were noted when it was read."""
     return _Claim(
         subject=subject,
         slot=entity.slot,
         value=entity.value,
         negated=entity.negated,
         confidence=entity.confidence,
-        ended=_words_of(entity, "ended"),
-        cues=frozenset(_words_of(entity, "cues")),
-        owner="",
-        noun="",
+        ended=notes.ended,
+        cues=frozenset(notes.cues),
+        owner=notes.owner,
+        noun=notes.noun,
         content=entity.content,
         holds_from=entity.valid_from,
         long_past=_long_past(entity.valid_from, entity.at),
-        source=str(entity.metadata.get("source", "")),
-        acting=float(entity.metadata.get("acting", 1.0)),
-        gist=True,
+        source=notes.source,
+        acting=notes.acting,
+        gist=notes.reader == SHORT_MESSAGES,
     )
-
-
-def _words_of(entity: Entity, key: str) -> tuple[str, ...]:
-    listed = entity.metadata.get(key)
-    return tuple(str(value) for value in listed) if isinstance(listed, list) else ()
 
 
 def _claim(entity: Entity, read: Statement, subject: str) -> _Claim:

@@ -160,7 +160,7 @@ def evolve(
         Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
-    if not new.slot and FORGET in new.metadata.get("cues", ()):
+    if not new.slot and new.notes is not None and FORGET in new.notes.cues:
         proposals += _forgotten(tx, new)
     if ended := retroactive.unread(new, older):
         proposals += retroactive.closed(tx, new, ended, alike(tx, new), reader)

@@ -1,4 +1,4 @@
-"""Learning from outcomes (seed 003): trajectories, credit, factors, runs."""
+"""Learning from outcomes (seed 003): what recalls showed, how their tasks ended, and what that changes in later rankings."""
 
 from umi._learning.boosts import Lessons
 from umi._learning.learner import Learner

@@ -1,4 +1,4 @@
-"""What was learned, brought to bear on one ranking: after the relevance floor, by a bounded factor, and said so."""
+"""Apply what was learned to one ranking: reorder the relevant candidates by a bounded factor, and explain each factor."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from umi.ports import Snapshot, Vector
 from umi.types import Hit, Lesson
 from umi.types.learning_rows import Belief, chain
 
-_SCORE_LEAST: Final = 1e-6
+_SCORE_LEAST: Final = 1e-6  # scores are kept this far from 0 and 1, where odds are undefined
 
 
 class Lessons:
-    """For one recall. Afterwards `moved` says how many hits it put elsewhere, and `embedding` is the query's.
+    """What was learned, for one recall. Afterwards `moved` is the number of hits it moved and `embedding` the query's vector.
 
     Args:
-        now: As of when signals have faded.
+        now: The moment to which evidence is aged.
     """
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._places: dict[int, int] = {}  # in the ranking as it was, of those that went elsewhere
+        self._places: dict[int, int] = {}  # new place by arrival, of candidates that were moved
         self.moved = 0
         self.embedding: Vector | None = None
 
     def reordered(self, snapshot: Snapshot, ranking: Ranking, floor: float) -> Ranking:
-        """The candidates at or above the floor by odds times factor; the others, and all scores, stay as they are.
+        """Order the candidates at or above the floor by odds times factor. Scores stay with their places; the rest is unchanged.
 
-        Odds, because probabilities crowd together near 1: there a factor on the probability itself would outdo any relevance.
+        Odds are used because probabilities crowd together near 1, where a factor on the probability itself would
+        outweigh any difference in relevance.
 
         Args:
             snapshot: Where beliefs are read.
@@ -52,8 +53,10 @@ class Lessons:
             return ranking
         judge = Judge(version.totals, self._now)
         factors = np.array([judge.judge(beliefs.get(int(key), ())).factor for key in keys])
+        # Rounded and stable, so that equal candidates keep their order on every machine.
         order = np.argsort(-np.round(_odds(ranking.scores[:head]) * factors, DECIMALS), kind="stable")
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
+        # `parts` may be shorter than the head. It is reordered only when all of its rows stay among its rows.
         parts = ranking.parts.copy()
         seen = order[order < len(parts)]
         if len(seen) == min(head, len(parts)):
@@ -66,7 +69,7 @@ class Lessons:
         )
 
     def noted(self, snapshot: Snapshot, hits: Sequence[Hit], embedding: Vector | None, *, explain: bool) -> list[Hit]:
-        """Take down what is shown; with `explain`, each hit that something was learned of says what."""
+        """Note the hits that are shown. With `explain`, each hit about which something was learned gets its lesson."""
         self.embedding = embedding
         self.moved = sum(hit.episode.arrival in self._places for hit in hits)
         if not explain:
@@ -77,7 +80,7 @@ class Lessons:
 
 
 class Teller:
-    """Tells the lessons of one snapshot, as of a moment."""
+    """Explains beliefs: the lesson of each memory of one snapshot, as of a moment."""
 
     def __init__(self, snapshot: Snapshot, now: datetime) -> None:
         self._learned = snapshot.learned
@@ -87,12 +90,12 @@ class Teller:
         self.judge = Judge(self.version.totals if self.version else {}, now)
 
     def lesson(self, arrival: int, id_: str, beliefs: Sequence[Belief]) -> Lesson:
-        """What is behind the factor of one memory, with its newest signals.
+        """The factor of one memory and what is behind it, with its newest signals.
 
         Args:
-            arrival: Its episode's.
-            id_: The entity, or the episode.
-            beliefs: Those that are weighed: of an entity, or of all entities of an episode.
+            arrival: The arrival of its episode.
+            id_: The entity or episode that the lesson is about.
+            beliefs: The beliefs that count: those about one entity, or those about all entities of an episode.
         """
         found = self.judge.judge(beliefs)
         signals = {

@@ -1,4 +1,7 @@
-"""One transaction of credit: trajectories as rows, signals matched to them, beliefs moved. All of it commits, or none."""
+"""Write credit inside one transaction: store what recalls showed, store signals, and update beliefs.
+
+Used by the instant loop (`Learner.feedback`) and by the background loop (`umi._learning.runs`).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory,
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one recall showed, as it waits in RAM: (arrival, id) of each hit from the first on."""
+    """What one recall showed, waiting in RAM to be stored: (arrival, id) of each hit in order. See `Trajectory`."""
 
     id: str
     at: datetime
@@ -29,12 +32,12 @@ class Seen:
 
 
 def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
-    """Where the credit of these hits can go."""
+    """The (arrival, id) pairs of the hits that can be credited."""
     return tuple((hit.episode.arrival, hit.id) for hit in hits)[:TRAJECTORY_SHOWN_COUNT_MAX]
 
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
-    """Keep what recalls showed, each hit with what it was derived from."""
+    """Store what recalls showed; each hit is stored with the entities that it was derived from."""
     ledger = RelationReader(tx)
     ledger.load(id_ for one in seen for _, id_ in one.shown)
     made = [
@@ -45,9 +48,9 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
 
 
 def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
-    """Keep signals that are matched and not known yet, and move the beliefs that they bear on.
+    """Store signals that are matched and new, and update the beliefs they concern.
 
-    Their `sequence` and `version` are given here.
+    `sequence` and `version` of the rows are assigned here.
     """
     learned = tx.learned
     version = learned.open_version() or Version()
@@ -68,14 +71,14 @@ BeliefKey = tuple[int, str, str]  # arrival, entity, provider
 
 
 def belief_key(belief: Belief) -> BeliefKey:
-    """What a belief is of."""
+    """The key of a belief: arrival, entity, provider."""
     return belief.arrival, belief.entity_id, belief.provider
 
 
 def move_beliefs(
     beliefs: dict[BeliefKey, Belief], rows: Sequence[SignalRow], trajectories: Mapping[str, Trajectory]
 ) -> list[BeliefKey]:
-    """Add to beliefs what signals say; the keys of those that were moved."""
+    """Add signals to beliefs in place; returns the keys of the beliefs that changed, each once."""
     moved: dict[BeliefKey, None] = {}
     for row in rows:
         shares = [share for id_ in row.trajectories if id_ in trajectories for share in trajectories[id_].shares]
@@ -87,7 +90,7 @@ def move_beliefs(
 
 
 def added_totals(totals: Mapping[str, Total], rows: Iterable[SignalRow]) -> dict[str, Total]:
-    """What each provider has said in all, with these."""
+    """The totals of each provider with these signals added."""
     found = dict(totals)
     for row in rows:
         found[row.provider] = summed(found.get(row.provider, Total()), row)
@@ -95,7 +98,7 @@ def added_totals(totals: Mapping[str, Total], rows: Iterable[SignalRow]) -> dict
 
 
 def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str]) -> list[str]:
-    """The ids of hits, or of their episodes, as the ids that the trajectory shows.
+    """Map ids of hits, or of their episodes, to the ids that the trajectory holds.
 
     Raises:
         NotFound: For an id that this recall did not show.
@@ -111,7 +114,7 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
 
 
 def _shares(ledger: RelationReader, seen: Seen) -> list[Share]:
-    """The hits, and below each what it was derived from."""
+    """One share per hit, and below each hit one per entity it was derived from, breadth first."""
     shares = []
     for place, (arrival, entity_id) in enumerate(seen.shown):
         shares.append(Share(arrival, entity_id, place))
@@ -120,6 +123,7 @@ def _shares(ledger: RelationReader, seen: Seen) -> list[Share]:
         for depth in range(1, DERIVED_DEPTH + 1):
             ledger.load(frontier)
             sources = (source for id_ in frontier for source in ledger.sources(id_))
+            # Each source counts at its smallest depth.
             frontier = [source for source in dict.fromkeys(sources) if source not in below and source != entity_id]
             below.update(dict.fromkeys(frontier[: TRAJECTORY_SOURCES_COUNT_MAX - len(below)], depth))
         known = ledger.entities(below)

@@ -1,4 +1,7 @@
-"""One namespace learning: recalls noted in RAM and written in batches off their path, feedback at once, runs when asked."""
+"""Learning in one namespace: notes of recalls in RAM, feedback at once (the instant loop), and runs (the background loop).
+
+A recall never waits for a write. Its note is stored later, in a batch.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +38,13 @@ log = logging.getLogger("umi")
 
 
 class Learner:
-    """What learning does in one namespace. Made only where learning is on.
+    """Learning in one namespace. Created only where learning is on.
 
     Args:
-        storage: Of the namespace.
-        clock: For the age of signals.
-        embedder: Finds what signals without ids are about.
-        loader: The providers; None leaves feedback.
+        storage: The namespace.
+        clock: Source of the present, for the age of signals.
+        embedder: Matches signals that carry no id.
+        loader: The providers; None leaves feedback as the only source.
     """
 
     def __init__(
@@ -55,38 +58,39 @@ class Learner:
         self._clock = clock
         self._embedder = embedder
         self._loader = loader or IntelligenceLoader()
-        self._ring: dict[str, Seen] = {}  # oldest first, until written
+        self._ring: dict[str, Seen] = {}  # notes not stored yet, oldest first
         self._flushing: asyncio.Task[None] | None = None
 
-    # The recall path: nothing here waits for a disk.
+    # The recall path: nothing here waits for the disk.
 
     def lessons(self) -> Lessons:
-        """What one recall brings to bear."""
+        """What was learned, for one recall."""
         return Lessons(self._clock.now())
 
     def note(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons, task_id: str | None) -> None:
-        """Remember what a recall showed; a full batch is written in the background."""
+        """Note what a recall showed. A full batch is stored by a background task."""
         now = self._clock.now()
         embedding, mark = lessons.embedding, runs.embedder_mark(self._embedder)
         self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark)
         if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
-            del self._ring[next(iter(self._ring))]  # losing one loses credit, never a memory
+            del self._ring[next(iter(self._ring))]  # only credit is lost, never a memory
         if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):
             self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
 
     async def flush(self) -> None:
-        """Write what waits in RAM.
+        """Store the notes that wait in RAM.
 
         Raises:
-            StoreError: When it cannot be written; it goes on waiting.
+            StoreError: When they cannot be stored; they keep waiting.
         """
         while batch := list(self._ring.values())[:TRAJECTORIES_FLUSH_COUNT]:
             await self._storage.write(partial(write_trajectories, seen=batch))
+            # Removed only after the commit, and `pop` tolerates notes that feedback has stored meanwhile.
             for one in batch:
                 self._ring.pop(one.id, None)
 
     async def close(self) -> None:
-        """Write what waits; what cannot be written is lost, and only credit with it."""
+        """Store the notes that wait. If that fails they are lost, and with them only credit."""
         if self._flushing is not None:
             await self._flushing
         await self._flush_quietly()
@@ -102,13 +106,14 @@ class Learner:
     async def feedback(
         self, recall_id: str, outcome: str, score: float | None, verdict: str | None, used: Sequence[str] | None
     ) -> FeedbackReceipt:
-        """Credit one recall with how its task ended.
+        """Credit one recall with the outcome of its task.
 
         Raises:
-            NotFound: When this namespace made no such recall, or it did not show what was used.
-            IdempotencyConflict: When the same recall was judged otherwise before.
+            NotFound: When this namespace made no such recall, or the recall did not show what was used.
+            IdempotencyConflict: When the recall was judged differently before.
         """
         signal = _signal(recall_id, outcome, score, verdict, self._clock.now().isoformat())
+        # The note may still be in RAM; it is then stored in the same transaction as its credit.
         work = partial(_credit_recall, seen=self._ring.get(recall_id), signal=signal, used=used)
         receipt = await self._storage.write(work)
         self._ring.pop(recall_id, None)
@@ -117,12 +122,16 @@ class Learner:
     # The background loop.
 
     async def run(self, progress: runs.Progress = lambda _done, _of: None) -> RunReceipt:
-        """Load what the providers have, credit what is new, and seal it as a version. Broken off, it is resumed by running again."""
+        """Load all signals, credit the new ones, and seal them as a version.
+
+        An interrupted run is completed by the next one. See `umi._learning.runs`.
+        """
         await self.flush()
         groups = await asyncio.to_thread(self._loader.load_grouped)
         faults = self._loader.errors
         now = self._clock.now()
         loaded = sum(len(group.signals) for group in groups)
+        # Signals about routed tasks judge decisions; only the others credit memories.
         routed, groups = await judge_decisions(self._storage, groups)
         done = await runs.ingest(self._storage, self._embedder, groups, now, progress)
         await self._storage.write(runs.prune)
@@ -137,7 +146,7 @@ class Learner:
         )
 
     async def roll_back(self, to: int) -> LearnStatus:
-        """Let exactly what counted when version `to` was sealed count again; 0 is nothing.
+        """Make exactly the signals count that counted when version `to` was sealed; 0 makes none count.
 
         Raises:
             InvalidInput: For a version that was never sealed.
@@ -148,16 +157,16 @@ class Learner:
         return await self.status()
 
     async def status(self) -> LearnStatus:
-        """What was learned, from how much, and what it moved."""
+        """What was learned, from how many signals, and what it changed."""
         await self.flush()
         return await self._storage.read(partial(status.status, now=self._clock.now()))
 
     def with_lesson(self, explain: Callable[[Snapshot], Explanation]) -> Callable[[Snapshot], Explanation]:
-        """What explains an entity, with what outcomes have taught of it."""
+        """Wrap a function that explains an entity so that its answer includes the entity's lesson."""
         return partial(status.with_lesson, explain_it=explain, now=self._clock.now())
 
     async def explain(self, id_: str) -> Lesson:
-        """What is behind the factor of an entity or an episode.
+        """The lesson of an entity or an episode.
 
         Raises:
             NotFound: For an unknown id.
@@ -166,6 +175,11 @@ class Learner:
 
 
 def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | None, at: str) -> QualitySignal:
+    """Feedback as a valid signal, whose id is the id of the recall.
+
+    Raises:
+        InvalidInput: When a field is outside its bounds.
+    """
     if score is None:
         score = status.OUTCOME_QUALITY.get(outcome, 0.0)
     signal = QualitySignal(recall_id, "", outcome, score, at, verdict, recall_id=recall_id)
@@ -177,6 +191,12 @@ def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | No
 def _credit_recall(
     tx: Transaction, seen: Seen | None, signal: QualitySignal, used: Sequence[str] | None
 ) -> FeedbackReceipt:
+    """Credit one recall, inside a transaction. The same feedback again changes nothing.
+
+    Raises:
+        NotFound: When the recall is not stored, or did not show what was used.
+        IdempotencyConflict: When it was judged differently before.
+    """
     if seen is not None:
         write_trajectories(tx, [seen])
     trajectory = tx.learned.trajectories([signal.id]).get(signal.id)
@@ -185,6 +205,7 @@ def _credit_recall(
             f"no recall {signal.id} in namespace {tx.namespace!r}: it was made with learning off, or lost from memory in a crash"
         )
     named = None if used is None else require_shown(tx, trajectory, used)
+    # The time is left out of the digest, so that the same feedback sent again is a replay.
     said = digest(
         QualitySignal(signal.id, "|".join(named or ()), signal.outcome, signal.quality_score, "", signal.human_verdict)
     )

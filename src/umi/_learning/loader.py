@@ -1,4 +1,4 @@
-"""Providers gathered, their signals loaded, and everything that is wrong with them set aside with its reason (seed 003)."""
+"""Load the signals of all providers. What is wrong with a record or a provider is set aside with its reason (seed 003)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from umi.limits import PROVIDERS_COUNT_MAX, SIGNAL_FAULTS_COUNT_MAX, SIGNALS_PER
 from umi.ports import IntelligenceProvider, SupportsQuarantine
 from umi.types import ProviderQualityWeights, QualitySignal, SignalFault, fault, weights_fault
 
-FEEDBACK: Final = "feedback"  # the provider that `Memory.feedback` is
+FEEDBACK: Final = "feedback"  # the provider name of `Memory.feedback`; no other provider may use it
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderSignals:
-    """What one provider gave: its sound signals and how its factors are weighed."""
+    """The valid signals of one provider, and the weights of its quality factors."""
 
     name: str
     weights: ProviderQualityWeights
@@ -27,7 +27,10 @@ class ProviderSignals:
 
 
 class IntelligenceLoader:
-    """The providers of one memory. Loading is synchronous and runs in a thread; one that fails costs its own signals only."""
+    """The providers of one memory.
+
+    Loading is synchronous and runs in a thread. A provider that fails loses only its own signals.
+    """
 
     def __init__(self, providers: Sequence[IntelligenceProvider] = ()) -> None:
         self._providers: dict[str, IntelligenceProvider] = {}
@@ -36,10 +39,11 @@ class IntelligenceLoader:
             self.register_provider(provider)
 
     def register_provider(self, provider: IntelligenceProvider) -> None:
-        """Take a provider in.
+        """Add a provider.
 
         Raises:
-            InvalidInput: When its name is none, is taken, or is "feedback"; or there are too many.
+            InvalidInput: When it has no valid name, the name is taken or is "feedback", or there are too many
+                providers.
         """
         with guarded(lambda error: InvalidInput(f"a provider must have a name: {error!r}")):
             given: object = provider.name
@@ -51,25 +55,25 @@ class IntelligenceLoader:
 
     @property
     def provider_names(self) -> tuple[str, ...]:
-        """In order of registration."""
+        """The names, in order of registration."""
         return tuple(self._providers)
 
     @property
     def provider_count(self) -> int:
-        """How many there are."""
+        """The number of providers."""
         return len(self._providers)
 
     @property
     def errors(self) -> tuple[SignalFault, ...]:
-        """What the last load set aside: records, and providers as a whole; at most 1,000 per provider."""
+        """What the last load set aside: at most 1,000 records per provider, and whole providers."""
         return tuple(self._errors)
 
     def load_all_signals(self) -> list[QualitySignal]:
-        """The sound signals of all providers, in order of registration (seed 003)."""
+        """The valid signals of all providers, in order of registration (seed 003)."""
         return [signal for group in self.load_grouped() for signal in group.signals]
 
     def load_grouped(self) -> list[ProviderSignals]:
-        """As `load_all_signals`, by provider and with its weights; a provider that fails is not in it."""
+        """As `load_all_signals`, grouped by provider with its weights. A provider that fails is left out."""
         self._errors = []
         groups = []
         for name, provider in self._providers.items():
@@ -81,6 +85,7 @@ class IntelligenceLoader:
 
     def _load(self, name: str, provider: IntelligenceProvider) -> ProviderSignals:
         with guarded(lambda error: SignalError(f"it failed: {error!r:.300}")):
+            # One more than the limit is enough to know that there are too many; a generator may be endless.
             given = list(islice(iter(provider.load_signals()), SIGNALS_PER_PROVIDER_COUNT_MAX + 1))
             weights = provider.quality_weights()
             aside = list(provider.quarantined) if isinstance(provider, SupportsQuarantine) else []

@@ -1,4 +1,4 @@
-"""Signals about routed tasks: each judges the decision that it names, and nothing else."""
+"""Signals about routed tasks: each judges the routing decision that it names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from umi.types import QualitySignal, SignalFault, quality
 
 @dataclass(slots=True)
 class Judged:
-    """What became of the signals that name a decision and no recall or task."""
+    """What became of signals that name a decision and neither a recall nor a task."""
 
     new: int = 0
     known: int = 0
@@ -27,11 +27,14 @@ class Judged:
 async def judge_decisions(
     storage: StorageBackend, groups: Sequence[ProviderSignals]
 ) -> tuple[Judged, list[ProviderSignals]]:
-    """Judge the decisions that signals name; what is left for the memories is given back.
+    """Judge the decisions that signals name.
 
     Args:
-        storage: Of the namespace.
-        groups: What providers gave.
+        storage: The namespace.
+        groups: The signals, by provider.
+
+    Returns:
+        What was judged, and the groups with the signals that are left for crediting memories.
     """
     found, left = Judged(), []
     for group in groups:
@@ -43,6 +46,7 @@ async def judge_decisions(
             found.known += done.known
             found.unmatched += done.unmatched
             found.faults += done.faults
+        # A signal that names a recall or a task as well credits memories too.
         left.append(
             replace(group, signals=tuple(signal for signal in group.signals if not _of_a_decision_alone(signal)))
         )
@@ -50,8 +54,10 @@ async def judge_decisions(
 
 
 def _judge(tx: Transaction, group: ProviderSignals, batch: Sequence[QualitySignal]) -> Judged:
+    """Judge one batch inside a transaction."""
     found = Judged()
     for signal in batch:
+        # Signals that also credit memories are counted there, not here.
         counts = _of_a_decision_alone(signal)
         try:
             new = judge(tx, signal.decision_id or "", quality(signal, group.weights), None, f"{group.name}:{signal.id}")

@@ -1,7 +1,7 @@
-"""The background loop: signals in batches, each batch one transaction; then the version is sealed. And the way back.
+"""The background loop: credit signals in batches, one transaction each, then seal a version. Also the way back: rollback.
 
-A run that is broken off anywhere is resumed by running it again: what was credited is known by (provider, id), the rest is not
-there yet. Nothing here writes a provider's weights.
+A run that is interrupted anywhere is completed by running again: a credited signal is known by (provider, id), the
+others are still to come. Nothing here changes a provider's weights.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from umi.ports import Snapshot, StorageBackend, Transaction, Vector
 from umi.types import QualitySignal, SignalFault, completed, digest, quality
 from umi.types.learning_rows import Belief, SignalRow, Total, Trajectory, Version, chain
 
-TEXT_MATCH_COSINE_MIN: Final = 0.75
-_AHEAD: Final = timedelta(days=1)  # of our clock, before a signal is said to come from the future
-RUN: Final = "run"
-_MARK_CHARACTERS: Final = 12  # of a digest
+TEXT_MATCH_COSINE_MIN: Final = 0.75  # least cosine for matching a signal to a recall by its words
+_AHEAD: Final = timedelta(days=1)  # a signal may be this far ahead of our clock before it is refused
+RUN: Final = "run"  # why a version was sealed: a run of this loop
+_MARK_CHARACTERS: Final = 12  # of an embedder's digest, kept beside each query vector
 
-Progress = Callable[[int, int], None]  # signals done, signals there are
+Progress = Callable[[int, int], None]  # signals done, signals in all
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """A signal on its way in, with the vector of its words where no id names what it is about."""
+    """A signal to be credited, with the embedding of its description when no id says what it is about."""
 
     signal: QualitySignal
     digest: str
@@ -58,7 +58,7 @@ class _Given:
 
 
 class Recent:
-    """The newest trajectories that a signal without an id may be about, by their queries' vectors."""
+    """The newest trajectories with the vectors of their queries, to match signals that carry no id."""
 
     def __init__(self, trajectories: Sequence[Trajectory]) -> None:
         found = [one for one in trajectories if one.embedding is not None]
@@ -66,10 +66,14 @@ class Recent:
         self._matrix = np.stack([one.embedding for one in found if one.embedding is not None]) if found else None
 
     def nearest(self, embedding: Vector, before: datetime) -> str | None:
-        """The one whose query is nearest to a text, made before a moment; the newest of equals; None when none is near enough."""
+        """The trajectory, from before a moment, whose query is nearest to a text.
+
+        Of equally near ones the newest. None when the best cosine is below `TEXT_MATCH_COSINE_MIN`.
+        """
         if self._matrix is None:
             return None
         cosines = np.round(self._matrix @ embedding, 6)
+        # A task cannot have been served by a recall that came after it ended.
         late = np.array([one.at > before for one in self._found])
         cosines[late] = -1.0
         best = int(np.argmax(cosines))
@@ -83,14 +87,14 @@ async def ingest(
     now: datetime,
     progress: Progress = lambda _done, _of: None,
 ) -> Ingested:
-    """Credit the signals of providers, a batch per transaction.
+    """Credit the signals of all providers, a batch per transaction.
 
     Args:
-        storage: Of the namespace.
-        embedder: Finds what signals without ids are about; None leaves those unmatched.
-        groups: What providers gave.
-        now: What is later has not happened.
-        progress: Told after each batch.
+        storage: The namespace.
+        embedder: Embeds the descriptions of signals without ids; without it those remain unmatched.
+        groups: The signals, by provider.
+        now: The present; signals from later than a day after it are refused.
+        progress: Called after each batch.
     """
     found, mark = Ingested(), embedder_mark(embedder)
     recent = Recent(await storage.read(lambda s: s.learned.newest(mark, TEXT_MATCH_TRAJECTORIES_COUNT_MAX)))
@@ -108,12 +112,16 @@ async def ingest(
 
 
 def embedder_mark(embedder: GuardedEmbedder | None) -> str:
-    """What names an embedder beside a vector of its own; empty for none."""
+    """The short name of an embedder that is stored beside its vectors; empty for None."""
     return "" if embedder is None else embedder.identity.digest[:_MARK_CHARACTERS]
 
 
 def seal(tx: Transaction, now: datetime, why: str) -> int | None:
-    """End the open version, if anything came in it, and begin another on top; the number of the sealed one."""
+    """Close the open version if it has signals, and open a new one on top of it.
+
+    Returns:
+        The number of the sealed version, or None when there was nothing to seal.
+    """
     version = tx.learned.open_version()
     if version is None or not version.signals:
         return None
@@ -124,11 +132,14 @@ def seal(tx: Transaction, now: datetime, why: str) -> int | None:
 
 
 def roll_back(tx: Transaction, to: int, now: datetime) -> None:
-    """Let exactly what counted when version `to` was sealed count again; 0 is nothing. Nothing is thrown away: one can come back.
+    """Make exactly the signals count that counted when version `to` was sealed; 0 makes none count.
+
+    Nothing is deleted, so a later version can be restored the same way.
 
     Raises:
         InvalidInput: For a version that was never sealed.
     """
+    # Seal first: the signals of the open version must stay reachable under a number.
     seal(tx, now, f"before going back to {to}")
     version = tx.learned.open_version()
     sealed = {one.number for one in tx.learned.versions() if one.sealed_at is not None}
@@ -145,7 +156,7 @@ def roll_back(tx: Transaction, to: int, now: datetime) -> None:
 
 
 def rebuilt(snapshot: Snapshot, head: int) -> tuple[dict[BeliefKey, Belief], dict[str, Total]]:
-    """Beliefs and totals made anew from the signals that count when `head` does."""
+    """Beliefs and totals computed anew from the signals that count when version `head` does."""
     counting = chain(snapshot.learned.versions(), head)
     beliefs: dict[BeliefKey, Belief] = {}
     totals: dict[str, Total] = {}
@@ -159,14 +170,14 @@ def rebuilt(snapshot: Snapshot, head: int) -> tuple[dict[BeliefKey, Belief], dic
 
 
 def prune(tx: Transaction) -> int:
-    """Let go of the oldest recalls that nobody judged."""
+    """Delete the oldest trajectories that no signal refers to; returns their number."""
     return tx.learned.prune(TRAJECTORIES_UNCREDITED_COUNT_MAX)
 
 
 def _fresh(
     snapshot: Snapshot, group: str, batch: Sequence[QualitySignal], now: datetime, found: Ingested
 ) -> list[_Given]:
-    """Those of a batch that are not known yet; what cannot be is set aside."""
+    """The signals of a batch that are not known yet. Contradictory and future ones are set aside in `found.faults`."""
     digests = snapshot.learned.known(group, (signal.id for signal in batch))
     fresh: list[_Given] = []
     for signal in batch:
@@ -180,13 +191,13 @@ def _fresh(
         elif moment > now + _AHEAD:
             found.faults.append(SignalFault(group, signal.id, f"completed_at {signal.completed_at} has not come yet"))
         else:
-            digests[signal.id] = hashed
+            digests[signal.id] = hashed  # a batch may repeat an id
             fresh.append(_Given(signal, hashed, min(moment, now)))
     return fresh
 
 
 async def _embedded(embedder: GuardedEmbedder | None, given: Sequence[_Given]) -> list[_Given]:
-    """The same with vectors where only words say what they are about; an embedder that fails leaves them for another time."""
+    """Embed descriptions where no id says what a signal is about. If that fails, these signals stay unmatched for now."""
     wordy = [one for one in given if not _names_something(one.signal) and one.signal.task_description.strip()]
     if embedder is None or not wordy:
         return list(given)
@@ -199,7 +210,8 @@ async def _embedded(embedder: GuardedEmbedder | None, given: Sequence[_Given]) -
 
 
 def _credit(tx: Transaction, group: ProviderSignals, given: Sequence[_Given], recent: Recent, found: Ingested) -> None:
-    there = tx.learned.known(group.name, (one.signal.id for one in given))  # another process may have been faster
+    """Match signals to trajectories and credit those that matched, in one transaction."""
+    there = tx.learned.known(group.name, (one.signal.id for one in given))  # another process may have come first
     fresh = [one for one in given if one.signal.id not in there]
     targets = _targets(tx, fresh, recent)
     trajectories = tx.learned.trajectories(id_ for ids, _ in targets.values() for id_ in ids)
@@ -216,7 +228,7 @@ def _credit(tx: Transaction, group: ProviderSignals, given: Sequence[_Given], re
 
 
 def _targets(tx: Transaction, given: Sequence[_Given], recent: Recent) -> dict[str, tuple[tuple[str, ...], str]]:
-    """What each signal is about, by its id: trajectories, and what told so."""
+    """The trajectories that each signal is about, by signal id, and how they were found: "recall", "task" or "text"."""
     tasks = tx.learned.of_tasks(
         (one.signal.task_id for one in given if one.signal.task_id and not one.signal.recall_id),
         TASK_TRAJECTORIES_COUNT_MAX,

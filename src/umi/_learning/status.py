@@ -1,4 +1,4 @@
-"""What was learned so far, to be read: the lesson of one memory, and the state of all."""
+"""Report what was learned: the lesson of one memory, and the state of learning in a namespace."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from umi.types import Explanation, LearnStatus, Lesson, ProviderStanding, Qualit
 from umi.types.learning_rows import Belief, SignalRow
 
 OUTCOME_QUALITY: Final = {str(outcome): value for outcome, value in _BY_OUTCOME.items()}
-_MOST_COUNT: Final = 5  # memories told of that were raised, and that were lowered
-_EVEN: Final = 0.5
-_COMPARED_COUNT_LEAST: Final = 10
-_POINTS_COUNT: Final = 40  # of the quality over time
+_MOST_COUNT: Final = 5  # memories reported as raised most, and as many as lowered most
+_EVEN: Final = 0.5  # a quality that takes neither side
+_COMPARED_COUNT_LEAST: Final = 10  # recalls judged by others too, before an agreement is reported
+_POINTS_COUNT: Final = 40  # points of the quality over time, at most
 
 
 def explain(snapshot: Snapshot, id_: str, now: datetime) -> Lesson:
-    """What is behind the factor of an entity, or of an episode.
+    """The lesson of an entity, or of an episode.
 
     Raises:
         NotFound: For an id that is neither.
@@ -40,14 +40,14 @@ def explain(snapshot: Snapshot, id_: str, now: datetime) -> Lesson:
 
 
 def with_lesson(snapshot: Snapshot, explain_it: Callable[[Snapshot], Explanation], now: datetime) -> Explanation:
-    """An explanation with the lesson of its entity, where there is one."""
+    """An explanation of an entity with its lesson added, if any signal counts for it."""
     explanation = explain_it(snapshot)
     lesson = explain(snapshot, explanation.entity.id, now)
     return replace(explanation, lesson=lesson) if lesson.counted else explanation
 
 
 def status(snapshot: Snapshot, now: datetime) -> LearnStatus:
-    """What was learned, from how many signals, and what it moved."""
+    """What was learned, from how many signals, and which memories it raised and lowered most."""
     teller = Teller(snapshot, now)
     signals = _counting(snapshot, teller.counting)
     weighed = sorted(
@@ -76,7 +76,7 @@ def _by_episode(snapshot: Snapshot) -> dict[int, list[Belief]]:
 
 
 def _counting(snapshot: Snapshot, counting: frozenset[int]) -> list[SignalRow]:
-    """Signals that count, by the time of their tasks."""
+    """The signals that count, in order of the time their tasks ended."""
     found: list[SignalRow] = []
     last = -1
     while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
@@ -99,7 +99,10 @@ def _providers(signals: Sequence[SignalRow]) -> list[ProviderStanding]:
 
 
 def _agreements(judged: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """How often a provider is on the same side as the others together, of the recalls that both judged; told from ten on."""
+    """How often each provider takes the same side as the mean of the others, for recalls that both judged.
+
+    Sides are above and below `_EVEN`. Providers with fewer than `_COMPARED_COUNT_LEAST` such recalls are left out.
+    """
     counts: dict[str, list[bool]] = {}
     for by_provider in judged:
         for name, mine in by_provider.items():
@@ -110,7 +113,7 @@ def _agreements(judged: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 
 def _over_time(signals: Sequence[SignalRow]) -> list[QualityPoint]:
-    """The signals in stretches of equal number."""
+    """The mean quality over time, in portions with equal numbers of signals."""
     size = max(1, -(-len(signals) // _POINTS_COUNT))
     portions = (signals[start : start + size] for start in range(0, len(signals), size))
     return [

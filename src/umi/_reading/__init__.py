@@ -1,1 +1,1 @@
-"""Text to statements: by a model, else by the local reader. No store is written here."""
+"""Reading: from the text of a message to statements, by a language model or by local rules. Writes to no store."""

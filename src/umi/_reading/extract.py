@@ -26,6 +26,7 @@ from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, GIST_CHARACTERS_MAX
 from umi.ports import LLMProvider
 from umi.ports.text_reader import TextReader
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
+from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
 
 log = logging.getLogger("umi")
 
@@ -164,13 +165,13 @@ def _of_gist(
     episode: Episode, gist: MessageFact, resolve: Callable[[str], str | None], since: datetime | None
 ) -> Entity:
     """The entity of a gist; `since` is the clause reader's date for the same value, where the message gives one."""
-    metadata: dict[str, Any] = {"cues": list(gist.cues)}
-    if gist.ended:
-        metadata["ended"] = list(gist.ended)
-    if gist.source:
-        metadata["source"] = gist.source
-    if gist.acting < 1:
-        metadata["acting"] = gist.acting
+    notes = ReaderNotes(
+        reader=SHORT_MESSAGES,
+        cues=tuple(gist.cues),
+        ended=tuple(gist.ended),
+        source=gist.source,
+        acting=min(1.0, gist.acting),
+    )
     span = (0, len(episode.content))
     return said_in(
         episode,
@@ -183,7 +184,7 @@ def _of_gist(
         negated=gist.negated,
         confidence=gist.confidence,
         valid_from=since or episode.at,
-        metadata=metadata,
+        notes=notes,
     )
 
 
@@ -194,14 +195,15 @@ def _type_of(gist: MessageFact) -> EntityType:
 
 
 def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str | None]) -> Entity:
-    metadata: dict[str, Any] = {}
-    if statement.dates:
-        metadata["dates"] = _iso(statement.dates)
-    if statement.ended:
-        metadata["ended"] = list(statement.ended)
-    if statement.owner and statement.noun:
-        metadata["owner"] = resolve(statement.owner) or statement.owner
-        metadata["noun"] = statement.noun
+    owned = bool(statement.owner and statement.noun)
+    notes = ReaderNotes(
+        reader=GRAMMAR,
+        cues=tuple(statement.cues),
+        ended=tuple(statement.ended),
+        dates=_iso(statement.dates),
+        owner=(resolve(statement.owner) or statement.owner) if owned else "",
+        noun=statement.noun if owned else "",
+    )
     return said_in(
         episode,
         statement.span,
@@ -213,7 +215,7 @@ def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str
         negated=statement.negated,
         confidence=statement.confidence,
         valid_from=statement.valid_from or episode.at,
-        metadata=metadata,
+        notes=notes,
     )
 
 
@@ -226,12 +228,13 @@ def _note(episode: Episode, span: tuple[int, int]) -> Entity:
         EntityType.NOTE,
         episode.speaker or episode.role,
         confidence=_NOTE_CONFIDENCE,
-        metadata={"dates": _iso(dates)} if dates else {},
+        notes=ReaderNotes(dates=_iso(dates)) if dates else None,
     )
 
 
-def _iso(dates: Sequence[DateSpan]) -> list[str]:
-    return [f"{date.start.isoformat()}/{date.end.isoformat()}" for date in islice(dates, _DATES_PER_ENTITY_COUNT_MAX)]
+def _iso(dates: Sequence[DateSpan]) -> tuple[str, ...]:
+    some = islice(dates, _DATES_PER_ENTITY_COUNT_MAX)
+    return tuple(f"{date.start.isoformat()}/{date.end.isoformat()}" for date in some)
 
 
 def _uncovered(text: str, statements: list[Statement]) -> Iterator[tuple[int, int]]:

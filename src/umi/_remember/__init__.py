@@ -1,1 +1,1 @@
-"""A message in: ingest (validate, make durable), outbox (what is not read yet), apply (write what was read)."""
+"""The path of a message: `ingest` takes it in, `apply` holds both transactions, `outbox` embeds and reads what is stored."""

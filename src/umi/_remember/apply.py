@@ -256,7 +256,8 @@ class ReadingWriter:
         self._tx.add_entities(entities)
         self._lineage.ledger.know(entities)
         self._entities += entities
-        self._derive(entities, item.derived_from)  # first, so that in a cycle the model's relation is refused, not the caller's
+        # First: in a cycle the relation recorded later is refused, which must be the model's and not the caller's.
+        self._derive(entities, item.derived_from)
         if item.track_evolution and reading is not None:
             self._act_on(reading.judgement)
         elif item.track_evolution:

@@ -1,4 +1,8 @@
-"""Messages in: what repeats a recall is found again, what is new is admitted and settled."""
+"""Take messages into a namespace: set aside those that only repeat recalled text, admit the rest, and have them read.
+
+Called by `Engine.remember` with `take`, and by `Engine.remember_many` with `begin`, `embed` and `finish`, so that one
+batch can be embedded while the batch before it is written.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class IngestedBatch:
-    """Messages that were admitted, and the work that is left; with an outcome there is none left."""
+    """Messages that were admitted, and the work left for them.
+
+    `outcome` is set when that work was done inside the first transaction; then nothing is left to do.
+    """
 
     admitted: Admitted
     items: Sequence[Work]
@@ -30,10 +37,11 @@ class Ingest:
 
     Args:
         storage: The namespace.
-        settler: Does the second transaction; None when there is neither embedder nor model to wait for, and both are one.
-        echoes: What recall handed out lately.
-        clock: For the recorded time.
-        entropy: For ids.
+        settler: Runs the second transaction. None when there is neither an embedder nor a model to wait for; both steps
+            then share one transaction.
+        echoes: The texts that recall has returned lately.
+        clock: Source of the recorded time.
+        entropy: Source of ids.
     """
 
     def __init__(
@@ -51,11 +59,11 @@ class Ingest:
         self._entropy = entropy
 
     async def take(self, messages: Sequence[Message], wishes: RememberOptions) -> tuple[Admitted, Outcome]:
-        """Admit and settle; the ids of what only repeats a recall are among `replayed`.
+        """Admit messages and have them read. Episodes that a message merely repeats are reported as `replayed`.
 
         Raises:
-            IdempotencyConflict: When a known key comes with other content.
-            NotFound: When `derived_from` names what is not in this namespace.
+            IdempotencyConflict: When a known key comes with different content.
+            NotFound: When `derived_from` names an id that is not in this namespace.
         """
         begun = await self.begin(messages, wishes)
         if wishes.later and begun.outcome is None and self._settler is not None and begun.items:
@@ -63,7 +71,7 @@ class Ingest:
         return begun.admitted, await self.finish(begun)
 
     async def begin(self, messages: Sequence[Message], wishes: RememberOptions) -> IngestedBatch:
-        """The first half of `take`: from here on nothing is lost."""
+        """Do the first half of `take`: after it the messages are durable."""
         origins = [self._echoes.origin(message) for message in messages]
         said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
         echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
@@ -72,19 +80,22 @@ class Ingest:
         return IngestedBatch(replace(admitted, episode_ids=ids, replayed=replayed), _items(admitted, wishes), outcome)
 
     async def embed(self, begun: IngestedBatch) -> Embedded | None:
-        """What `finish` needs and does itself where it is not given; others may be settled meanwhile."""
+        """Embed a batch for `finish`, which embeds by itself when it is not given the result.
+
+        None when there is nothing to embed. Writes nothing, so other batches may be written at the same time.
+        """
         if self._settler is None or begun.outcome is not None or not begun.items:
             return None
         return await self._settler.embed(begun.items)
 
     async def finish(self, begun: IngestedBatch, embedded: Embedded | None = None) -> Outcome:
-        """The second half of `take`; in the order in which they were begun."""
+        """Do the second half of `take`. Batches must be finished in the order in which they were begun."""
         if begun.outcome is not None:
             return begun.outcome
         return await self._settler.settle(begun.items, embedded) if self._settler and begun.items else Outcome()
 
     async def _admit(self, messages: Sequence[Message], wishes: RememberOptions) -> tuple[Admitted, Outcome | None]:
-        """Also settles, where there is nothing to wait for."""
+        """Admit messages, and write their statements in the same transaction when there is nothing to wait for."""
         first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
         if self._settler is None and wishes.later:
             admitted = await self._storage.write(first)
@@ -97,6 +108,7 @@ class Ingest:
     def _settled_at_once(
         self, tx: Transaction, admitted: Admitted, wishes: RememberOptions
     ) -> tuple[Admitted, Outcome]:
+        """Read what was just admitted by rules, inside the transaction that admitted it."""
         outcome = Outcome()
         if admitted.fresh:
             outcome.add(ReadingWriter(tx, self._entropy, self._clock.now()).run(_items(admitted, wishes), None))
@@ -109,7 +121,7 @@ def _items(admitted: Admitted, wishes: RememberOptions) -> list[Work]:
 
 
 async def in_batches(items: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:
-    """The items in lists of `size`, the last one shorter, holding one list at a time."""
+    """Group items into lists of `size`, the last one possibly shorter. At most one list is held in memory."""
     batch: list[T] = []
     async for item in items if isinstance(items, AsyncIterable) else _each(items):
         batch.append(item)

@@ -1,4 +1,7 @@
-"""From admitted to settled: embed, ask the model if there is one, write. `remember` and `maintain` share it."""
+"""The second half of `remember`: embed stored episodes, ask the model about them, and write the result.
+
+`remember`, `work`, `reread` and `maintain` all use `OutboxWorker`. Whatever fails stays in the outbox with a reason.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,7 @@ from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxIte
 
 log = logging.getLogger("umi")
 
+# Failures that say nothing about a text. They do not count as attempts to read it; see `_attempts`.
 _NOT_ABOUT_THE_TEXT = (
     LLMError.RateLimit,
     LLMError.ServiceUnavailable,
@@ -43,7 +47,7 @@ _NOT_ABOUT_THE_TEXT = (
 
 @dataclass(slots=True)
 class Outcome:
-    """What settling some episodes gave, and what was missing."""
+    """What processing some episodes gave: statements, relations, ids of episodes that still wait, and what was degraded."""
 
     entities: list[Entity] = field(default_factory=list)
     evolutions: list[EvolutionRelation] = field(default_factory=list)
@@ -51,7 +55,7 @@ class Outcome:
     degraded: dict[Degradation, None] = field(default_factory=dict)
 
     def add(self, settled: WrittenReading) -> None:
-        """Take in what one transaction wrote."""
+        """Add what one transaction wrote."""
         self.entities += settled.entities
         self.evolutions += settled.evolutions
         self.waiting += settled.waiting
@@ -59,7 +63,14 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Windows by episode id (None without an embedder, empty when it failed), in words why they are missing, and whose the store holds."""
+    """The vectors of some episodes.
+
+    Attributes:
+        vectors: Windows by episode id; None without an embedder, empty when the embedder failed.
+        why: Why vectors are missing, in words.
+        degraded: What was degraded.
+        kept: Ids of episodes whose vectors the store already holds.
+    """
 
     vectors: dict[str, Matrix] | None
     why: str = ""
@@ -68,15 +79,15 @@ class Embedded:
 
 
 class OutboxWorker:
-    """Settles episodes of one namespace.
+    """Does the outstanding work of episodes in one namespace.
 
     Args:
-        storage: Where they were admitted.
-        embedder: For their vectors; None leaves them to their words.
-        model: Reads and relates them; None leaves both to the rules.
-        clock: For the recorded time of relations.
-        entropy: For their ids.
-        act_from: The confidence from which an update acts, as of `Config.act_from`.
+        storage: The namespace.
+        embedder: Makes vectors; without it episodes are found by words only.
+        model: Reads texts and judges relations; without it the rules do both.
+        clock: Source of the recorded time of relations.
+        entropy: Source of their ids.
+        act_from: The least confidence at which an update closes the older statement; see `Config.act_from`.
     """
 
     def __init__(
@@ -97,7 +108,11 @@ class OutboxWorker:
         self._entropy = entropy
 
     async def settle(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
-        """Embed, where that is not done, ask and write; what could not be done stays in the outbox and is named in the outcome."""
+        """Embed episodes unless `embedded` is given, ask the model, and write.
+
+        What could not be done stays in the outbox and is named in the outcome. Without a model all items share one
+        transaction; with a model each item has its own, since every text may need a slow call.
+        """
         embedded = embedded or await self.embed(items)
         vectors, why = embedded.vectors, embedded.why
         outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
@@ -110,7 +125,7 @@ class OutboxWorker:
         return outcome
 
     async def index(self, items: Sequence[Work]) -> Outcome:
-        """Embed and write the vectors only: a worker reads the texts later."""
+        """Embed episodes and store their vectors only; the texts stay in the outbox to be read by a worker."""
         embedded = await self.embed(items)
         vectors = embedded.vectors
         if vectors:
@@ -118,12 +133,16 @@ class OutboxWorker:
         return Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
 
     async def drain(self, limit: int) -> Outcome:
-        """Settle up to `limit` waiting items, oldest first."""
+        """Process up to `limit` waiting items, oldest first."""
         items = await self._storage.read(partial(waiting_work, limit=limit))
         return await self.settle(items, await self._embedded(items)) if items else Outcome()
 
     async def _embedded(self, items: Sequence[Work]) -> Embedded:
-        """The vectors of waiting episodes: those that the store holds of what was never read, the others made now."""
+        """The vectors of waiting episodes; those that the store already holds are not computed again.
+
+        Stored vectors are reused only for episodes that were never read: after a reading they hold windows of
+        statements too.
+        """
         if self._embedder is None:
             return await self.embed(items)
         unread = [episode.id for episode, item in items if not item.again]
@@ -133,7 +152,7 @@ class OutboxWorker:
         return replace(made, vectors={**kept, **(made.vectors or {})}, kept=frozenset(kept))
 
     async def embed(self, items: Sequence[Work]) -> Embedded:
-        """The vectors of episodes; nothing is written."""
+        """Compute the vectors of episodes; nothing is written."""
         if self._embedder is None:
             return Embedded(None, degraded=(Degradation.NO_EMBEDDER,))
         try:
@@ -144,13 +163,14 @@ class OutboxWorker:
         return Embedded(dict(zip((episode.id for episode, _ in items), windows, strict=True)))
 
     async def _settle_with(self, model: Conversation, work: Work, embedded: Embedded, outcome: Outcome) -> None:
+        """Process one item with a model; a failure of the model defers the item instead of raising."""
         vectors, why = embedded.vectors, embedded.why
         try:
             outcome.add(await self._ask_and_write(model, work, embedded))
         except (LLMError, ConcurrentChange) as error:
             outcome.degraded[Degradation.MODEL_FAILED] = None
             log.warning("episode %s waits for its model: %s", work[0].id, error)
-            # A text that no model can read is read by rules in the end.
+            # After enough attempts that failed because of the text itself, the rules read it.
             if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
                 given_up = (work[0], replace(work[1], again=False))
                 outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
@@ -159,9 +179,20 @@ class OutboxWorker:
             outcome.waiting.append(work[0].id)
 
     async def _ask_and_write(self, model: Conversation, work: Work, embedded: Embedded) -> WrittenReading:
+        """Ask the model about one episode and write its answer.
+
+        The model is asked outside any transaction. Before writing, `ReadingWriter` compares what was offered to the
+        model with what would be offered now; if another write came between, only the new pairs are put to the model, at
+        most `LLM_EVOLVE_ROUNDS_COUNT_MAX` times in all.
+
+        Raises:
+            LLMError: When the model fails.
+            ConcurrentChange: When other writes came between in every round.
+        """
         episode, item = work
         vectors, why, kept = embedded.vectors, embedded.why, embedded.kept
         if not item.again and await self._storage.read(lambda snapshot: bool(snapshot.entities_of([episode.id]))):
+            # Read in the meantime, or only its vectors were missing: the model is not asked.
             return await self._write([work], vectors, why, kept=kept)
         extracted, near = await self._read(model, work, vectors)
         told = extracted.result.entities
@@ -170,13 +201,15 @@ class OutboxWorker:
             mine = vectors[episode.id]
             more = [row for row in of_statements.values() if row.base is not mine]
             if more:
+                # Vectors of statements are stored behind the windows of the text. A row that is a view of `mine` is the
+                # text's own window.
                 vectors = {episode.id: np.concatenate([mine, *(np.atleast_2d(row) for row in more)])}
-                kept = frozenset[str]()
+                kept = frozenset[str]()  # the stored vectors lack the new rows, so they are written again
         judgement = Judgement()
         for attempt in range(1, LLM_EVOLVE_ROUNDS_COUNT_MAX + 1):
             if item.track_evolution:
                 look = partial(model_judge.offer, episode=episode, new=told, vectors=of_statements, near_message=near)
-                near = None  # from now on others may have come
+                near = None  # a later round must search again: other messages may have arrived
                 offered = await self._storage.read(look)
                 judgement = await model_judge.relate(model, offered, judgement, item.attempts)
             try:
@@ -190,7 +223,11 @@ class OutboxWorker:
     async def _read(
         self, model: Conversation, work: Work, vectors: Mapping[str, Matrix] | None
     ) -> tuple[Extracted, Sequence[str] | None]:
-        """The statements of a message, as the model reads them, and the ids of the messages nearest to it, where they were looked for."""
+        """Read one message with the model.
+
+        Returns:
+            Its statements, and the ids of the messages nearest to it (None where these were not searched for).
+        """
         episode, item = work
         if not item.extract_entities:
             return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None)), None
@@ -207,7 +244,11 @@ class OutboxWorker:
     async def _vectors_of(
         self, episode: Episode, told: Sequence[Entity], vectors: Mapping[str, Matrix] | None
     ) -> dict[str, Vector]:
-        """The vectors of statements, by id: the message's own where a statement says what it says, else of what it is about and its words."""
+        """The vectors of statements, by entity id, each of shape (dimensions,).
+
+        A statement that repeats the whole message uses the message's own first window. Every other one is embedded as
+        its name and its words. If that fails, the message's vector stands for all of them.
+        """
         if self._embedder is None or not vectors or episode.id not in vectors:
             return {}
         own = [one for one in told if not extraction.says_it_all(one, episode)]
@@ -230,6 +271,7 @@ class OutboxWorker:
         readings: Mapping[str, Reading] | None = None,
         kept: Collection[str] = (),
     ) -> WrittenReading:
+        """Run the second transaction for these items."""
         now = self._clock.now()
 
         def write(tx: Transaction) -> WrittenReading:
@@ -240,35 +282,37 @@ class OutboxWorker:
 
 
 def _bare_vectors(snapshot: Snapshot, episode_ids: Sequence[str]) -> dict[str, Matrix]:
-    """The vectors of those episodes that were never read: windows of their texts alone."""
+    """Stored vectors of the episodes that were never read: they hold windows of the text alone."""
     read = snapshot.entities_of(episode_ids)
     return snapshot.vectors([id_ for id_ in episode_ids if id_ not in read])
 
 
 def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
-    """Keep the vectors, which are paid for, and the work, with what stood in its way."""
+    """Keep an item for another attempt, with the reason, and store its vectors so that they are not computed again."""
     episode, item = work
     now = tx.episodes([episode.id]).get(episode.id)
-    if now is None or not said_as(now, episode):  # forgotten, or cut, while a model was asked
+    if now is None or not said_as(now, episode):  # forgotten or cut while the model was asked
         return
     if vectors:
         held = tx.vectors(vectors)
         tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})
+    # Another process may have read it meanwhile; then nothing is left to do.
     if item.again or not tx.entities_of([episode.id]):
         tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
 
 
 def _attempts(item: OutboxItem, error: UmiError) -> int:
-    """Attempts that count: those in which the model refused, misread or never got done with this text.
+    """The item's attempts, including this one if it counts.
 
-    A rate limit, an outage (the breaker turns repeated time-outs into one), a spent budget, a refused key and a deadline that
-    had passed before its turn came say nothing about the text.
+    An attempt counts when the model refused, misread or did not finish this text. A rate limit, an outage, a spent
+    budget, a refused key and a deadline that had passed before the model was asked say nothing about the text and do
+    not count. Repeated time-outs become an outage through the circuit breaker.
     """
     return item.attempts + (not isinstance(error, _NOT_ABOUT_THE_TEXT))
 
 
 def waiting_work(snapshot: Snapshot, limit: int) -> list[Work]:
-    """The first waiting items with their episodes, oldest first."""
+    """The oldest waiting items, each with its episode."""
     items = snapshot.outbox(limit)
     episodes = snapshot.episodes([item.episode_id for item in items])
     return [(episodes[item.episode_id], item) for item in items]

@@ -1,8 +1,8 @@
-"""Text that recall handed out is not remembered again as new.
+"""Recognise messages that only repeat what recall returned, so that they are not stored as new memories.
 
-Agents put recalled lines into their prompts and then store the whole conversation, prompt included; elsewhere this filled
-stores with hundreds of copies of one fact. A message that is not a user's and consists of nothing but lines handed out
-lately is an echo: it stands for the episodes it came from. What a user says is always evidence and never an echo.
+Agents put recalled lines into their prompts and then store the whole conversation, prompt included. Without this check
+a store fills with copies of one fact. A message counts as a repetition when its role is not "user" and every line of it
+was returned by recall lately. It then stands for the episodes those lines came from. What a user says is always kept.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ from typing import Final
 from umi.limits import ECHO_LINES_COUNT_MAX
 from umi.types import Hit, Message, context_line
 
-_FRESH_COUNT_MAX: Final = 1_000
+_FRESH_COUNT_MAX: Final = 1_000  # hits held unsplit; bounds the memory when nothing is remembered
 
 
 class RecalledTexts:
-    """The last lines that recall handed out, and the episode behind each."""
+    """The lines that recall returned last, at most `ECHO_LINES_COUNT_MAX`, each with the id of its episode."""
 
     def __init__(self) -> None:
         self._episodes: OrderedDict[str, str] = OrderedDict()
-        self._fresh: list[Hit] = []  # handed out, and not yet taken apart
+        self._fresh: list[Hit] = []  # returned, and not yet split into lines
 
     def handed_out(self, hits: Iterable[Hit]) -> None:
-        """Keep the lines of these hits, as they are and as `as_context` writes them; the oldest are let go."""
+        """Note the lines of these hits, as they are and as `as_context` formats them; the oldest lines are dropped."""
         self._fresh.extend(hits)
         if len(self._fresh) >= _FRESH_COUNT_MAX:
             self._read_fresh()
 
     def forget(self, episode_ids: Iterable[str]) -> None:
-        """Let go of all lines of some episodes."""
+        """Drop all lines of these episodes, because they were erased or changed."""
         self._read_fresh()
         gone = frozenset(episode_ids)
         self._episodes = OrderedDict((line, id_) for line, id_ in self._episodes.items() if id_ not in gone)
@@ -47,7 +47,10 @@ class RecalledTexts:
         return tuple(dict.fromkeys(id_ for id_ in found if id_))
 
     def _read_fresh(self) -> None:
-        """Take the lines of fresh hits apart; most are never asked for, as most of what is remembered a user has said."""
+        """Split the hits that were noted into lines.
+
+        Done only when it is needed: most messages come from users, and are never compared.
+        """
         for hit in self._fresh:
             for line in (*_lines(hit.content), *_lines(context_line(hit))):
                 self._episodes[line] = hit.episode.id

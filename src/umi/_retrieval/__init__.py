@@ -1,4 +1,4 @@
-"""Questions to hits: both legs from one snapshot, fused, calibrated, and only what the view may show."""
+"""Answer a question: search by words and by meaning in one snapshot, fuse, calibrate, and keep what the view may show."""
 
 from umi._retrieval.search import DualRetriever, Found, Query
 

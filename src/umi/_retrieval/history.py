@@ -1,4 +1,4 @@
-"""Reading back: the chain of a statement or a subject, why one is known, pages of everything."""
+"""Read what is stored: the chain of a statement or subject, why a statement is known, pages of all entities, statistics."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from umi.limits import LIST_LIMIT_MAX
 from umi.ports import Snapshot, StorageBackend
 from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page, Stats
 
-COUNT_PAGE = 1_000
+COUNT_PAGE = 1_000  # entities per read transaction while states are counted
 CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
 
 
 def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
-    """The entity or the episode of that id."""
+    """The entity or episode with this id, or None. An entity comes with its state of today."""
     entity = snapshot.entities([key]).get(key)
     if entity is None:
         return snapshot.episodes([key]).get(key)
@@ -28,17 +28,17 @@ def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
 
 
 def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
-    """What still has to be settled, oldest first."""
+    """Outbox items, oldest first."""
     return tuple(snapshot.outbox(limit))
 
 
 def waiting_count(snapshot: Snapshot) -> int:
-    """How much that is. Nothing, nearly always: then nothing is counted, which on a large store takes its time."""
+    """The number of outbox items. Looks for one first: usually there is none, and counting is slow in a large store."""
     return snapshot.counts().waiting if snapshot.outbox(1) else 0
 
 
 def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
-    """The chain of an entity, or all that was said of a subject, oldest first; empty when nothing is known.
+    """The chain of an entity, or all statements about a subject, oldest first; empty when nothing is known.
 
     Args:
         snapshot: One moment of a namespace.
@@ -50,7 +50,7 @@ def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
 
 
 def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
-    """Each entity with its state today and the relations that touch it, undone ones too."""
+    """Each entity with its state today and all relations that touch it, undone ones included."""
     return _steps(RelationReader(snapshot), snapshot, entities)
 
 
@@ -60,7 +60,7 @@ def _steps(ledger: RelationReader, snapshot: Snapshot, entities: list[Entity]) -
 
 
 def why(snapshot: Snapshot, entity_id: str) -> Explanation:
-    """The source episode of an entity, what it rests on and supports, and what changed it.
+    """Explain an entity: its source episode, what it was derived from and supports, and what changed it.
 
     Raises:
         NotFound: For an id that is no entity of this namespace.
@@ -85,19 +85,19 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
 
 
 def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
-    """Entities in order of arrival, from the one after the cursor.
+    """One page of entities in order of arrival, starting after the cursor.
 
     Raises:
-        InvalidInput: For a cursor that no page gave.
+        InvalidInput: For a cursor that no page returned.
     """
-    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)
+    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)  # one more tells whether a page follows
     shown = rows[:limit]
     following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
     return Page(steps(snapshot, [entity for _, entity in shown]), following)
 
 
 async def _count_states(storage: StorageBackend) -> dict[str, int]:
-    """How many entities are in each state today, read in pages so that other work comes between."""
+    """The number of entities in each state today. Reads page by page, so that other work can run in between."""
     states: Counter[HitState] = Counter()
     after: str | None = None
     while True:
@@ -109,7 +109,7 @@ async def _count_states(storage: StorageBackend) -> dict[str, int]:
 
 
 async def stats(storage: StorageBackend, embedder: str | None, degradations: Mapping[str, int]) -> Stats:
-    """What a namespace holds, with the state of each entity counted."""
+    """The contents of a namespace in numbers, with the number of entities in each state."""
     sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
     return Stats(
         namespace=storage.namespace,

@@ -1,4 +1,4 @@
-"""What a search hands out: hits, made of what a view shows."""
+"""Build the hits that a search returns from what a view shows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from umi.types import Hit
 
 
 def hit_of(shown: Shown, ranking: Ranking, place: int, score: float, *, explain: bool) -> Hit:
-    """What a view shows of a message, at a place of a ranking."""
+    """A hit for what a view shows of a message, at a place of a ranking."""
     episode, entity = shown.episode, shown.entity
     span = None if entity is None else entity.span
     return Hit(
@@ -28,18 +28,18 @@ def hit_of(shown: Shown, ranking: Ranking, place: int, score: float, *, explain:
 
 
 def within_tokens(hits: Sequence[Hit], max_tokens: int | None) -> Iterator[Hit]:
-    """The first hits whose text stays within about so many tokens, at four bytes each."""
+    """The first hits whose total text stays within `max_tokens`, counted as four bytes per token."""
     left = max_tokens
     for hit in hits:
         if left is not None:
-            left -= -(-len(hit.content.encode()) // 4)
+            left -= -(-len(hit.content.encode()) // 4)  # rounded up
             if left < 0:
                 return
         yield hit
 
 
 def fact_hit(standing: StatementState, shown: Shown, score: float, *, explain: bool) -> Hit:
-    """A statement that was looked up."""
+    """A hit for a statement that was looked up instead of searched."""
     entity = standing.entity
     return Hit(
         id=entity.id,

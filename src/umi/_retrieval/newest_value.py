@@ -1,6 +1,7 @@
-"""A question for an amount is answered by what told it last: "How many followers do I have?" by 1,300, not by last month's 1,250.
+"""Order hits for a question that asks for an amount: "How many followers do I have?" is answered by the newest value.
 
-Such messages are about equally relevant, and the one that shares most words with the question stands first, be it ever so old.
+Messages that state such a value are about equally relevant, and without this step the one that shares most words with
+the question comes first, however old it is (ADR 15).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from umi._reading.value_mentions import ValueMention, tellings
 from umi.types import Episode, Hit
 
 _ASKS: Final = re.compile(r"\b(how (?:many|much|long|often)|what time)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
+# Kinds of values that may answer each form of question.
 _KINDS: Final = {
     "how many": frozenset({Kind.COUNT}),
     "how much": frozenset({Kind.MONEY, Kind.SHARE, Kind.COUNT}),
@@ -22,26 +24,28 @@ _KINDS: Final = {
     "how often": frozenset({Kind.RATE}),
     "what time": frozenset({Kind.CLOCK}),
 }
+# Words by which a question asks about the past. Such a question is left alone.
 _THEN: Final = re.compile(
     r"\b(?:initially|originally|formerly|previously|at first|at the (?:start|beginning|time)|used to|back then|before|ago|once"
     r"|when (?:i|we|he|she|they) (?:first )?(?:start|began|join)\w*|last (?:week|month|year|spring|summer|autumn|fall|winter))\b",
     re.IGNORECASE,
 )
 _WORD: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+# Words that end the phrase which names what is counted: "how many red cars | do I own".
 _COUNTED_ENDS: Final = frozenset(
     "have has had did do does are is were was can could will would should of in on at for from with".split()  # noqa: SIM905
 )
-_NAMELESS: Final = frozenset({"", stem("ones"), stem("times")})  # units that leave open what is counted
+_NAMELESS: Final = frozenset({"", stem("ones"), stem("times")})  # units that do not say what is counted
 _TIMES: Final = stem("times")
-_OWN: Final = frozenset({"", "it"})  # nobody else is spoken of
-_ELSEWHERE: Final = 0.5  # what a word of the question counts for that stands in another sentence
-_LEAST: Final = 0.3  # share of the question's words without which nothing tells what it asks for
-_ALIKE: Final = 0.5  # of the highest such share: the rest tell of something else
+_OWN: Final = frozenset({"", "it"})  # owners that name no other person
+_ELSEWHERE: Final = 0.5  # weight of a question's word that stands elsewhere in the message, not near the value
+_LEAST: Final = 0.3  # least share of the question's words that a message must have to count
+_ALIKE: Final = 0.5  # and least part of the highest such share; chosen on LongMemEval's pairs (ADR 15)
 
 
 @dataclass(frozen=True)
 class AskedAmount:
-    """The kinds of values that may answer, the stems of what is counted, and all stems that a question asks with."""
+    """What a question asks for: its form, the stems of what is counted, and the stems of all words after the form."""
 
     how: str
     counted: frozenset[str]
@@ -66,7 +70,10 @@ class AskedAmount:
         )
 
     def told(self, episode: Episode) -> tuple[float, str]:
-        """How much of the question a message says beside a value that may answer, 0 to 1, and of whom; 0 when it tells none."""
+        """How well a message answers: the share of the question's words beside a fitting value, 0 to 1, and its owner.
+
+        (0, "") when it states no value of the kind asked for.
+        """
         told = [one for one in tellings(episode.content) if self.answers(one)]
         if not told:
             return 0.0, ""
@@ -84,7 +91,7 @@ _TIME_STEMS: Final = frozenset(map(stem, TIME_UNITS)) | TIME_UNITS
 
 
 def asked_amount(question: str) -> AskedAmount | None:
-    """The amount that a question asks for as it is now; None when it asks for none, or for one of the past."""
+    """The amount that a question asks for as of now; None when it asks for no amount, or for one in the past."""
     match = _ASKS.search(question)
     if match is None or _THEN.search(question):
         return None
@@ -99,9 +106,10 @@ def asked_amount(question: str) -> AskedAmount | None:
 
 
 def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
-    """The hits, those that state the amount that is asked for in their places from the newest to the oldest; none is left out.
+    """Let the hits that state the amount asked for exchange places, newest first; no hit is added or left out.
 
-    Only what one speaker says of one person is put in order: of two people each has a number of their own.
+    Only values that one speaker states about one person are reordered: two people have a number each. Scores stay with
+    the places.
     """
     asked = asked_amount(question)
     if asked is None:

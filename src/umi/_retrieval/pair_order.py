@@ -1,6 +1,8 @@
-"""Of hits that answer a question about equally well and tell one thing, the newest first, as the pair reader judges it.
+"""Order the first hits of a question so that, of messages about the same thing, the newest comes first.
 
-Nothing is hidden and nothing is stored: it only orders. What acts on a change is decided when a message is remembered.
+The pair reader judges both whether a message answers the question and whether a later one makes an earlier one outdated
+(ADR 17). This only changes the order: nothing is hidden and nothing is stored. What acts on a change is decided when a
+message is remembered.
 """
 
 from __future__ import annotations
@@ -16,22 +18,25 @@ from umi.limits import PAIR_READER_HITS_COUNT
 from umi.ports.pair_reader import Pair, PairReader, Passage
 from umi.types import Hit
 
-# Chosen on four authors whom the reader was not fitted to; docs/state.md has three that neither has seen.
-_LESS_WELL: Final = 2.0  # log-odds by which the newer of two may answer less well and still stand above the older
-_CHANGED_FROM: Final = 0.5  # how likely the older must hold no longer
+# Both were chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
+_LESS_WELL: Final = 2.0  # log-odds by which a newer hit may answer less well than the first hit
+_CHANGED_FROM: Final = 0.5  # least probability that the older statement no longer holds
 _DAY_S: Final = 86_400
 
 
 async def in_order(
     reader: PairReader, question: str, hits: list[Hit], not_so: Collection[tuple[str, str]] = ()
 ) -> list[Hit]:
-    """The hits, with the newest of those that tell the first one's thing anew above it, none left out; those given themselves where nothing moves.
+    """Put the newest hit that makes the first hit outdated above it; no hit is left out.
+
+    Compares the first hit with those of the first `PAIR_READER_HITS_COUNT` that are later. The same list object is
+    returned when nothing moves.
 
     Args:
         reader: Compares statements.
         question: What was asked.
         hits: Best first.
-        not_so: Ids of messages, (earlier, later), of which somebody has said that the later makes the earlier no less true.
+        not_so: Episode ids (earlier, later) of updates that somebody has undone.
 
     Raises:
         EmbeddingError: When the reader fails.
@@ -54,11 +59,11 @@ async def in_order(
 
 
 def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]]) -> list[Hit]:
-    """The hits, with what tells a thing again right above what told it before, and no less relevant; none is left out.
+    """Move a hit that updates another right above it, with at least its score; no hit is left out.
 
     Args:
         hits: Best first.
-        told_again: Ids of messages, (earlier, later), in order of the later.
+        told_again: Episode ids (earlier, later), in order of the later.
     """
     places = {hit.episode.id: hit for hit in hits}
     order = list(places)
@@ -71,7 +76,7 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]]) -> l
 
 
 def _passage(hit: Hit, question: str) -> Passage:
-    """What of a hit is read: of the statements of its message that matched, the one that shares most words with the question."""
+    """The statement of a hit that the reader sees: of those in the matched span, the one that shares most words with the question."""
     text, whole = hit.episode.content, hit.matched or (0, len(hit.episode.content))
     inside = [span for span in segments(text) if span[0] < whole[1] and whole[0] < span[1]] or [whole]
     terms = frozenset(analyse(question))

@@ -1,4 +1,4 @@
-"""Variations of a query by a model: one call."""
+"""Variations of a query for the deep path, made by a model in one call."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from umi.types import CompletionRequest
 
 
 async def rewrite(llm: LLMProvider, query: str) -> list[str]:
-    """Up to `QUERY_VARIATIONS_COUNT_MAX` - 1 other queries, never the query itself.
+    """Up to `QUERY_VARIATIONS_COUNT_MAX` - 1 other wordings, never the query itself.
 
     Args:
-        llm: Asked once, with task "rewrite".
+        llm: Called once, with task "rewrite".
         query: As asked.
 
     Raises:
-        UmiError: When the model failed or answered no list of texts.
+        UmiError: When the model failed or did not answer with a list of texts.
     """
     count = QUERY_VARIATIONS_COUNT_MAX - 1
     answer = await llm.complete(CompletionRequest(build_rewrite_prompt(query, count), REWRITE, schema=SCHEMAS[REWRITE]))

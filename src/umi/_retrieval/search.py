@@ -1,7 +1,8 @@
-"""The two paths. Fast: one query through both legs. Deep: its variations too, merged by reciprocal rank fusion.
+"""Search one namespace. Fast path: one query. Deep path: its variations too, merged by reciprocal rank fusion.
 
-Before the snapshot, queries are embedded; in it, everything else happens: legs, ranking, rows, states. So no hit is half old.
-Every failure leaves a poorer answer that says so: no vectors, then words; no words, then vectors; a variation down, the others.
+Queries are embedded before the snapshot is taken. Both legs (words and vectors), ranking, rows and states are then read
+from one snapshot, so no hit mixes two states of the store. A failure makes the answer poorer and is named in
+`degraded`: without vectors the words decide, without words the vectors, and without a variation the other queries.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from umi.ports.candidates import NO_KEYS, TextCandidates, VectorCandidates
 from umi.ports.pair_reader import PairReader
 from umi.types import Degradation, Hit, HitState, VectorHit
 
-FACT_SCORE: Final = 0.95  # at least: an exact look-up stands above every guess
-_FEEDBACK_EPISODES: Final = 3
-_SUPPORTED: Final = 0.97  # a score from which on meaning supports a hit, whatever the question was taken to ask for
+FACT_SCORE: Final = 0.95  # the least score of a looked-up fact; a convention, not a fitted probability (ADR 8)
+_FEEDBACK_EPISODES: Final = 3  # first hits that a deep search moves its query towards
+_SUPPORTED: Final = 0.97  # from this score on a hit stays, whatever fact the question was taken to ask for
 
 
 class HasId(Protocol):
@@ -48,7 +49,7 @@ class HasId(Protocol):
 
     @property
     def id(self) -> str:
-        """Its id."""
+        """The id of the object."""
         ...
 
 
@@ -57,9 +58,10 @@ Item = TypeVar("Item", bound=HasId)
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One question, validated.
+    """One validated question.
 
-    `min_score` None uses the calibrated threshold and may abstain; 0 takes whatever comes. `max_tokens` bounds the text of the hits.
+    With `min_score` None the calibrated threshold applies and the search may abstain; 0 accepts every score.
+    `max_tokens` bounds the total text of the hits.
     """
 
     text: str
@@ -69,12 +71,12 @@ class Query:
     min_score: float | None = None
     max_tokens: int | None = None
     explain: bool = False
-    lessons: Lessons | None = None  # where learning is on
+    lessons: Lessons | None = None  # set where learning is on
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search gave. `abstained` says that nothing here is relevant enough (or nothing is here), `why_abstained` why, in words."""
+    """The result of a search. `abstained` is True when no candidate is relevant enough; `why_abstained` says why."""
 
     hits: tuple[Hit, ...]
     abstained: bool
@@ -87,7 +89,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Variant:
-    """One text to search for, with what the vector leg needs for it, made before the snapshot."""
+    """One text to search for, with what the vector leg needs for it. Made before the snapshot is taken."""
 
     text: str
     weight: float
@@ -96,14 +98,14 @@ class _Variant:
 
 
 class DualRetriever:
-    """Searches one namespace.
+    """Searches one namespace by words and by meaning (seed 004).
 
     Args:
-        llm: Rewrites queries on the deep path; None uses rules.
-        embedder: Embeds queries; None leaves the text leg alone.
+        llm: Rewrites queries on the deep path; without it rules do.
+        embedder: Embeds queries; without it only words are searched.
         vector: The vector leg; the storage object itself when one store does both.
         storage: Rows and the text leg.
-        behind: Whether what is searched may lack much: it then follows in steps. A little is made up for by the legs themselves.
+        behind: Whether the search index may lack many messages: it is then brought up to date in steps beforehand.
     """
 
     def __init__(
@@ -122,7 +124,7 @@ class DualRetriever:
         self._storage = storage
 
     async def fast_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
-        """One look-up through both legs, whatever the scores (seed 004).
+        """Search for the query as it stands, without a threshold (seed 004).
 
         Raises:
             StoreError: When both legs failed, or the rows could not be read.
@@ -130,7 +132,7 @@ class DualRetriever:
         return list((await self.search(Query(query, limit, deep=False, min_score=0))).hits)
 
     async def deep_search(self, query: str, limit: int = limits.RECALL_LIMIT_DEFAULT) -> list[Hit]:
-        """The query and its variations through both legs, merged, whatever the scores (seed 004).
+        """Search for the query and its variations and merge the results, without a threshold (seed 004).
 
         Raises:
             StoreError: When both legs failed, or the rows could not be read.
@@ -138,7 +140,10 @@ class DualRetriever:
         return list((await self.search(Query(query, limit, deep=True, min_score=0))).hits)
 
     def rrf_merge(self, lists: Sequence[Sequence[Item]], limit: int) -> list[Item]:
-        """Merge ranked lists of things with ids by reciprocal rank fusion; every list's first stays (seed 004)."""
+        """Merge ranked lists by reciprocal rank fusion (seed 004).
+
+        The first item of every list is among the `limit` results. Source: Cormack, Clarke and Buettcher (2009).
+        """
         by_id = {item.id: item for ranked in reversed(lists) for item in reversed(ranked)}
         ids = reciprocal_rank_fusion([[item.id for item in ranked] for ranked in lists], limit)
         return [by_id[id_] for id_ in ids]
@@ -155,10 +160,13 @@ class DualRetriever:
         variations = [Variation(about, 1.0), *(await self._variations(about, degraded) if deep else [])]
         names = named(" ".join(one.text for one in variations))
         if names:
+            # The question is embedded in the speaker's words, so the index must know the speakers first. Otherwise
+            # embedding and catching up run at the same time.
             variants = await self._prepare(variations, await self._speakers(names), degraded)
         else:
             variants, _ = await asyncio.gather(self._prepare(variations, frozenset(), degraded), self._catch_up())
         reader = self._reader_for(query)
+        # The pair reader compares the first few hits, even where fewer are wanted.
         most = query.limit if reader is None else max(query.limit, limits.PAIR_READER_HITS_COUNT)
         asked = _Search(replace(query, limit=most), variants, self._embedder, deep=deep)
         hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
@@ -175,14 +183,17 @@ class DualRetriever:
         )
 
     def _reader_for(self, query: Query) -> PairReader | None:
-        """What orders the hits of a question for what holds, where the embedder brings it and outcomes have not taught an order."""
+        """The pair reader that orders the hits by what still holds; None where it must not decide.
+
+        It orders questions only, not where outdated memories are wanted too, and not where learning sets the order.
+        """
         wanted = is_question(query.text) and not query.view.include_superseded and query.lessons is None
         return None if self._embedder is None or not wanted else self._embedder.pair_reader
 
     async def _in_order(
         self, reader: PairReader, query: Query, hits: list[Hit], asked: _Search, degraded: dict[Degradation, None]
     ) -> list[Hit]:
-        """Of hits that answer about equally well and tell one thing the newest first; what a better judge has ordered stays."""
+        """Put the newest of hits that answer about equally well and say the same thing first, as the pair reader judges."""
         if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
             return hits  # they were looked up, or a model read them and has judged what is outdated
         try:
@@ -193,13 +204,13 @@ class DualRetriever:
         return hits if ordered is hits else asked.newest_first(ordered)
 
     async def _catch_up(self) -> None:
-        """Let what is searched follow the rows while the query is embedded, in steps between which others get their turn."""
-        with suppress(UmiError):  # whoever searches next is told
+        """Bring the search index up to date in steps, while the query is being embedded."""
+        with suppress(UmiError):  # the search that follows meets the same error and reports it
             while self._behind and not await self._storage.read(lambda snapshot: snapshot.catch_up()):
                 pass
 
     async def _speakers(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of the names that somebody who speaks here is called by; none when that cannot be read."""
+        """Those of the names that a speaker of this namespace has; none when the store cannot be read."""
         await self._catch_up()
         with suppress(UmiError):
             return await self._storage.read(lambda snapshot: snapshot.speakers(names))
@@ -265,9 +276,9 @@ class _Search:
         self._hidden_count = 0
         self._unsure = False
         self.best_score: float | None = None
-        self.facts_count = 0  # first hits that were looked up
-        self.told_again: list[tuple[str, str]] = []  # ids of hits' messages: (earlier, later)
-        self.taken_back: frozenset[tuple[str, str]] = frozenset()  # such of which somebody has said that it is not so
+        self.facts_count = 0  # the first hits, which were looked up and not searched
+        self.told_again: list[tuple[str, str]] = []  # episode ids (earlier, later) of flagged updates among the hits
+        self.taken_back: frozenset[tuple[str, str]] = frozenset()  # such pairs whose update was undone
 
     def run(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> list[Hit]:
         rankings = [self._rank(snapshot, variant, degraded) for variant in self._variants]
@@ -288,13 +299,13 @@ class _Search:
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
         self.facts_count = count = len(hits)
-        facts = bool(hits)  # beside an answer, a further hit must be good enough on its own
+        facts = bool(hits)  # beside a looked-up answer every further hit must reach the threshold for a first hit
         above = 0.0
         for place, score, look in self._looks(snapshot, standings, ranking, terms):
             answers = self._answers(snapshot, standings, look, terms, given)
             found = [one for one in answers if self._admits(known, one, score, terms)]
             if place >= limits.ANSWER_PLACES_COUNT_MAX and known is not None and not found:
-                break  # what bears on the question is not that far down, and reading on takes seconds in a large store
+                break  # further down nothing bears on the fact, and reading on takes seconds in a large store
             if not found and (look.shown is None or look.shown.episode.id not in given):
                 self._hidden_count += 1
                 continue
@@ -310,17 +321,17 @@ class _Search:
         return hits
 
     def _newest_first(self, hits: list[Hit], standings: StateResolver) -> list[Hit]:
-        """The hits, with what was told again above what told it before."""
+        """Read which hits were flagged as updates of others, and put those above the hits they update."""
         ids = {hit.episode.id for hit in hits}
         self.told_again, self.taken_back = standings.told_again(ids), standings.taken_back(ids)
         return self.newest_first(hits)
 
     def newest_first(self, hits: Sequence[Hit]) -> list[Hit]:
-        """The same, of hits that `run` has found."""
+        """Put flagged updates above what they update, and order amounts by time; for hits that `run` has found."""
         return newest_amount_first(self._query.text, pair_order.newer_first(hits, self.told_again))
 
     def why_nothing(self) -> str:
-        """Why there is no hit, in words."""
+        """Why there is no hit, as text for the caller."""
         if self.best_score is None:
             return "nothing that is stored shares a word or a meaning with the question"
         if self._unsure:
@@ -330,7 +341,7 @@ class _Search:
         return f"no score reaches {self._query.min_score or 0:.2f} (best {self.best_score:.2f})"
 
     def _floor(self, ranking: Ranking) -> float:
-        """The least score of a hit that is relevant enough, whatever stands before it."""
+        """The least score at which learning may move a hit."""
         if self._query.min_score is not None:
             return self._query.min_score
         return 0.0 if ranking.calibrator is None else ranking.calibrator.keep_from
@@ -338,9 +349,10 @@ class _Search:
     def _answers(
         self, snapshot: Snapshot, standings: StateResolver, look: Look, terms: Sequence[str], given: Collection[str]
     ) -> Iterator[Shown]:
-        """What a place of the ranking stands for, unless it is given: its message as far as it holds, and what took the place of what does not.
+        """What one place of the ranking contributes: its message as far as it holds, and what replaced its outdated parts.
 
-        The newer comes first; of two that contradict each other the one that was found.
+        The replacement comes first; of two statements that contradict each other, the one that was found. Episodes in
+        `given` are among the hits already.
         """
         mine = look.shown if look.shown is not None and look.shown.episode.id not in given else None
         disputed = mine is not None and mine.state is HitState.DISPUTED
@@ -355,9 +367,10 @@ class _Search:
             yield mine
 
     def _admits(self, known: Answer | None, shown: Shown, score: float, terms: Sequence[str]) -> bool:
-        """Whether a message may stand where a question was taken to ask for a fact that nobody stated.
+        """Whether a message may be a hit where the question was taken to ask for a fact of which no statement is known.
 
-        What a model read, what meaning supports and what says every word of the question stand whatever the question was taken for.
+        A message stays if a model read its statement, if its score is high, or if it contains every word of the
+        question.
         """
         if known is None or self._query.min_score is not None or not is_question(self._query.text):
             return True
@@ -368,7 +381,7 @@ class _Search:
         return said.issuperset(terms) or known.admits(shown.episode)
 
     def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
-        """The looked-up answers that the view shows, before whatever the legs found."""
+        """The looked-up answers that the view shows, one hit per episode; they come before the hits of both legs."""
         first_of_episode: dict[str, StatementState] = {}
         if known is None:
             return []
@@ -386,7 +399,11 @@ class _Search:
         return hits[: self._query.limit]
 
     def _rank(self, snapshot: Snapshot, variant: _Variant, degraded: dict[Degradation, None]) -> Ranking:
-        """Both legs of one variant, each with what the other found. Raises the text leg's error when neither answers."""
+        """Rank one variant by both legs, each also scoring what the other found.
+
+        Raises:
+            UmiError: The text leg's error, when the vector leg gave nothing either.
+        """
         text: TextCandidates | None = None
         vector = self._vector_leg(snapshot, variant, degraded)
         try:
@@ -396,6 +413,7 @@ class _Search:
             if vector is None:
                 raise
         if text is not None and vector is not None and variant.embedding is not None and variant.hits is None:
+            # The same embedding object: the store reuses the comparison it has just made.
             vector = snapshot.vector_candidates(variant.embedding, also=text.keys, pool=0)
         return rank(variant.text, text, vector, self._embedder, snapshot.surroundings, self._period)
 
@@ -417,22 +435,22 @@ class _Search:
             return None
 
     def _feedback(self, snapshot: Snapshot, ranking: Ranking, degraded: dict[Degradation, None]) -> Iterator[Ranking]:
-        """The query moved halfway towards its first hits, through both legs again (Rocchio, 1971)."""
+        """Search again with the query moved halfway towards its first hits (pseudo-relevance feedback; Rocchio, 1971)."""
         asked = self._variants[0]
         if asked.embedding is None or asked.hits is not None or Degradation.VECTOR_LEG_FAILED in degraded:
-            return  # feedback is one of vectors, and of those that the store itself holds
+            return  # feedback needs vectors that the store itself holds
         episodes = snapshot.episodes_at(int(key) for key in ranking.keys[:_FEEDBACK_EPISODES])
         found = snapshot.vectors(episode.id for _, episode in sorted(episodes.items()))
         if found:
             said = normalised(np.mean([normalised(windows.mean(axis=0)) for windows in found.values()], axis=0))
             moved = replace(asked, embedding=normalised(asked.embedding + said))
             found_again = self._rank(snapshot, moved, degraded)
-            yield replace(found_again, calibrator=None)  # its scores speak of the hits, not of the question
+            yield replace(found_again, calibrator=None)  # scores against the moved query say nothing about the question
 
     def _looks(
         self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
     ) -> Iterator[tuple[int, float, Look]]:
-        """Places in the ranking, each with its score and what the view makes of what stands there, best first, read in growing portions."""
+        """Places of the ranking, best first, each with its score and what the view shows there. Read in growing portions."""
         start, portion = 0, self._query.limit + 2
         while start < len(ranking.keys):
             keys = [int(key) for key in ranking.keys[start : start + portion]]
@@ -450,7 +468,7 @@ class _Search:
     def _statements(
         self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
     ) -> Iterator[tuple[int, float, Look]]:
-        """As `_looks`, of the first places, statement by statement where a model read them."""
+        """As `_looks`, for the first places of a ranking whose messages a model read: one entry per statement."""
         question = statement_scores.Question(tuple(dict.fromkeys(terms)), self._variants[0].embedding)
         head = statement_scores.candidates(snapshot, ranking, question)
         standings.read(dict.fromkeys(one.episode.id for one in head))
@@ -459,7 +477,10 @@ class _Search:
             yield one.place, one.score, standings.look([one.episode], terms, chosen)[0]
 
     def _is_enough(self, ranking: Ranking, score: float, above: float, *, first: bool) -> bool:
-        """Whether a hit may be shown below one with the score `above`, 0 where there is none."""
+        """Whether a hit may be shown below one with the score `above` (0 for none).
+
+        `first` applies the test for a first hit, which is whether the store holds an answer at all.
+        """
         if self._query.min_score is not None:
             return score >= self._query.min_score
         if ranking.calibrator is None:

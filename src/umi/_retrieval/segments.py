@@ -1,4 +1,4 @@
-"""A text in statements: its sentences, as far as punctuation shows them. Language plays no part."""
+"""Cut a text into statements at its punctuation. Works the same in every language."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from umi._reading.grammar.tokens import sentences
 
 Span = tuple[int, int]  # half-open, characters
 
-_WORDS_MIN: Final = 3  # a shorter sentence ("Yes.", "Hi all.") goes with the next
-_WORDS_MAX: Final = 30  # a longer one is cut at a mark within it
-_PIECE_WORDS_MIN: Final = 5
+_WORDS_MIN: Final = 3  # a shorter sentence ("Yes.", "Hi all.") is joined to the next
+_WORDS_MAX: Final = 30  # a longer sentence is cut at a mark within it
+_PIECE_WORDS_MIN: Final = 5  # on either side of such a cut
 _MARK: Final = re.compile(r"[,;:–—](?=\s)|\s-\s")
 
 
 def segments(text: str) -> list[Span]:
-    """The statements of a text, in order, without the white space around them; at least one for a text with words.
+    """The statements of a text in order, without surrounding white space; at least one for a text with words.
 
     Args:
         text: Of any length.
@@ -38,7 +38,7 @@ def segments(text: str) -> list[Span]:
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
-    """A sentence, cut at the mark nearest to its middle while it is too long; without recursion, for texts without an end."""
+    """Cut a sentence at the mark nearest to its middle until every piece is short enough; iterative, for texts of any length."""
     todo = [(start, end)]
     while todo:
         begin, stop = todo.pop()

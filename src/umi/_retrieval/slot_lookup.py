@@ -1,8 +1,9 @@
-"""The third leg: a question that asks for one fact of one subject is looked up, not searched.
+"""The third leg of retrieval: look up a question that asks for one fact of one subject (ADR 8).
 
-"Where does Alice work?" shares few words with "Big news: I left Acme and joined StartupX", and much with "Ravi works at Tata".
-But it asks for Alice's works_at, and the store knows which statement of that slot holds. Only slots with one value at a time are
-looked up; what the templates do not recognise stays with the other two legs.
+"Where does Alice work?" shares few words with "Big news: I left Acme and joined StartupX", and many with "Ravi works at
+Tata". But it asks for Alice's `works_at`, and the store knows which statement of that slot holds. Only slots with one
+value at a time are looked up. Questions that neither a template nor the question reader recognises are left to the
+other legs.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from umi.ports import Snapshot, Vector
 from umi.ports.text_reader import TextReader
 from umi.types import Entity, Episode
 
+# Slots that only people have.
 _OF_PEOPLE: Final = frozenset({"works_at", "lives_in", "speaks", "hobby"})
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
 _FIRST_PERSON_SUBJECT: Final = "user"
@@ -39,6 +41,7 @@ def _template(pattern: str) -> re.Pattern[str]:
     return re.compile(rf"{filled}{_NOW}", re.IGNORECASE)
 
 
+# Patterns, tried in order, each with the slots of which any may answer; "" where the matched words name the slot.
 _TEMPLATES: Final = tuple(
     (_template(pattern), tuple(slots.split()))
     for pattern, slots in (
@@ -66,9 +69,9 @@ _TEMPLATES: Final = tuple(
 
 @dataclass(frozen=True, slots=True)
 class FactQuestion:
-    """One subject, the slots of which any may answer, and the month that is asked of (1 to 12; 0 for now).
+    """A question for one fact: the subject's key, the slots of which any may answer, and the month that is asked about.
 
-    `exact`: nothing else is asked beside it.
+    `month` is 1 to 12, or 0 for now. `exact` means that the question asks for nothing else.
     """
 
     subject: str
@@ -77,17 +80,18 @@ class FactQuestion:
     exact: bool = False
 
 
+# A "subject" that matches this is a clause: the template has matched too much, and is skipped.
 _CLAUSE: Final = re.compile(
     r"^(?:i|we|you|they) \S|\b(?:where|who|which|that|supposed)\b|\b(?:currently|set|planned)$", re.IGNORECASE
 )
 
 
 def read_question(query: str, vector: Vector | None = None) -> FactQuestion | None:
-    """What single-valued fact of whom a question asks for, or None when it is not of that kind.
+    """Recognise a question for a single-valued fact: whose fact, and which slots; None when it asks for something else.
 
     Args:
         query: The question.
-        vector: Of it, when the local embedder made it.
+        vector: Its embedding, when the local embedder made it; used by the question reader.
     """
     gist = question_reader.read(query, vector)
     month, rest = month_of(query)
@@ -107,7 +111,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is known of a fact that is asked for: the statements that the view shows, newest first, and that view."""
+    """What is known of a fact that is asked for: the statements that the view shows, the likeliest first, and that view."""
 
     question: FactQuestion
     standings: tuple[StatementState, ...]
@@ -118,8 +122,9 @@ class Answer:
     def admits(self, episode: Episode) -> bool:
         """Whether an episode that the other legs found may stand beside the answer.
 
-        Where nothing is known, a mere resemblance is no answer (what words or meaning support, `search` asks nobody about): what was read as something else, does not speak of the subject, or speaks
-        of it in a question, a wish or with none of the words that such a fact is told with, is left out.
+        Where no statement is known and the question is exact, mere similarity is no answer. An episode is then left out
+        if it states something else, does not speak of the subject, or speaks of it only in a question, in a wish, or
+        with no word that such a fact is told with. `search` does not ask about episodes that words or meaning support.
         """
         if self.standings or not self.question.exact:
             return True
@@ -130,17 +135,17 @@ class Answer:
         subject = self.question.subject
         named = subject in episode.content.casefold() or predict.scatters(episode.content, subject)
         if stated and elsewhere and not named:
-            return False  # it states the same kind of fact of others: had it stated this one, there would be a standing
+            return False  # it states such a fact of others; if it stated this one, a statement would be known
         if (
             named
             and not _OF_PEOPLE & set(self.question.slots)
             and any(one.slot in self.question.slots for one in stated)
         ):
-            return True  # of "the oil of the car", where the car's is asked for
+            return True  # it speaks of "the oil of the car" where the question asks about the car
         return evidence(self.question, episode, self.reader)
 
     def _is_choice(self, one: Entity) -> bool:
-        """Whether a statement names a favourite, as the question asks for another."""
+        """Whether a statement names a favourite of another kind than the favourite that the question asks for."""
         chosen = self.question.slots[0].startswith("favourite_")
         return chosen and one.slot.startswith("favourite_")
 
@@ -148,14 +153,15 @@ class Answer:
 def answer(
     snapshot: Snapshot, query: str, view: View, vector: Vector | None = None, reader: TextReader | None = None
 ) -> Answer | None:
-    """What is known of the fact that a query asks for; None when it asks for none.
+    """What is known of the fact that a query asks for; None when it asks for no such fact.
 
     Args:
         snapshot: Where to look.
         query: The question.
-        vector: Of the question, when the local embedder made it.
-        reader: Of short messages, where there is one.
-        view: From where one looks; a month in the question stands for its last day, where the view has no time of its own.
+        vector: Its embedding, when the local embedder made it.
+        reader: Reads short messages, where there is such a model.
+        view: The moment and filters of the recall. A month in the question stands for its last day, unless the view
+            names a time.
     """
     question = read_question(query, vector)
     if question is None:
@@ -174,7 +180,7 @@ def answer(
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
-    """Every statement that the question asks for, of any state, newest first; slots in the question's order."""
+    """Every statement in the slots that the question asks for, of any state, slot by slot, newest first within each."""
     subject = snapshot.subject_of(question.subject) or question.subject
     return [
         entity
@@ -193,20 +199,20 @@ def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None
 
 
 def _affirmed_first(standings: Sequence[StatementState]) -> tuple[StatementState, ...]:
-    """Statements that say what is so, the more surely read the earlier, then those that say that something is not."""
+    """Order statements: positive before negated ones, and more certain before less certain ones; else as given."""
     return tuple(sorted(standings, key=lambda one: (one.entity.negated, _doubt(one.entity.confidence))))
 
 
 def _doubt(confidence: float) -> int:
-    """How little a reading is to be relied on, in steps: what was read alike stays in order of time."""
+    """How uncertain a reading is, in steps of 0 to 2. Statements in the same step keep their order in time."""
     return sum(confidence < bound for bound in (_SURE, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN))
 
 
-_SURE: Final = 0.8
+_SURE: Final = 0.8  # confidence of the first step of `_doubt`
 
 
 def _end_of_month(month: int, newest: datetime) -> datetime:
-    """The last moment of the latest such month that began before the newest statement."""
+    """The last second of the latest such month that began before the newest statement."""
     year = newest.year if (newest.month, newest.day) >= (month, 1) else newest.year - 1
     following = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
     return following - timedelta(seconds=1)

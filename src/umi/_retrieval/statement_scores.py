@@ -1,8 +1,9 @@
-"""The first candidates of a ranking, taken apart into what a model read in them: a question is answered by a statement, not by a message.
+"""Score the statements that a model read in the first messages of a ranking, instead of whole messages.
 
-A message may make several statements, of which some are over; a short one ("shipline", "day 8") shares no word with a question about it,
-but the model that read it named what it is about. So each statement is a candidate of its own, by its own vector and its own words, those
-of its name included. A message that no model read is one candidate, as it stands.
+A message may make several statements, of which some may be outdated. A short one ("shipline", "day 8") shares no word
+with a question about it, but the model that read it named what it is about. So each statement is a candidate of its
+own, scored by its own vector and by the words of its text and names. A message that no model read remains one
+candidate.
 """
 
 from __future__ import annotations
@@ -21,16 +22,16 @@ from umi.limits import STATEMENT_CANDIDATES_COUNT
 from umi.ports import Matrix, Snapshot, Vector
 from umi.types import UNREAL, Entity, Episode, Mode
 
-# Log-odds, chosen on 26 told histories and looked at on 60 more (docs/state.md); a fit of eight weights gave no more.
-_CLOSER: Final = 10.0  # of a cosine of 1 above that of the message's best window
-_NAMED: Final = 1.0  # of all of a question's words in a statement's name and words, and none in the message
-_UNREAL: Final = -1.0  # of what is wished, supposed or asked
-_UNSTATED: Final = -1.5  # of a message that states nothing
+# Log-odds, chosen by hand on 26 test histories and checked on 60 more (docs/state.md). A fit of eight weights was no better.
+_CLOSER: Final = 10.0  # per unit of cosine by which a statement differs from its message's best window
+_NAMED: Final = 1.0  # if a statement has all of the question's words and its message has none
+_UNREAL: Final = -1.0  # for what is wished, supposed or asked
+_UNSTATED: Final = -1.5  # for a message that states nothing
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement that may answer, or a whole message (`entity_id` None), at a place of the ranking with a score of its own."""
+    """A statement, or a whole message (`entity_id` None), at a place of the ranking, with its own probability."""
 
     place: int
     episode: Episode
@@ -40,24 +41,24 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """The analysed words of a question, each once, and its vector where there is one."""
+    """The terms of a question, each once, and its vector where there is one."""
 
     terms: tuple[str, ...]
     vector: Vector | None
 
 
 def is_read(entities: Iterable[Entity]) -> bool:
-    """Whether a model read any of some messages, by their entities."""
+    """Whether any of these entities was read by a model."""
     return any(map(_is_read, entities))
 
 
 def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list[Candidate]:
-    """What the first places of a ranking consist of, best first.
+    """The candidates in the first `STATEMENT_CANDIDATES_COUNT` places of a ranking, best first.
 
     Args:
-        snapshot: Where they are.
-        ranking: Of the question.
-        question: As analysed and embedded.
+        snapshot: Where the messages are.
+        ranking: The ranking of the question.
+        question: The question's terms and vector.
     """
     keys = [int(key) for key in ranking.keys[:STATEMENT_CANDIDATES_COUNT]]
     episodes = snapshot.episodes_at(keys)
@@ -75,11 +76,12 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list
             found.append(Candidate(place, episode, None, float(logistic(odds))))
         mine = _Message(episode, read, windows.get(episode.id), question, weights)
         found += [Candidate(place, episode, one.id, float(logistic(odds + mine.gain(one)))) for one in read]
+    # Rounded, so that the last bits of a float, which differ between machines, cannot change the order.
     return sorted(found, key=lambda one: (-round(one.score, 6), one.place))
 
 
 class _Message:
-    """What the statements of one message gain over the message itself."""
+    """Scores the statements of one message relative to the message itself."""
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class _Message:
         self._nearness = _nearness(episode, read, windows, question.vector)
 
     def gain(self, one: Entity) -> float:
-        """Log-odds."""
+        """What to add to the message's log-odds for one of its statements."""
         manner = _UNSTATED if one.mode is Mode.UNSTATED else _UNREAL if one.mode in UNREAL else 0.0
         share = _share(self._weights, _words(one.name, *one.also, one.content))
         return _CLOSER * self._nearness.get(one.id, 0.0) + _NAMED * (share - self._share) + manner
@@ -103,9 +105,10 @@ class _Message:
 def _nearness(
     episode: Episode, read: Sequence[Entity], windows: Matrix | None, vector: Vector | None
 ) -> dict[str, float]:
-    """By how much each statement's cosine lies below that of the message's best window: 0 or less. Empty where vectors are missing.
+    """Each statement's cosine minus that of its message's best window, 0 or less, by id. Empty where vectors are missing.
 
-    Behind the windows of the text lie those of its statements, in their order, but for statements that the text's own vector stands for.
+    A message's matrix holds the windows of its text first, then one row per statement in order. A statement that
+    repeats the whole message has no row of its own and uses the first window.
     """
     own = [one for one in read if one.mode is not Mode.UNSTATED and not says_it_all(one, episode)]
     if windows is None or vector is None or len(windows) <= len(own):
@@ -118,6 +121,7 @@ def _nearness(
 
 
 def _is_read(entity: Entity) -> bool:
+    """Whether a model read this entity: only a model gives a subject without a slot, or the mode "unstated"."""
     return (bool(entity.subject) and not entity.slot) or entity.mode is Mode.UNSTATED
 
 
@@ -128,7 +132,7 @@ def _words(*texts: str) -> frozenset[str]:
 def _weights(
     terms: Sequence[str], episodes: Iterable[Episode], groups: Mapping[str, Sequence[Entity]]
 ) -> dict[str, float]:
-    """What each word of a question counts for: rare ones among the candidates for more; those that none holds for nothing."""
+    """The weight of each of a question's words: higher for words that few of the candidates contain, none for unknown words."""
     held = [
         _words(one.content, *(name for entity in groups.get(one.id, ()) for name in (entity.name, *entity.also)))
         for one in episodes
@@ -138,5 +142,6 @@ def _weights(
 
 
 def _share(weights: Mapping[str, float], words: frozenset[str]) -> float:
+    """The share of the question's weight that these words cover, 0 to 1."""
     whole = sum(weights.values())
     return sum(weight for term, weight in weights.items() if term in words) / whole if whole else 0.0

@@ -1,6 +1,6 @@
-"""Variations of a query for the deep path, without a model: its words by other words.
+"""Variations of a query for the deep path, made by rules: its words plus other words for them.
 
-The other kind, feedback from the first hits, needs the hits and is made in the search.
+The other kind of variation, feedback from the first hits, needs those hits and is made in `umi._retrieval.search`.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-# Questions that one look-up seldom answers: causes, comparisons, changes, overviews. Word borders keep "show" from "how".
+# Questions that one search seldom answers: causes, comparisons, changes, overviews. `\b` keeps "show" from matching "how".
 _DEEP: Final = re.compile(
     r"\b(?:why|how (?:did|does|do|has|have)|compare[ds]?|comparison|differen\w+|relat(?:e|es|ed|ion|ionship)s?|between"
     r"|everything|summar\w+|overview|history|over time|chang(?:e|es|ed)|evol\w+|in common|similar)\b",
     re.IGNORECASE,
 )
-# Groups of words that stand for each other in what people say of themselves. Ours; short on purpose.
+# Words that replace each other in what people say about themselves. Written by hand, and short on purpose.
 _GROUPS: Final = (
     ("work", "job", "employer", "company", "career"),
     ("live", "home", "move", "city", "address"),
@@ -39,7 +39,7 @@ _GROUPS: Final = (
 _SYNONYMS: Final = {word: tuple(other for other in group if other != word) for group in _GROUPS for word in group}
 
 
-# Weights of the lists beside the query's own, which has 1 (ADR 0011). A model's variations are trusted more; unmeasured.
+# Weights of the other lists in the fusion; the query's own list has 1 (ADR 11). The model's weight was never measured.
 REWORDED_WEIGHT: Final = 0.1
 FEEDBACK_WEIGHT: Final = 0.5
 MODEL_WEIGHT: Final = 0.5
@@ -47,19 +47,19 @@ MODEL_WEIGHT: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """Another way to put a query, and the weight of what it finds."""
+    """Another wording of a query, and the weight of its results in the fusion."""
 
     text: str
     weight: float
 
 
 def wants_deep(query: str) -> bool:
-    """Whether a query reads as one that a single look-up seldom answers."""
+    """Whether a query looks like one that a single search seldom answers."""
     return _DEEP.search(query) is not None
 
 
 def rule_variants(query: str) -> list[Variation]:
-    """Other ways to put a query, never the query itself: other words beside its words, where any are known."""
+    """Other wordings of a query, without the query itself: its words with known synonyms added."""
     reworded = _reworded(query)
     return [Variation(reworded, REWORDED_WEIGHT)] if reworded else []
 

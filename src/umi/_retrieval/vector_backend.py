@@ -1,4 +1,4 @@
-"""Hits of a vector backend that is not the store, as candidates of a ranking."""
+"""Turn the hits of a vector backend other than the store into candidates of a ranking."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from umi.types import VectorHit
 
 
 def foreign_candidates(snapshot: Snapshot, hits: Sequence[VectorHit]) -> VectorCandidates:
-    """Candidates of a vector backend that knows ids only. A vector without a row is left out."""
+    """Candidates for hits that carry ids only. A hit whose id has no row in the snapshot is left out.
+
+    Mean and deviation of all cosines are unknown here and left at 0; ranking then uses its priors.
+    """
     best: dict[int, float] = {}
     ids = [hit.id for hit in hits]
     arrivals = {id_: entity.arrival for id_, entity in snapshot.entities(ids).items() if entity.arrival >= 0}

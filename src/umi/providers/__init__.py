@@ -1,1 +1,1 @@
-"""Adapters to embedders and models."""
+"""Adapters to embedders and language models, local and served, behind the ports in `umi.ports`."""

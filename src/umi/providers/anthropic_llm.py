@@ -1,6 +1,7 @@
 """A language model behind Anthropic's Messages API.
 
-As with umi.providers.openai_llm: a JSON schema where the model takes one, else a tool's arguments, else words, learned once per client.
+As in `umi.providers.openai_llm`, answers are held to a JSON schema where the model supports it, else to a tool's
+arguments, else to the prompt's words; what is supported is learned once per client.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class AnthropicLLM:
-    """One of Anthropic's models. Satisfies `umi.ports.LLMProvider`.
+    """A model of Anthropic. Satisfies `umi.ports.LLMProvider`.
 
     Args:
-        model: Its name there.
+        model: Anthropic's name of it.
         api_key: The key.
-        base_url: Another address than Anthropic's; None is theirs, or what ANTHROPIC_BASE_URL says.
-        call_timeout_s: How long it may take to answer.
-        transport: Replaces the network.
+        base_url: Address of another server with the same API; None is Anthropic's, or what ANTHROPIC_BASE_URL says.
+        call_timeout_s: Seconds that a call may take.
+        transport: Replaces the network, as simulations do.
     """
 
     def __init__(
@@ -46,30 +47,34 @@ class AnthropicLLM:
             api_key=api_key,
             base_url=base_url,
             timeout=call_timeout_s,
-            max_retries=0,
+            max_retries=0,  # retries, deadlines and budgets are applied by the caller
             http_client=None if transport is None else anthropic.DefaultAsyncHttpxClient(transport=transport),
         )
-        self.dialect = Dialect(temperature=False)  # the API sets none
+        self.dialect = Dialect(temperature=False)  # no temperature is sent to this API
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """One request, or a few of them while it is learned what the model takes.
+        """Send one request, or a few while it is learned what the model supports.
 
         Raises:
-            LLMError: Whatever went wrong; `NotConfigured` says what to set.
+            LLMError: Whatever went wrong; the message of `NotConfigured` says what to set.
         """
         try:
             answer = await self._converse(request)
         except (anthropic.AnthropicError, ValueError) as error:
+            # About 4 bytes a token, rounded up; only used to report a prompt that was too long.
             raise self._error(error, -(-len(request.prompt.encode()) // 4)) from error
         if not isinstance(answer, Message) or not isinstance(answer.content, list):
             raise LLMError.ServiceUnavailable(f"{self._name} answered no message: {answer!r:.200}")
         return Completion(_said(answer), _usage(answer))
 
     async def visit(self) -> str:
-        """In words, that the server is there and knows the model. Costs no tokens.
+        """Check that the server is reachable and has the model. Costs no tokens.
+
+        Returns:
+            A message that says so.
 
         Raises:
-            LLMError: When it is not, or does not.
+            LLMError: When it cannot be reached, or does not have the model.
         """
         try:
             model = await self._client.models.retrieve(self._model)
@@ -78,7 +83,7 @@ class AnthropicLLM:
         return f"{self._name} at {self._client.base_url}, {model.display_name or model.id}"
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def _converse(self, request: CompletionRequest) -> object:
@@ -93,7 +98,7 @@ class AnthropicLLM:
     def _arguments(self, request: CompletionRequest, dialect: Dialect) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self._model,
-            "max_tokens": LLM_ANSWER_TOKENS_MAX,
+            "max_tokens": LLM_ANSWER_TOKENS_MAX,  # required by this API
             "messages": [{"role": "user", "content": request.prompt}],
         }
         if request.schema is None:
@@ -121,7 +126,7 @@ class AnthropicLLM:
 
 
 def _said(answer: Message) -> str:
-    """The answer's text: what a tool was given, or what was said, be it a refusal. Empty when there is none."""
+    """The answer's text: the arguments of a tool call, or the text blocks. Empty when there are none."""
     for block in answer.content:
         if isinstance(block, ToolUseBlock):
             return json.dumps(block.input, ensure_ascii=False)
@@ -130,7 +135,8 @@ def _said(answer: Message) -> str:
 
 def _usage(answer: Message) -> Usage:
     spent = answer.usage
-    if spent is None:  # the SDK builds what it is sent without checking it
+    if spent is None:  # the SDK does not validate responses
         return Usage(1)
+    # Tokens written to or read from the prompt cache are input too, but not part of `input_tokens`.
     cached = (spent.cache_creation_input_tokens or 0) + (spent.cache_read_input_tokens or 0)
     return Usage(1, (spent.input_tokens or 0) + cached, spent.output_tokens or 0)

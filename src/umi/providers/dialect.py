@@ -1,4 +1,8 @@
-"""What a server understands of a protocol's newer parts, learned from what it refuses."""
+"""Negotiating features of a model server's API (JSON schemas, tools, parameters) by what the server refuses.
+
+Servers with the same protocol support different parts of it and rarely announce which. A client starts with all
+features and drops one whenever a request is refused because of it.
+"""
 
 from __future__ import annotations
 
@@ -14,27 +18,29 @@ Refused = TypeVar("Refused", bound=Exception)
 
 
 class Shape(Enum):
-    """How an answer is held to its schema."""
+    """How the server is made to answer in the form of the request's schema."""
 
-    SCHEMA = "JSON schema"
-    TOOL = "tool"
-    WORDS = "words"
+    SCHEMA = "JSON schema"  # structured output: the server enforces the schema
+    TOOL = "tool"  # the answer is the arguments of a tool call
+    WORDS = "words"  # only the prompt describes the form
 
 
+# Fragments of error messages, lower case, that blame a feature.
 _OF_SCHEMAS: Final = ("response_format", "output_config", "output format", "schema", "structured output", "grammar")
 _OF_TOOLS: Final = ("tool", "function")
+# Statuses with which servers reject a request that they do not understand.
 _REFUSALS: Final = frozenset({400, 404, 422, 501})
-_DIALECTS_COUNT: Final = 6  # from all that is known down to nothing but words
+_DIALECTS_COUNT: Final = 6  # the longest chain: all features, then temperature, bound (twice) and shape (twice) dropped
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """How questions are put to one server.
+    """The features that are used in requests to one server.
 
     Args:
-        shape: How its answers are held to a schema.
-        bound: What it calls a bound on an answer's length; empty when it knows none, or knows no other.
-        temperature: Whether it lets one set the temperature.
+        shape: How answers are held to a schema.
+        bound: The server's name of the parameter that limits an answer's length; empty when none is sent.
+        temperature: Whether the temperature is set.
     """
 
     shape: Shape = Shape.SCHEMA
@@ -42,12 +48,18 @@ class Dialect:
     temperature: bool = True
 
     def after(self, status: int, said: str) -> Dialect | None:
-        """The next dialect to try after a refusal; None when it was not about the dialect."""
+        """The next simpler dialect after a refusal; None when the refusal was not about a feature.
+
+        Args:
+            status: HTTP status of the refusal.
+            said: Its message.
+        """
         if status not in _REFUSALS:
             return None
         said = said.lower()
         if self.temperature and "temperature" in said:
             return replace(self, temperature=False)
+        # OpenAI's newer models refuse `max_tokens` and want `max_completion_tokens`; others know neither.
         if self.bound and self.bound in said:
             return replace(self, bound="max_completion_tokens" if self.bound == "max_tokens" else "")
         if self.shape is Shape.SCHEMA and any(word in said for word in _OF_SCHEMAS):
@@ -58,7 +70,7 @@ class Dialect:
 
 
 class Speaker(Protocol):
-    """A client, with what is known of its server's dialect so far."""
+    """A client that remembers its server's dialect."""
 
     dialect: Dialect
 
@@ -70,14 +82,14 @@ async def converse(
     refused: type[Refused],
     said: Callable[[Refused], tuple[int, str]],
 ) -> Answer:
-    """Put one question, in simpler and simpler dialects while it is these that are refused; the client remembers.
+    """Send one request, in simpler dialects as long as features are refused; the client keeps the dialect that worked.
 
     Args:
         speaker: The client.
-        name: What it is called in an error.
-        ask: Puts the question in a dialect.
-        refused: What a refusal raises.
-        said: A refusal's status and words.
+        name: Its name in error messages.
+        ask: Sends the request in a dialect.
+        refused: The exception of a refusal.
+        said: Status and message of a refusal.
 
     Raises:
         NotConfigured: When every dialect is refused.
@@ -91,6 +103,6 @@ async def converse(
             simpler = used.after(*said(error))
             if simpler is None:
                 raise
-            if speaker.dialect == used:  # else a call beside this one has learned it already
+            if speaker.dialect == used:  # otherwise a concurrent call has already changed it
                 speaker.dialect = simpler
     raise LLMError.NotConfigured(f"{name} refuses every form of question that Umi knows")

@@ -1,4 +1,4 @@
-"""Embedders of the fastembed library. It downloads a model from a hub when it is first used; Umi's own embedder does not."""
+"""Embedders of the fastembed library, which downloads a model when it is first used; Umi's local embedder does not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ class FastembedEmbedder:
     """A model that fastembed runs in this process. Satisfies `umi.ports.EmbeddingProvider` once it is prepared.
 
     Args:
-        model: Its name there, such as "BAAI/bge-small-en-v1.5".
+        model: fastembed's name of it, such as "BAAI/bge-small-en-v1.5".
+
+    Raises:
+        EmbedderUnavailable: When fastembed does not know the model.
     """
 
     def __init__(self, model: str) -> None:
@@ -33,14 +36,14 @@ class FastembedEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Its name stands for its weights, which fastembed checks."""
+        """Identity of the vectors. The digest is that of the name; fastembed checks the weights itself."""
         return EmbedderIdentity(self._name, self._dimensions, hashlib.sha256(self._name.encode()).hexdigest())
 
-    async def prepare(self, kept: EmbedderIdentity | None) -> None:  # noqa: ARG002 - the port's
-        """Load the model, downloading it when it is not in fastembed's cache.
+    async def prepare(self, kept: EmbedderIdentity | None) -> None:  # noqa: ARG002 - the port
+        """Load the model; fastembed downloads it when it is not in its cache.
 
         Raises:
-            EmbedderUnavailable: When it cannot be had.
+            EmbedderUnavailable: When it cannot be loaded.
         """
         if self._loaded is None:
             try:
@@ -51,13 +54,14 @@ class FastembedEmbedder:
                 ) from error
 
     async def embed(self, text: str) -> Vector:
-        """One query, shape (dimensions,); what is beyond the first window is left out."""
+        """Embed one query, shape (dimensions,); only its first window counts."""
+        # `query_embed`, because some models prefix queries and documents differently.
         vectors = await asyncio.to_thread(lambda: list(self._loaded.query_embed(windows(text)[:1])))
         vector: Vector = np.asarray(vectors[0], dtype=np.float32)
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text its windows, shape (windows, dimensions)."""
+        """Embed texts: one matrix per text, shape (windows, dimensions)."""
         cut = [windows(text) for text in texts]
         flat = [window for pieces in cut for window in pieces]
         rows = await asyncio.to_thread(lambda: list(self._loaded.embed(flat)))

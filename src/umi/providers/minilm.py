@@ -1,10 +1,11 @@
-"""all-MiniLM-L6-v2 as a graph of whole-number products, made from its weights in single precision when they are loaded.
+"""all-MiniLM-L6-v2 in integer arithmetic, as an ONNX graph built from single-precision weights when they are loaded.
 
-A token's vectors are looked up here; the six layers run in onnxruntime with `DynamicQuantizeMatMul`: weights in 7 bits with a scale per
-column, a layer's input in 8 bits with a scale per text. (m) A query takes a quarter of the time, a text's vector keeps a cosine of
-.995 to the one in single precision, and ADR 0002 has what that does to recall. Seven bits, because the sum of two 8-bit
-products overflows on processors without VNNI, and a vector must not depend on the machine. One text at a time, because a scale
-per batch would let a text's vector depend on its company.
+Token and position vectors are looked up here; the six layers run in onnxruntime with `DynamicQuantizeMatMul`: weights
+in 7 bits with a scale per column, a layer's input in 8 bits with a scale per text. Measured: a query takes a quarter of
+the time, and a text's vector has a cosine of .995 to the single-precision one (ADR 0002).
+
+7 bits, because the sum of two 8-bit products overflows on processors without VNNI, and a vector must not depend on the
+machine. One text at a time, because a scale per batch would make a text's vector depend on the other texts in it.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from umi.errors import EmbedderUnavailable
 from umi.providers.onnx_format import CONTRIB, model, node, tensor
 
 DIMENSIONS: Final = 384
-_WORDS: Final = 30_522
+_WORDS: Final = 30_522  # rows of the three embedding tables of BERT: tokens, segments, positions
 _KINDS: Final = 2
 _POSITIONS: Final = 512
 TABLE_ROWS: Final = (_WORDS, _KINDS, _POSITIONS)
-TABLES: Final = sum(TABLE_ROWS)  # rows that stand before the first layer
-LOWER_LAYERS: Final = 4  # also those that the reader of messages stands on
+TABLES: Final = sum(TABLE_ROWS)  # rows before the first layer
+LOWER_LAYERS: Final = 4  # the reader of short messages builds on their output
 UPPER_LAYERS: Final = 2
 _HEADS: Final = 12
-_EPSILON: Final = 1e-12
-_WEIGHT_STEPS: Final = 63  # of a 7-bit number with sign
-GIVEN: Final = "given"
-CLS: Final = 101
+_EPSILON: Final = 1e-12  # of layer normalisation, as in BERT
+_WEIGHT_STEPS: Final = 63  # largest absolute value of a signed 7-bit weight
+GIVEN: Final = "given"  # name of a graph's input
+CLS: Final = 101  # token numbers of [CLS] and [SEP], which mark start and end of a text
 SEP: Final = 102
 
 Floats = npt.NDArray[np.float32]
@@ -41,9 +42,10 @@ Floats = npt.NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class MiniLM:
-    """The loaded model: onnxruntime sessions of its lower and upper layers, and the tables that it starts from.
+    """The loaded model: onnxruntime sessions of its lower and upper layers, and the embedding tables.
 
-    Shapes: `words` (30522, 384), mapped from the file; `places` (512, 384).
+    Shapes: `words` (30522, 384), memory-mapped from the file; `places` (512, 384), positions with the segment's row
+    added.
     """
 
     lower: Any
@@ -52,10 +54,10 @@ class MiniLM:
     places: Floats
 
     def states(self, tokens: Sequence[int]) -> Floats:
-        """What the lower layers make of a text: one vector for each token and each of the model's two marks.
+        """The output of the lower layers: one vector per token, and one for each of [CLS] and [SEP].
 
         Args:
-            tokens: At most 510 numbers of tokens, without the model's own marks.
+            tokens: At most 510 token numbers, without [CLS] and [SEP].
 
         Returns:
             Shape (tokens + 2, 384).
@@ -69,10 +71,10 @@ class MiniLM:
         return found
 
     def embed(self, tokens: Sequence[int]) -> Floats:
-        """The mean of the last layer over a text's tokens, L2-normalised.
+        """The embedding of a text: the mean of the last layer over all tokens, L2-normalised.
 
         Args:
-            tokens: At most 510 numbers of tokens, without the model's own marks.
+            tokens: At most 510 token numbers, without [CLS] and [SEP].
 
         Returns:
             Shape (384,).
@@ -85,14 +87,14 @@ class MiniLM:
 
 
 def load(weights: Path, open_session: Callable[[bytes], Any]) -> MiniLM:
-    """The model from the file of its weights, whose layout is that of the one pinned in `umi.providers.local`.
+    """Load the model from its file of weights, in the layout of the file pinned in `umi.providers.local`.
 
     Args:
-        weights: Single-precision numbers, tensor after tensor, in the order of the graph beside them.
-        open_session: From a graph's bytes to an onnxruntime session.
+        weights: Single-precision numbers, tensor after tensor, in the order of the graph that belongs to them.
+        open_session: Creates an onnxruntime session from a graph's bytes.
 
     Raises:
-        EmbedderUnavailable: The file cannot be read, or is not as long as the model is.
+        EmbedderUnavailable: The file cannot be read, or has another length than the model.
     """
     try:
         data = np.memmap(weights, dtype="<f4", mode="r")
@@ -103,16 +105,20 @@ def load(weights: Path, open_session: Callable[[bytes], Any]) -> MiniLM:
     lower, upper = layers(numbers, LOWER_LAYERS, begins=True), layers(numbers, UPPER_LAYERS)
     if not numbers.is_at_end:
         raise EmbedderUnavailable(f"the local embedder's file {weights} has {len(data):,} numbers, which is not MiniLM")
+    # Every text has one segment, so the segment's vector can be added to all positions in advance.
     return MiniLM(open_session(lower), open_session(upper), words, np.asarray(places + kinds[0]))
 
 
 def layers(numbers: Numbers, count: int, *, begins: bool = False) -> bytes:
-    """A graph of some layers: from `GIVEN` to one output, each of shape (1, tokens, 384).
+    """A graph of some layers, from the input `GIVEN` to one output, each of shape (1, tokens, 384).
 
     Args:
-        numbers: Their weights, in order; with `begins`, those of the first normalisation before them.
-        count: How many.
-        begins: Whether they are the first, which normalise what they are given.
+        numbers: Their weights, in order; with `begins`, those of the first normalisation come before them.
+        count: How many layers.
+        begins: Whether they are the model's first, which normalise their input.
+
+    Returns:
+        An ONNX model.
     """
     graph = _Graph()
     given = GIVEN
@@ -126,14 +132,18 @@ def layers(numbers: Numbers, count: int, *, begins: bool = False) -> bytes:
 
 
 class Numbers:
-    """Tensors one after the other."""
+    """Reads tensors one after the other from a flat array."""
 
     def __init__(self, data: Floats) -> None:
         self._data = data
         self._start = 0
 
     def take(self, *shape: int) -> Floats:
-        """The next one, of that shape."""
+        """The next tensor, of that shape.
+
+        Raises:
+            EmbedderUnavailable: When too few numbers are left.
+        """
         start = self._start
         self._start += int(np.prod(shape))
         if self._start > len(self._data):
@@ -142,20 +152,25 @@ class Numbers:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether all were taken."""
+        """Whether all numbers were taken."""
         return self._start == len(self._data)
 
 
 class _Graph:
-    """Layers of a BERT encoder (Devlin et al., 2019) without a mask: one text, no padding."""
+    """Writes layers of a BERT encoder (Devlin et al., 2019); one text at a time needs no padding mask."""
 
     def __init__(self) -> None:
         self.nodes: list[bytes] = []
         self.tensors: list[bytes] = []
 
     def layer(self, before: str, after: str, numbers: Numbers) -> None:
-        """Take a layer's weights and write its operators."""
+        """Take a layer's weights and append its operators.
+
+        These are self-attention, then the feed-forward network, each followed by a residual connection and a
+        normalisation.
+        """
         wide = 4 * DIMENSIONS
+        # Query, key and value are computed as one product of three times the width.
         three = [numbers.take(DIMENSIONS, DIMENSIONS) for _ in "qkv"]
         biases = [numbers.take(DIMENSIONS) for _ in "qkv"]
         self._linear(before, f"{before}.qkv", np.concatenate(three, axis=1), np.concatenate(biases))
@@ -175,14 +190,17 @@ class _Graph:
         self.norm(f"{before}.end", after, numbers)
 
     def _linear(self, given: str, output: str, weight: Floats, bias: Floats) -> None:
+        """Append a linear layer with weights quantised to 7 bits, one scale per column."""
+        # `tiny` avoids a division by zero in a column of zeros.
         scale = np.maximum(np.abs(weight).max(axis=0), np.finfo(np.float32).tiny) / np.float32(_WEIGHT_STEPS)
         constants = {"weight": np.rint(weight / scale).astype(np.int8), "scale": scale, "bias": bias}
         self.tensors += [tensor(f"{output}.{name}", values) for name, values in constants.items()]
+        # The empty name: no zero point, weights are symmetric.
         inputs = [given, f"{output}.weight", f"{output}.scale", "", f"{output}.bias"]
         self.nodes.append(node("DynamicQuantizeMatMul", inputs, [output], CONTRIB))
 
     def norm(self, given: str, output: str, numbers: Numbers) -> None:
-        """Take the weights of a normalisation and write it."""
+        """Take the weights of a layer normalisation and append it."""
         self.tensors += [tensor(f"{output}.{name}", numbers.take(DIMENSIONS)) for name in ("gain", "shift")]
         inputs = [given, f"{output}.gain", f"{output}.shift"]
         self.nodes.append(node("LayerNormalization", inputs, [output], axis=-1, epsilon=_EPSILON))

@@ -1,6 +1,7 @@
-"""Just enough of the ONNX file format to hand onnxruntime a graph that was never a file: protocol-buffer messages, written field by field.
+"""A minimal writer of the ONNX file format, to pass onnxruntime a graph that is built in memory.
 
-The library `onnx` would do it too, and pull 20 MB for sixty lines. Field numbers are those of onnx.proto (ONNX 1.14, IR version 9).
+Messages of protocol buffers are written field by field; the library `onnx` would do the same, but weighs 20 MB. Field
+numbers are those of onnx.proto (ONNX 1.14, IR version 9).
 """
 
 from __future__ import annotations
@@ -13,23 +14,24 @@ import numpy as np
 import numpy.typing as npt
 
 IR_VERSION: Final = 9
-OPSET: Final = 20  # the first with Gelu
-CONTRIB: Final = "com.microsoft"  # onnxruntime's own operators
+OPSET: Final = 20  # version 20 is the first with the operator Gelu
+CONTRIB: Final = "com.microsoft"  # domain of onnxruntime's own operators
 _CONTRIB_OPSET: Final = 1
+# Wire types of protocol buffers, then values of AttributeProto.type and TensorProto.data_type in onnx.proto.
 _VARINT, _LENGTH, _FLOAT32 = 0, 2, 5
 _ATTRIBUTE_FLOAT, _ATTRIBUTE_INT = 1, 2
 _TYPES: Final = {np.dtype(np.float32): 1, np.dtype(np.int8): 3}
 
 
 def node(kind: str, inputs: Sequence[str], output: Sequence[str], domain: str = "", **attributes: float) -> bytes:
-    """One operator of a graph.
+    """One operator of a graph (NodeProto).
 
     Args:
         kind: The operator's name.
-        inputs: Names of what it takes; empty for an optional one left out.
-        output: Names of what it gives.
-        domain: `CONTRIB` for onnxruntime's own.
-        attributes: Whole numbers or floats.
+        inputs: Names of its inputs; an empty name leaves an optional input out.
+        output: Names of its outputs.
+        domain: `CONTRIB` for onnxruntime's own operators.
+        attributes: Whole numbers or floats, by name.
     """
     fields = [*(_bytes(1, name) for name in inputs), *(_bytes(2, name) for name in output), _bytes(4, kind)]
     fields += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
@@ -37,7 +39,7 @@ def node(kind: str, inputs: Sequence[str], output: Sequence[str], domain: str = 
 
 
 def tensor(name: str, values: npt.NDArray[np.float32] | npt.NDArray[np.int8]) -> bytes:
-    """A constant of a graph."""
+    """A constant of a graph (TensorProto)."""
     sizes = b"".join(_int(1, size) for size in values.shape)
     little_endian = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
     return sizes + _int(2, _TYPES[values.dtype]) + _bytes(8, name) + _bytes(9, little_endian.tobytes())
@@ -50,11 +52,11 @@ def model(
     given: tuple[str, Sequence[int | str]],
     wanted: tuple[str, Sequence[int | str]],
 ) -> bytes:
-    """A whole model, ready for `onnxruntime.InferenceSession`.
+    """A whole model (ModelProto) as bytes, for `onnxruntime.InferenceSession`.
 
     Args:
         name: For error messages.
-        nodes: In an order in which each can be computed.
+        nodes: In topological order.
         tensors: The constants.
         given: Name and shape of the input, single precision; a size may be a name.
         wanted: The same of the output.
@@ -74,6 +76,7 @@ def _attribute(name: str, value: float) -> bytes:
 
 
 def _floats(name: str, shape: Sequence[int | str]) -> bytes:
+    """Name and type of an input or output of single precision (ValueInfoProto)."""
     sizes = b"".join(_bytes(1, _int(1, size) if isinstance(size, int) else _bytes(2, size)) for size in shape)
     return _bytes(1, name) + _bytes(2, _bytes(1, _int(1, _TYPES[np.dtype(np.float32)]) + _bytes(2, sizes)))
 
@@ -83,6 +86,7 @@ def _tag(field: int, wire: int) -> bytes:
 
 
 def _int(field: int, value: int) -> bytes:
+    """A whole-number field; negative numbers are written in two's complement of 64 bits, as the format requires."""
     return _tag(field, _VARINT) + _varint(value % (1 << 64))
 
 
@@ -92,6 +96,7 @@ def _bytes(field: int, value: bytes | str) -> bytes:
 
 
 def _varint(value: int) -> bytes:
+    """A variable-length integer: 7 bits per byte, lowest first, the top bit says that more follow."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)

@@ -1,6 +1,8 @@
-"""Servers that speak OpenAI's protocol: OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and many more.
+"""Shared client code for servers that speak OpenAI's protocol.
 
-The SDK makes requests and nothing else: its own retries are off, since retries, jitter, deadlines and budgets are the ports'.
+These are OpenAI itself, OpenRouter, Ollama, vLLM, llama.cpp, LM Studio and many others.
+
+The SDK's own retries are off: retries, jitter, deadlines and budgets are applied where the ports are called.
 """
 
 from __future__ import annotations
@@ -18,19 +20,19 @@ if TYPE_CHECKING:
 
 OPENAI_KEY: Final = "OPENAI_API_KEY"
 OTHERS_KEY: Final = "UMI_LLM_API_KEY"
-NO_KEY: Final = "none"  # the SDK wants one; servers at home do not read it
+NO_KEY: Final = "none"  # the SDK requires a key; local servers ignore it
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where a model is served.
+    """Address and settings of a model server.
 
     Args:
-        name: What the model is called in messages, such as "openai:gpt-5-mini".
-        model: What the server calls it; empty is the first one that it lists.
+        name: Name of the model in messages, such as "openai:gpt-5-mini".
+        model: The server's name of it; empty means the first model that the server lists.
         base_url: Its address; None is OpenAI's, or what OPENAI_BASE_URL says.
         api_key: Its key.
-        call_timeout_s: How long it may take to answer.
+        call_timeout_s: Seconds that a call may take.
     """
 
     name: str
@@ -40,7 +42,8 @@ class Server:
     call_timeout_s: float
 
     def client(self, transport: httpx2.AsyncBaseTransport | None = None) -> openai.AsyncOpenAI:
-        """The SDK's client of it; `transport` replaces the network."""
+        """Create the SDK's client; `transport` replaces the network, as simulations do."""
+        # None: the SDK makes its own.
         http_client = None if transport is None else openai.DefaultAsyncHttpxClient(transport=transport)
         return openai.AsyncOpenAI(
             api_key=self.api_key,
@@ -52,21 +55,21 @@ class Server:
 
 
 def refusal(error: openai.APIStatusError) -> Refusal:
-    """What the server answered instead."""
+    """The error response behind an exception of the SDK."""
     return Refusal(error.status_code, f"{error.message} {error.code or ''}".strip(), error.response.headers)
 
 
 def unreachable(server: Server, client: openai.AsyncOpenAI, error: openai.APIConnectionError) -> str:
-    """In words, that there was no connection, and to where."""
+    """A message that there was no connection, with the address."""
     cause = error.__cause__ or error
     return f"{server.name} cannot be reached at {client.base_url} ({cause or type(cause).__name__}); is it running?"
 
 
 async def first_model(server: Server, client: openai.AsyncOpenAI) -> str:
-    """The model to ask for: the one that was named, else the first that the server lists.
+    """The model to use: the configured one, else the first that the server lists.
 
     Raises:
-        LLMError.NotConfigured: When none was named and it lists none.
+        LLMError.NotConfigured: When none is configured and the server lists none.
     """
     if server.model:
         return server.model
@@ -77,10 +80,13 @@ async def first_model(server: Server, client: openai.AsyncOpenAI) -> str:
 
 
 async def visit(server: Server, client: openai.AsyncOpenAI) -> str:
-    """Ask for the list of models, which costs nothing: in words, that the server is there and knows the model.
+    """Check that the server is reachable and has the model, by listing its models, which costs nothing.
+
+    Returns:
+        A message that says so.
 
     Raises:
-        LLMError: When it cannot be reached, refuses the key, or does not know the model.
+        LLMError: When it cannot be reached, refuses the key, or does not have the model.
     """
     try:
         listed = [model.id for model in (await client.models.list()).data or ()]
@@ -92,6 +98,7 @@ async def visit(server: Server, client: openai.AsyncOpenAI) -> str:
         raise refusal(error).as_llm_error(server.name, 0) from error
     except (openai.OpenAIError, ValueError, AttributeError) as error:
         raise LLMError.ServiceUnavailable(f"{server.name} answered no list of models: {error}") from error
+    # Ollama lists models with their tag, and "latest" may be left out in a request.
     wanted = {server.model, f"{server.model}:latest"}
     if server.model and listed and not wanted & set(listed):
         raise LLMError.NotConfigured(f"{server.name} is not among the {len(listed)} models at {client.base_url}")

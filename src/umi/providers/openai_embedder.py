@@ -1,4 +1,4 @@
-"""An embedder behind OpenAI's protocol: OpenAI itself, Ollama, vLLM, llama.cpp and others."""
+"""An embedder behind OpenAI's embeddings protocol: OpenAI itself, Ollama, vLLM, llama.cpp and others."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 class OpenAIEmbedder:
     """A served embedder. Satisfies `umi.ports.EmbeddingProvider` once it is prepared.
 
-    How many dimensions it has is learned from its first answer, or from a store that holds its vectors already; so a memory opens
-    without the server.
+    The number of dimensions is learned from the first answer, or from a store that already holds vectors of this
+    embedder; in the latter case a memory can be opened while the server is down.
 
     Args:
-        server: Where it is, and what it is called there.
-        transport: Replaces the network.
+        server: Address, key and model.
+        transport: Replaces the network, as simulations do.
     """
 
     def __init__(self, server: Server, transport: httpx2.AsyncBaseTransport | None = None) -> None:
@@ -40,7 +40,7 @@ class OpenAIEmbedder:
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """Its name stands for its weights, which only the server knows.
+        """Identity of the vectors. The digest is that of the name, because only the server knows the weights.
 
         Raises:
             EmbedderUnavailable: Before it is prepared.
@@ -51,18 +51,19 @@ class OpenAIEmbedder:
         return EmbedderIdentity(name, self._dimensions, hashlib.sha256(name.encode()).hexdigest())
 
     async def prepare(self, kept: EmbedderIdentity | None) -> None:
-        """Learn the number of dimensions: from vectors of the same name that are kept, else from the server.
+        """Learn the number of dimensions: from stored vectors of the same name, else from the server.
 
         Raises:
-            EmbeddingError: When the server cannot say.
+            EmbeddingError: When the server does not answer.
         """
         if kept is not None and kept.name == self._server.name:
             self._dimensions = kept.dimensions
         elif not self._dimensions:
+            # Any text will do: the length of its vector is what counts.
             self._dimensions = len((await self._request(["dimensions"], self._server.call_timeout_s))[0])
 
     async def embed(self, text: str) -> Vector:
-        """One query, shape (dimensions,); what is beyond the first window is left out.
+        """Embed one query, shape (dimensions,); only its first window counts.
 
         Raises:
             EmbeddingError: Whatever went wrong.
@@ -71,7 +72,10 @@ class OpenAIEmbedder:
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text its windows, shape (windows, dimensions).
+        """Embed texts.
+
+        Returns:
+            One matrix per text, shape (windows, dimensions).
 
         Raises:
             EmbeddingError: Whatever went wrong; then no text of the batch has a vector.
@@ -82,6 +86,7 @@ class OpenAIEmbedder:
         for start in range(0, len(flat), EMBED_REQUEST_TEXTS_COUNT_MAX):
             part = flat[start : start + EMBED_REQUEST_TEXTS_COUNT_MAX]
             rows += await self._request(part, self._server.call_timeout_s)
+        # The windows of all texts were sent as one flat list; here they go back to their texts.
         answers: list[Matrix] = []
         for pieces in cut:
             answers.append(np.stack(rows[: len(pieces)]))
@@ -89,7 +94,7 @@ class OpenAIEmbedder:
         return answers
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def _request(self, texts: Sequence[str], timeout_s: float) -> list[Vector]:
@@ -112,6 +117,7 @@ class OpenAIEmbedder:
 
     def _read(self, answer: Any, count: int) -> list[Vector]:
         try:
+            # Servers may answer in any order; each row carries the index of its text.
             rows = sorted(answer.data, key=lambda row: row.index)
             vectors: list[Vector] = [np.asarray(row.embedding, dtype=np.float32) for row in rows]
         except (AttributeError, TypeError, ValueError) as error:

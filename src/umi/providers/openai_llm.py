@@ -1,8 +1,8 @@
-"""A language model behind OpenAI's protocol.
+"""A language model behind OpenAI's chat completions protocol.
 
-Answers are held to the task's JSON schema where the server can do that, else to a tool's arguments, else only asked for in
-words. Which one a server can is learned from its refusals and remembered for the life of the client; the prompt says the shape in
-words in every case, and Umi's parser reads every answer, so a server that takes a schema and ignores it does no harm.
+Answers are held to the task's JSON schema where the server supports it, else to a tool's arguments, else only to the
+prompt's words. What the server supports is learned from its refusals and kept for the life of the client. The prompt
+always describes the form in words and every answer is parsed and checked, so a server may ignore the schema.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class OpenAILLM:
     """A model at a server. Satisfies `umi.ports.LLMProvider`.
 
     Args:
-        server: Where it is, and what it is called there.
-        transport: Replaces the network.
+        server: Address, key and model.
+        transport: Replaces the network, as simulations do.
     """
 
     def __init__(self, server: Server, transport: httpx2.AsyncBaseTransport | None = None) -> None:
@@ -38,10 +38,10 @@ class OpenAILLM:
         self.dialect = Dialect(bound="max_tokens")
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """One request, or a few of them while the server's dialect is learned.
+        """Send one request, or a few while the server's dialect is learned.
 
         Raises:
-            LLMError: Whatever went wrong; `NotConfigured` says what to set.
+            LLMError: Whatever went wrong; the message of `NotConfigured` says what to set.
         """
         try:
             self._model = self._model or await openai_client.first_model(self._server, self._client)
@@ -52,22 +52,26 @@ class OpenAILLM:
             message = openai_client.unreachable(self._server, self._client, error)
             raise LLMError.ServiceUnavailable(message) from error
         except openai.APIStatusError as error:
+            # About 4 bytes a token, rounded up; only used to report a prompt that was too long.
             tokens = -(-len(request.prompt.encode()) // 4)
             raise openai_client.refusal(error).as_llm_error(self._server.name, tokens) from error
-        except (openai.OpenAIError, ValueError) as error:  # a body that is not what its status promises
+        except (openai.OpenAIError, ValueError) as error:  # a successful status with an unreadable body
             raise LLMError.ServiceUnavailable(f"{self._server.name} answered no completion: {error}") from error
         return self._read(answer)
 
     async def visit(self) -> str:
-        """In words, that the server is there and knows the model. Costs no tokens.
+        """Check that the server is reachable and has the model. Costs no tokens.
+
+        Returns:
+            A message that says so.
 
         Raises:
-            LLMError: When it is not, or does not.
+            LLMError: When it cannot be reached, or does not have the model.
         """
         return await openai_client.visit(self._server, self._client)
 
     async def close(self) -> None:
-        """Let go of the connections."""
+        """Close the connections."""
         await self._client.close()
 
     async def _converse(self, request: CompletionRequest) -> object:
@@ -86,7 +90,7 @@ class OpenAILLM:
             "messages": [{"role": "user", "content": request.prompt}],
         }
         if dialect.temperature:
-            # The same question again shall have another answer when the first was refused.
+            # Deterministic at first. After an answer that broke the contract a repetition must be able to differ.
             arguments["temperature"] = 0.0 if request.attempt == 0 else 0.5
         if dialect.bound:
             arguments[dialect.bound] = LLM_ANSWER_TOKENS_MAX
@@ -111,7 +115,7 @@ class OpenAILLM:
 
 
 def _said(message: ChatCompletionMessage | None) -> str:
-    """The answer's text: what a tool was given, or what was said, be it a refusal. Empty when there is none."""
+    """The answer's text: arguments of a tool call, else the content, else a refusal; empty when there is none."""
     if message is None:
         return ""
     for call in message.tool_calls or ():

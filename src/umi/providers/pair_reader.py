@@ -1,9 +1,10 @@
-"""The local reader: one encoder of six layers with a head for pairs of statements and one for questions.
+"""The local pair reader: an encoder of six layers that compares two statements, or a question with a statement.
 
-It starts from the local embedder's weights and is fitted by `make reader` to what `data/reader/` lists; words and positions are looked up in
-the embedder's own tables. Both texts stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with BERT"), each
-token marked with the part that it plays: learned vectors tell a statement from the rest of its message, the older from the newer.
-Weights are kept and used in 7 bits, as the embedder's are.
+Both texts stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with BERT"). Learned vectors
+mark the part that each token plays: a statement or the rest of its message, older or newer. One head gives the verdict
+on a pair, one says whether a statement answers a question, one marks the words concerned. Training starts from the
+local embedder's weights; `make reader` repeats it on the data listed in `data/reader/`. Words and positions are looked
+up in the embedder's own tables, and weights are kept and used in 7 bits like the embedder's. ADR 0017 has the design.
 """
 
 from __future__ import annotations
@@ -24,28 +25,31 @@ from umi.providers.weights import likely, unpacked
 
 WEIGHTS: Final = "pairs.npz"
 LAYERS: Final = 6
-EARLY_LAYERS: Final = 3  # after these a pair that is surely none is let go, and a question is answered
-# The part that a token plays: a row of the table `part`.
+EARLY_LAYERS: Final = 3  # after these a pair that is almost surely unrelated is decided, and a question is answered
+# Parts that a token can play: rows of the table `part`.
 APART, OLDER, NEWER_REST, NEWER, BEFORE, QUESTION = range(6)
-PARTS_COUNT: Final = 8
+PARTS_COUNT: Final = 8  # rows of the table `part`, of which two are unused
 GAPS_COUNT: Final = 16
+# Limits of each part of the input; training used the same.
 _PASSAGE_TOKENS_MAX: Final = 56
 _ANSWER_TOKENS_MAX: Final = 64
 _QUESTION_TOKENS_MAX: Final = 48
 _BEFORE_TOKENS_MAX: Final = 20
 _SPEAKER_TOKENS_MAX: Final = 8
-_DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)  # borders between the classes of time between two statements
-_UNDATED: Final = 7
-_SAME_SPEAKER: Final = 8  # added to the class when one person said both
-_SAYS_SO: Final = 0.5
-_SURELY_NONE: Final = 0.97
-_AROUND_CHARACTERS: Final = 600  # of a message on each side of a statement that are looked at
-_STATEMENT_CHARACTERS: Final = 1_200  # of a statement; the model takes fewer
+# Bounds between the classes of time between two statements: half an hour to 200 days.
+_DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)
+_UNDATED: Final = 7  # class when the time is not known
+_SAME_SPEAKER: Final = 8  # added to the class when the same person made both statements
+_SAYS_SO: Final = 0.5  # probability from which a word is one that the verdict is about
+_SURELY_NONE: Final = 0.97  # probability of "none" after the lower layers from which the upper ones are skipped
+# Of a message that are tokenised on each side of a statement; far more than fit in the input.
+_AROUND_CHARACTERS: Final = 600
+_STATEMENT_CHARACTERS: Final = 1_200  # of a statement that are tokenised; far more than fit in the input
 
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """Tokens of a text, and the half-open characters of each."""
+    """The tokens of a text, and the half-open range of characters of each."""
 
     ids: tuple[int, ...]
     offsets: tuple[tuple[int, int], ...]
@@ -53,7 +57,7 @@ class Encoding:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What of a message is read: who said it, then tokens around the statement; `focus` are those of the statement."""
+    """The part of a message that fits: its speaker, then tokens around the statement; `focus` marks its own."""
 
     ids: tuple[int, ...]
     focus: tuple[bool, ...]
@@ -62,9 +66,11 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """One input of the encoder: tokens, the part that each plays, and which are the older and the newer statement's own.
+    """One input of the encoder.
 
-    `gap` is the class of the time between the two. `offsets` are characters of the older message, then of the newer; (0, 0) for other tokens.
+    `parts` is the part that each token plays; `older` and `newer` mark the tokens of the two statements; `gap` is the
+    class of the time between them. `offsets` are characters of the older message, then of the newer; (0, 0) for other
+    tokens.
     """
 
     ids: tuple[int, ...]
@@ -76,13 +82,13 @@ class Input:
 
 
 def gap_of(days: float | None, *, same_speaker: bool) -> int:
-    """The class of the time between two statements and of whether one person said both."""
+    """The row of the table `gap`: the class of the time between two statements, and whether one person made both."""
     passed = _UNDATED if days is None else sum(days >= border for border in _DAYS)
     return passed + _SAME_SPEAKER * same_speaker
 
 
 class Layout:
-    """Puts texts into the encoder's input. The fit and the product share it.
+    """Builds the encoder's inputs; used by training as well.
 
     Args:
         tokenizer: The embedder's.
@@ -92,7 +98,7 @@ class Layout:
         self._tokenizer = tokenizer
 
     def pair(self, pair: Pair) -> Input:
-        """Older [SEP] before [SEP] newer, each by whoever said it."""
+        """The input of a pair: [CLS] older [SEP] message before [SEP] newer [SEP], each with its speaker."""
         old, new = (self._piece(one, _PASSAGE_TOKENS_MAX) for one in (pair.older, pair.newer))
         before = self._encode(pair.before).ids[-_BEFORE_TOKENS_MAX:] if pair.before else ()
         between = (*before, SEP) if before else ()
@@ -115,7 +121,7 @@ class Layout:
         )
 
     def question(self, question: str, passage: Passage) -> Input:
-        """Question [SEP] statement, by whoever said it."""
+        """The input of a question: [CLS] question [SEP] statement [SEP], the statement with its speaker."""
         asked = self._encode(question).ids[:_QUESTION_TOKENS_MAX]
         said = self._piece(passage, _ANSWER_TOKENS_MAX)
         head = len(asked) + 2
@@ -128,17 +134,19 @@ class Layout:
         )
 
     def _encode(self, text: str) -> Encoding:
-        # Nothing is kept between calls: what was said must not outlive its erasure here.
+        # No cache here: a text must not stay in memory after it was erased.
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         return Encoding(tuple(encoded.ids), tuple(encoded.offsets))
 
     def _piece(self, passage: Passage, room: int) -> Piece:
+        # Only the surroundings of the statement are tokenised, so that the cost does not grow with the message.
         begun = max(0, passage.span[0] - _AROUND_CHARACTERS)
         ended = min(passage.span[1], passage.span[0] + _STATEMENT_CHARACTERS)
         text = self._encode(passage.text[begun : ended + _AROUND_CHARACTERS])
         start, end = passage.span[0] - begun, passage.span[1] - begun
         focus = tuple(last > start and first < end for first, last in text.offsets)
         begin, stop = 0, len(text.ids)
+        # Too long: keep a window with the statement in its middle, as far as the message's ends allow.
         if stop > room:
             first = focus.index(True) if True in focus else 0
             width = min(sum(focus), room)
@@ -156,12 +164,12 @@ class LocalPairReader:
     """The encoder with its heads.
 
     Args:
-        encoder: Of the local embedder, for its tables of words and positions.
+        encoder: The local embedder, for its tables of words and positions.
         tokenizer: The embedder's.
         lower: An onnxruntime session of the first `EARLY_LAYERS`.
-        upper: One of the others.
-        tables: `part` (8, 384), `gap` (16, 384); the heads `verdict` (1152, 7) and `answer` (1152, 1), each also as `early_...` on what the lower
-            layers give, and `words` (384, 1), with a bias each.
+        upper: One of the remaining layers.
+        tables: `part` (8, 384), `gap` (16, 384); the heads `verdict` (1152, 7) and `answer` (1152, 1), each also as
+            `early_...` for the output of the lower layers, and `words` (384, 1); each head with a bias.
         version: Names the weights.
     """
 
@@ -177,14 +185,19 @@ class LocalPairReader:
 
     @property
     def version(self) -> str:
-        """Names the weights."""
+        """Name of the weights."""
         return self._version
 
     def compare(self, pair: Pair) -> Compared:
-        """One pair, in this thread."""
+        """Judge one pair, in the calling thread.
+
+        Raises:
+            EmbeddingError: When onnxruntime fails.
+        """
         given = self._layout.pair(pair)
         lower = self._run(self._lower, self._start(given))
         early = self._verdict("early_verdict", lower, given)
+        # Most pairs are unrelated; for those the upper half of the work is saved.
         if early["none"] >= _SURELY_NONE:
             return Compared(early, pair.older.span, pair.newer.span)
         hidden = self._run(self._upper, lower)
@@ -196,7 +209,11 @@ class LocalPairReader:
         )
 
     def answers(self, question: str, passage: Passage) -> float:
-        """How likely it is that a statement answers a question, in this thread."""
+        """The probability that a statement answers a question, computed in the calling thread.
+
+        Raises:
+            EmbeddingError: When onnxruntime fails.
+        """
         given = self._layout.question(question, passage)
         lower = self._run(self._lower, self._start(given))
         return float(logistic(self._head("early_answer", self._pooled(lower, given)).astype(np.float64))[0])
@@ -204,14 +221,14 @@ class LocalPairReader:
     def _start(self, given: Input) -> Floats:
         start = self._encoder.words[list(given.ids)] + self._encoder.places[: len(given.ids)]
         start = start + self._tables["part"][list(given.parts)]
-        start[0] += self._tables["gap"][given.gap]
+        start[0] += self._tables["gap"][given.gap]  # on [CLS], whose output is part of every verdict
         return np.asarray(start)
 
     @staticmethod
     def _run(session: Any, given: Floats) -> Floats:
         try:
             found: Floats = session.run(None, {GIVEN: given[None]})[0][0]
-        except RuntimeError as error:  # what onnxruntime's own exceptions derive from
+        except RuntimeError as error:  # base class of onnxruntime's exceptions
             raise EmbeddingError(f"the local reader failed on {len(given)} tokens: {error}") from error
         return found
 
@@ -223,18 +240,25 @@ class LocalPairReader:
 
     @staticmethod
     def _pooled(hidden: Floats, given: Input) -> Floats:
-        """What stands for the input: its first token, and the mean of each statement's own."""
+        """The input of a head, shape (1152,): the output of [CLS], and the mean over each statement's tokens."""
         return np.concatenate([hidden[0], *(_mean(hidden, np.array(mask)) for mask in (given.older, given.newer))])
 
 
 def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) -> LocalPairReader:
-    """The reader beside a loaded embedder, whose sessions are opened alike."""
+    """Load the pair reader beside a loaded embedder.
+
+    Args:
+        encoder: The embedder.
+        tokenizer: Its tokenizer.
+        open_session: Creates an onnxruntime session from a graph's bytes.
+    """
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name] for name in kept.files}
     version = str(tables.pop("version"))
     numbers = Numbers(unpacked(tables, range(1, LAYERS + 1), ("0.gain", "0.shift")))
     lower = open_session(layers(numbers, EARLY_LAYERS, begins=True))
     upper = open_session(layers(numbers, LAYERS - EARLY_LAYERS))
+    # Tables whose names begin with a digit belong to a layer and are in the sessions already.
     heads = {name: np.asarray(values, dtype=np.float32) for name, values in tables.items() if not name[0].isdigit()}
     return LocalPairReader(encoder, tokenizer, lower, upper, heads, version)
 
@@ -246,7 +270,7 @@ def _mean(hidden: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
 def _words(
     said: npt.NDArray[np.float64], mask: Sequence[bool], offsets: Sequence[tuple[int, int]], span: tuple[int, int]
 ) -> tuple[int, int]:
-    """The characters from the first to the last token that the verdict is about; all of the statement where none is."""
+    """The characters from the first to the last word that the verdict is about; else the whole statement."""
     chosen = [place for place, inside in enumerate(mask) if inside and said[place] >= _SAYS_SO]
     if not chosen:
         return span

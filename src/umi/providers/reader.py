@@ -1,8 +1,9 @@
-"""The reader of short messages: two layers of its own on the local embedder's lower four.
+"""The reader of short messages: two fitted transformer layers on top of the local embedder's four lower ones.
 
-`lab/tools/fit_reader.py` fits them, starting from the embedder's upper layers, to phrases that are in this repository. What a text names and what is
-known of it are added, as learned vectors, to the tokens that name it; what it is taken to speak of is added to the mark that begins
-the text. (Marked spans: Soares et al., 2019, "Matching the Blanks".) Weights are kept in 7 bits, as the embedder's are used.
+`lab/tools/fit_reader.py` fits them to phrases in this repository, starting from the embedder's upper layers. Besides
+the text, the input states an interpretation: learned vectors are added to the tokens of marked spans, and to [CLS] for
+the kind of fact and what is known of it. (Marked spans: Soares et al., 2019, "Matching the Blanks".) Weights are kept
+and used in 7 bits, like the embedder's.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from umi.providers.minilm import GIVEN, UPPER_LAYERS, Floats, MiniLM, Numbers, l
 from umi.providers.weights import likely, unpacked
 
 WEIGHTS: Final = "reader.npz"
-WITHOUT_STATE: Final = 2 * len(STATES)  # the row of `state` for a text of which only the kind is asked
+WITHOUT_STATE: Final = 2 * len(STATES)  # row of the table `state` when only the kind is asked
 
 
 @dataclass(frozen=True, slots=True)
 class LocalReader:
     """Satisfies `umi.ports.text_reader.TextReader`.
 
-    Shapes: `marks` (11, 384), `kinds` (13, 384) and `states` (7, 384) are added to tokens; `heads` (384, classes) with a bias each.
+    Shapes of `tables`: `mark` (11, 384), `kind` (13, 384) and `state` (7, 384) are added to token vectors; `role.head`,
+    `kind.head` and `act.head` (384, classes), each with a bias.
     """
 
     encoder: MiniLM
@@ -36,35 +38,47 @@ class LocalReader:
     tables: dict[str, Floats]
 
     def read(self, text: str) -> LocalText:
-        """A text; see `umi.ports.text_reader.TextReader`."""
+        """Run the lower layers on a text; see `umi.ports.text_reader.TextReader`.
+
+        Raises:
+            EmbeddingError: When onnxruntime fails.
+        """
         encoded = self.tokenizer.encode(text, add_special_tokens=False)
         try:
             return LocalText(self, encoded.offsets, self.encoder.states(encoded.ids))
-        except RuntimeError as error:  # what onnxruntime's own exceptions derive from
+        except RuntimeError as error:  # base class of onnxruntime's exceptions
             raise EmbeddingError(f"the reader of messages failed on {len(text)} characters: {error}") from error
 
     def asked(self, take: Interpretation) -> Floats:
-        """What is added to the mark that begins the text."""
+        """The vector that is added to [CLS] for an interpretation."""
+        # The last row of each table stands for "which kind?"; then nothing is stated about the fact.
         kind = len(KINDS) if take.kind == WHICH else KINDS.index(take.kind)
         state = WITHOUT_STATE if take.kind == WHICH else 2 * STATES.index(take.state) + take.own
         return np.asarray(self.tables["kind"][kind] + self.tables["state"][state])
 
     def head(self, name: str, hidden: Floats) -> Floats:
-        """Logits by class."""
+        """The logits of a head, by class."""
         return np.asarray(hidden @ self.tables[f"{name}.head"] + self.tables[f"{name}.bias"])
 
 
 @dataclass(frozen=True, slots=True)
 class LocalText:
-    """Satisfies `umi.ports.text_reader.OpenText`: characters of each token, and what the lower layers made of them, shape (tokens + 2, 384)."""
+    """A text after the lower layers. Satisfies `umi.ports.text_reader.OpenText`.
+
+    `offsets` are the characters of each token, `states` the lower layers' output, shape (tokens + 2, 384).
+    """
 
     reader: LocalReader
     offsets: Sequence[tuple[int, int]]
     states: Floats
 
     def judge(self, take: Interpretation) -> Judged:
-        """The text, taken one way; see `umi.ports.text_reader.OpenText`."""
-        states = self.states.copy()
+        """Judge the text under one interpretation; see `umi.ports.text_reader.OpenText`.
+
+        Raises:
+            EmbeddingError: When onnxruntime fails.
+        """
+        states = self.states.copy()  # the same text may be judged under several interpretations
         states[0] += self.reader.asked(take)
         states[1:-1] += self.reader.tables["mark"][marked(self.offsets, take)]
         try:
@@ -72,6 +86,7 @@ class LocalText:
         except RuntimeError as error:
             raise EmbeddingError(f"the reader of messages failed on {len(states)} tokens: {error}") from error
         roles = [likely(ROLES, row) for row in self.reader.head("role", hidden[1:-1])] if take.kind != WHICH else []
+        # `roles` is empty when only the kind was asked, so `zip` may not be strict.
         return Judged(
             likely(KINDS, self.reader.head("kind", hidden[0])),
             likely(ACTS, self.reader.head("act", hidden[0])),
@@ -80,7 +95,13 @@ class LocalText:
 
 
 def load(encoder: MiniLM, tokenizer: Any, open_session: Any) -> LocalReader:
-    """The reader on a loaded embedder, whose sessions are opened alike."""
+    """Load the reader on top of a loaded embedder.
+
+    Args:
+        encoder: The embedder.
+        tokenizer: Its tokenizer.
+        open_session: Creates an onnxruntime session from a graph's bytes.
+    """
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name].astype(np.float32) for name in kept.files}
     session = open_session(layers(Numbers(unpacked(tables, range(UPPER_LAYERS))), UPPER_LAYERS))
@@ -89,7 +110,7 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Any) -> LocalReader:
 
 
 def marked(offsets: Sequence[tuple[int, int]], take: Interpretation) -> list[int]:
-    """The row of `mark` for each token; 0 adds nothing."""
+    """The row of the table `mark` for each token; row 0 for tokens without a mark."""
     return [
         next((MARKS.index(mark) + 1 for first, last, mark in take.marks if start < last and first < end), 0)
         for start, end in offsets

@@ -1,4 +1,4 @@
-"""Several models as one: each task to the tier that it needs."""
+"""Several models behind one interface: each task goes to the tier (model strength) that it needs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from umi.types.routing_rows import tier_for
 
 
 class TieredLLM:
-    """Sends each task to its tier; a tier that is not there is stood in for by the next stronger one, else the strongest.
+    """Sends each task to its tier's model; a missing tier is replaced by the next stronger one, else the strongest.
 
     Args:
         models: By tier; at least one.
@@ -20,11 +20,15 @@ class TieredLLM:
         self.models = dict(models)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """As the tier's own model."""
+        """Let the model of the task's tier answer.
+
+        Raises:
+            LLMError: Whatever that model raises.
+        """
         return await self.models[tier_for(request.task, self.models)].complete(request)
 
     async def close(self) -> None:
-        """Let go of every model's connections."""
+        """Close the connections of all models."""
         for model in self.models.values():
             if isinstance(model, SupportsClose):
                 await model.close()

@@ -1,4 +1,4 @@
-"""Where quality signals come from: files of JSON, JSON Lines and JUnit XML, and verdicts on pull requests."""
+"""Providers of quality signals (seed 003): JSON and JSON Lines files, JUnit XML, and outcomes of pull requests."""
 
 from umi.signals.files import FileSignalProvider
 from umi.signals.junit import JUnitSignalProvider

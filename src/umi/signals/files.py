@@ -1,4 +1,4 @@
-"""Signals as JSON: an array per file, or one object per line (seed 003)."""
+"""Quality signals from JSON files: an array per file, or one object per line (seed 003)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,14 @@ class FileSignalProvider(SourceProvider):
     """Reads `*.json` (an array of signals) and `*.jsonl` (one signal per line).
 
     Args:
-        path: A file or a folder; None reads the seed's `.claude/intelligence/data/`, then `.umi/intelligence/`.
-        name: The provider's.
-        key: Where given, files without a valid seal are refused; see `umi.signals.seal`.
-        weights: How factors are weighed; None takes the defaults.
+        path: A file or a folder; None reads the default folders `.claude/intelligence/data/` (seed 003) and
+            `.umi/intelligence/`.
+        name: Name of the provider.
+        key: When given, files without a valid seal are refused; see `umi.signals.seal`.
+        weights: How quality factors are weighed; None uses the defaults.
+
+    Raises:
+        InvalidInput: When the key is shorter than 16 bytes.
     """
 
     suffixes = (".json", ".jsonl")
@@ -39,34 +43,35 @@ class FileSignalProvider(SourceProvider):
             self._paths = DEFAULT_FOLDERS
 
     def records(self, source: Source) -> Iterator[object]:
-        """The entries of the array, or the lines.
+        """The entries of a JSON array, or the non-blank lines of a JSON Lines file.
 
         Raises:
-            SignalError: When a file that should be an array is none.
+            SignalError: When a `.json` file is not an array.
         """
         if source.path.suffix == ".jsonl":
             return iter([line for line in source.text().split("\n") if line.strip()])
         return json_array(source)
 
     def signal(self, source: Source, record: object) -> QualitySignal:
-        """A signal from an object, or from a line that is one.
+        """Parse one record: an object, or a line that holds one.
 
         Raises:
-            InvalidInput: When the record is no signal; the message says why.
+            InvalidInput: When the record is not a valid signal; the message says why.
         """
         if source.path.suffix == ".jsonl":
             try:
                 record = json.loads(str(record))
+            # RecursionError: input from others may be nested deeper than the parser's stack.
             except (ValueError, RecursionError) as error:
                 raise InvalidInput(f"not JSON: {error}") from None
         return signal_from(record)
 
 
 def json_array(source: Source) -> Iterator[object]:
-    """The entries of a file that is one array.
+    """The entries of a file that is one JSON array.
 
     Raises:
-        SignalError: When it is none.
+        SignalError: When it is not.
     """
     try:
         found = json.loads(source.text())

@@ -1,7 +1,8 @@
-"""Test results as signals: JUnit XML, one signal per test suite.
+"""Test results as quality signals: JUnit XML, one signal per test suite.
 
-What a suite is about stands in its properties `umi.task_id` or `umi.recall_id`; without them its name is the description by which it
-is matched. Passed tests over those that ran are its quality and its factor `tests_passing`.
+A suite may name its task or recall in the properties `umi.task_id` and `umi.recall_id`; otherwise it is matched by its
+name as a description. The share of passed tests among those that ran is its quality score and its factor
+`tests_passing`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,17 @@ _PROPERTIES: Final = ("umi.task_id", "umi.recall_id", "umi.description")
 
 
 class JUnitSignalProvider(SourceProvider):
-    """Reads `*.xml` as written by pytest, Maven, Jest and most others.
+    """Reads `*.xml` files in the JUnit format, as written by pytest, Maven, Jest and most other test runners.
 
     Args:
         path: A file or a folder.
-        name: The provider's.
-        task_id: What every suite that names nothing itself is about.
-        key: Where given, files without a valid seal are refused.
-        weights: How factors are weighed; None takes the defaults.
+        name: Name of the provider.
+        task_id: The task of every suite that names none itself.
+        key: When given, files without a valid seal are refused; see `umi.signals.seal`.
+        weights: How quality factors are weighed; None uses the defaults.
+
+    Raises:
+        InvalidInput: When the key is shorter than 16 bytes.
     """
 
     suffixes = (".xml",)
@@ -46,20 +50,27 @@ class JUnitSignalProvider(SourceProvider):
         self._task_id = task_id
 
     def records(self, source: Source) -> Iterator[object]:
-        """The suites that ran something, those inside others too."""
+        """The suites that contain test cases, nested ones included.
+
+        Raises:
+            SignalError: When the file is not XML, or declares a document type.
+        """
         text = source.text()
-        if (
-            "<!DOCTYPE" in text or "<!ENTITY" in text
-        ):  # which no test runner writes, and which can blow up or read files
+        # Entities can expand without bound or read files ("billion laughs", XXE). No test runner writes them.
+        if "<!DOCTYPE" in text or "<!ENTITY" in text:
             raise SignalError(f"{source.path} declares a document type, which test results never need")
         try:
-            root = ET.fromstring(text)  # noqa: S314 - what makes it dangerous is refused above
+            root = ET.fromstring(text)  # noqa: S314 - entities are refused above
         except (ET.ParseError, ValueError) as error:
             raise SignalError(f"{source.path} is not XML: {error}") from None
         return iter([suite for suite in root.iter("testsuite") if suite.find("testcase") is not None])
 
     def signal(self, source: Source, record: object) -> QualitySignal | None:
-        """What one suite says; None when every test was skipped."""
+        """The signal of one suite; None when every test was skipped.
+
+        Raises:
+            InvalidInput: When the record is not a test suite, or its timestamp is not ISO 8601.
+        """
         if not isinstance(record, ET.Element):
             raise InvalidInput("not a test suite")
         cases = record.findall("testcase")
@@ -74,6 +85,7 @@ class JUnitSignalProvider(SourceProvider):
         }
         when, name = _when(record, source), record.get("name") or "tests"
         return QualitySignal(
+            # Derived from the content: reading the same file again gives the same id, which is not counted twice.
             id=_id(name, when, said, failed, len(ran)),
             task_description=said.get("umi.description") or name,
             outcome=outcome,
@@ -81,12 +93,13 @@ class JUnitSignalProvider(SourceProvider):
             completed_at=when,
             quality_factors=QualityFactors(tests_passing=round(passing, 6)),
             recall_id=said.get("umi.recall_id"),
+            # The default task applies only to suites that name neither a task nor a recall.
             task_id=said.get("umi.task_id") or (None if said.get("umi.recall_id") else self._task_id),
         )
 
 
 def _when(suite: ET.Element, source: Source) -> str:
-    """When it ran, as it says itself, in UTC where it names no zone; else when its file was written."""
+    """When the suite ran: its own timestamp, taken as UTC without a zone; else the file's modification time."""
     said = suite.get("timestamp")
     if said is None:
         return datetime.fromtimestamp(source.path.stat().st_mtime, UTC).isoformat()

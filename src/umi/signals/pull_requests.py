@@ -1,9 +1,10 @@
-"""What became of pull requests as signals, from the JSON that `gh pr list --json ...` writes.
+"""Outcomes of pull requests as quality signals, from the JSON that `gh pr list --json ...` writes.
 
     gh pr list --state all --json number,title,body,state,reviewDecision,mergedAt,closedAt > pulls.json
 
-A merged one is a success, a closed one a failure, an open one says nothing yet; the review decision is the human verdict. What it is
-about stands in its body, on a line of its own: `Umi-Task: ID` or `Umi-Recall: ID`; without one, its title is the description.
+A merged pull request is a success, a closed one a failure; open ones give no signal yet. The review decision is the
+human verdict. A line of the body names the task or recall: `Umi-Task: ID` or `Umi-Recall: ID`; otherwise the title is
+used as the description.
 """
 
 from __future__ import annotations
@@ -18,19 +19,23 @@ from umi.signals.files import json_array
 from umi.signals.reading import Source, SourceProvider
 from umi.types import Outcome, ProviderQualityWeights, QualitySignal, Verdict, fault
 
+# A line of its own, as in git trailers, with an id of at most 256 characters.
 _TRAILER: Final = re.compile(r"^Umi-(Task|Recall):[ \t]*(\S.{0,255}?)[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 _ENDS: Final = {"MERGED": (Outcome.SUCCESS, "mergedAt"), "CLOSED": (Outcome.FAILURE, "closedAt")}
 _VERDICTS: Final = {"APPROVED": Verdict.APPROVED, "CHANGES_REQUESTED": Verdict.REJECTED}
 
 
 class PullRequestSignalProvider(SourceProvider):
-    """Reads arrays of pull requests.
+    """Reads JSON arrays of pull requests.
 
     Args:
-        path: A file or a folder of `*.json`.
-        name: The provider's.
-        key: Where given, files without a valid seal are refused.
-        weights: How factors are weighed; None takes the defaults.
+        path: A file, or a folder of `*.json` files.
+        name: Name of the provider.
+        key: When given, files without a valid seal are refused; see `umi.signals.seal`.
+        weights: How quality factors are weighed; None uses the defaults.
+
+    Raises:
+        InvalidInput: When the key is shorter than 16 bytes.
     """
 
     def __init__(
@@ -44,14 +49,23 @@ class PullRequestSignalProvider(SourceProvider):
         super().__init__(path, name=name, key=key, weights=weights)
 
     def records(self, source: Source) -> Iterator[object]:
-        """The entries of the array."""
+        """The entries of the array.
+
+        Raises:
+            SignalError: When the file is not a JSON array.
+        """
         return json_array(source)
 
-    def signal(self, source: Source, record: object) -> QualitySignal | None:  # noqa: ARG002 - the base's
-        """What became of one; None while it is open."""
+    def signal(self, source: Source, record: object) -> QualitySignal | None:  # noqa: ARG002 - the base class
+        """The signal of one pull request; None while it is open.
+
+        Raises:
+            InvalidInput: When a field is missing or wrong; the message says which.
+        """
         if not isinstance(record, Mapping):
             raise InvalidInput(f"a pull request is an object, got {type(record).__name__}")
         number, state = record.get("number"), record.get("state")
+        # bool is a subclass of int in Python.
         if isinstance(number, bool) or not isinstance(number, int):
             raise InvalidInput(f"a pull request has a number, got {number!r:.80}")
         if state == "OPEN":
@@ -71,6 +85,7 @@ class PullRequestSignalProvider(SourceProvider):
             recall_id=said.get("recall"),
             task_id=said.get("task"),
         )
+        # `fault` checks the fields that come from outside and were not checked above, such as the date.
         if (wrong := fault(signal)) is not None:
             raise InvalidInput(wrong)
         return signal

@@ -1,7 +1,8 @@
-"""Files of signals as bytes: found, bounded, and, where a key is given, sealed by who wrote them.
+"""Reading signal files: finding them, limiting their size and, when a key is given, verifying their seal.
 
-The seal of `signals.json` is `signals.json.hmac` beside it: the hexadecimal HMAC-SHA256 of the file's name, a zero byte and its
-content. With a key, a file without a valid seal is not read at all, so that nobody who can write to the folder can teach.
+The seal of `signals.json` is the file `signals.json.hmac` beside it: the hexadecimal HMAC-SHA256 (RFC 2104) of the
+file's name, a zero byte and its content. With a key, a file without a valid seal is not read, so that write access to
+the folder is not enough to influence learning.
 """
 
 from __future__ import annotations
@@ -18,14 +19,22 @@ from umi.limits import SIGNAL_FILE_BYTES_MAX, SIGNALS_PER_PROVIDER_COUNT_MAX
 from umi.types import ProviderQualityWeights, QualitySignal
 
 SEAL_SUFFIX: Final = ".hmac"
+# Bytes of a key at least: 128 bits cannot be guessed.
 _KEY_BYTES_MIN: Final = 16
 
 
 def seal(path: str | Path, key: bytes) -> Path:
-    """Write the seal of a file beside it, as its author does after writing it.
+    """Write the seal of a file beside it. The author of the file does this after writing it.
+
+    Args:
+        path: The file to seal.
+        key: Secret shared with the provider that reads it; at least 16 bytes.
 
     Returns:
         The path of the seal.
+
+    Raises:
+        InvalidInput: When the key is shorter than 16 bytes.
     """
     file = Path(path)
     beside = file.with_name(file.name + SEAL_SUFFIX)
@@ -35,16 +44,16 @@ def seal(path: str | Path, key: bytes) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One file as it was read, at once and whole."""
+    """One file, read as a whole."""
 
     path: Path
     content: bytes
 
     def text(self) -> str:
-        """Its text.
+        """The content as text; a byte order mark is removed.
 
         Raises:
-            SignalError: When it is no UTF-8.
+            SignalError: When it is not UTF-8.
         """
         try:
             return self.content.decode("utf-8-sig")
@@ -53,13 +62,16 @@ class Source:
 
 
 class SourceProvider:
-    """What all providers that read files have in common. Bad records are in `quarantined`, with what is wrong with each.
+    """Base class of providers that read files. Invalid records go to `quarantined`, each with the reason.
 
     Args:
-        path: A file, or a folder whose files of the right kind are read in order of name.
-        name: The provider's.
-        key: Where given, files without a valid seal are refused; at least 16 bytes.
-        weights: How factors are weighed; None takes the defaults.
+        path: A file, or a folder whose files with the right suffix are read in order of name.
+        name: Name of the provider.
+        key: When given, files without a valid seal are refused; at least 16 bytes.
+        weights: How quality factors are weighed; None uses the defaults.
+
+    Raises:
+        InvalidInput: When the key is shorter than 16 bytes.
     """
 
     suffixes: tuple[str, ...] = (".json",)
@@ -80,23 +92,24 @@ class SourceProvider:
 
     @property
     def name(self) -> str:
-        """The provider's name."""
+        """The name of the provider."""
         return self._name
 
     @property
     def quarantined(self) -> Sequence[tuple[str, str]]:
-        """What the last load set aside: which record, and why."""
+        """Records that the last load set aside, each with the reason."""
         return tuple(self._quarantined)
 
     def quality_weights(self) -> ProviderQualityWeights | None:
-        """As given."""
+        """The weights given at construction, or None for the defaults."""
         return self._weights
 
     def load_signals(self) -> list[QualitySignal]:
-        """All sound signals of the files that are there; none when there is no file.
+        """All valid signals of the files; empty when there is no file.
 
         Raises:
-            SignalError: When a file is too large, has no valid seal or is not what its name says, or there are too many signals.
+            SignalError: When a file is unreadable, too large, without a valid seal or of another format, or when there
+                are too many signals.
         """
         self._quarantined = []
         found: list[QualitySignal] = []
@@ -111,17 +124,26 @@ class SourceProvider:
                 try:
                     signal = self.signal(source, record)
                 except InvalidInput as error:
+                    # One bad record must not cost the others: it is set aside and reported.
                     self._quarantined.append((f"{source.path.name} record {number + 1}", str(error)))
                 else:
                     found += [] if signal is None else [signal]
         return found
 
     def records(self, source: Source) -> Iterator[object]:
-        """What a file holds, one record at a time."""
+        """The records of a file, one at a time. Implemented by subclasses.
+
+        Raises:
+            SignalError: When the file as a whole cannot be read.
+        """
         raise NotImplementedError
 
     def signal(self, source: Source, record: object) -> QualitySignal | None:
-        """What a record says; None when it says nothing yet. Raises `InvalidInput` for a bad one."""
+        """The signal that a record stands for; None when it gives none yet. Implemented by subclasses.
+
+        Raises:
+            InvalidInput: When the record is invalid.
+        """
         raise NotImplementedError
 
     def _sources(self) -> Iterator[Source]:
@@ -141,6 +163,7 @@ class SourceProvider:
 def _bounded(file: Path) -> bytes:
     try:
         with file.open("rb") as stream:
+            # One byte past the limit tells that the file is too large, however large it is.
             content = stream.read(SIGNAL_FILE_BYTES_MAX + 1)
     except OSError as error:
         raise SignalError(f"{file} cannot be read: {error.strerror}") from error
@@ -157,6 +180,7 @@ def _require_seal(file: Path, content: bytes, key: bytes) -> None:
         raise SignalError(
             f"{file} has no seal: {beside.name} is missing, and this provider reads only sealed files"
         ) from None
+    # Constant time: how long a comparison takes must not tell how much of a forged seal is right.
     if not hmac.compare_digest(written.lower(), _seal_of(file.name, content, key).encode("ascii")):
         raise SignalError(f"{file} is not what was sealed: it was changed, or sealed with another key")
 

@@ -10,6 +10,7 @@ from umi.types.learning import (
     SignalFault,
 )
 from umi.types.modes import STATED, UNREAL, Mode, Nature
+from umi.types.notes import ReaderNotes
 from umi.types.quality import (
     APPROVED_FAILURE_QUALITY,
     FACTORS_SHARE,
@@ -123,6 +124,7 @@ __all__ = [
     "QualityFactors",
     "QualityPoint",
     "QualitySignal",
+    "ReaderNotes",
     "RecallReceipt",
     "Relation",
     "RememberReceipt",

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from umi.types.learning import Lesson
 from umi.types.modes import Mode, Nature
+from umi.types.notes import ReaderNotes
 
 JSONObject = Mapping[str, Any]
 
@@ -135,7 +136,8 @@ class Entity:
     `at` and `arrival` are the episode's and give the order of statements.
 
     A model may say more: `also` are the keys of further subjects, `mode` is in which sense it was said, `said_by` who
-    said it first where it is reported, `valid_until` when the text itself says that it stops holding.
+    said it first where it is reported, `valid_until` when the text itself says that it stops holding. `notes` is what the
+    local reader noted for the judge of changes; `metadata` is the caller's.
 
     Without an `id`, the id is a hash of the fields that say what is claimed and where, so equal input gives equal ids.
     """
@@ -162,6 +164,7 @@ class Entity:
     mode: Mode = field(default=Mode.ASSERTED, kw_only=True)
     said_by: str = field(default="", kw_only=True)
     valid_until: datetime | None = field(default=None, kw_only=True)
+    notes: ReaderNotes | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if not self.id:

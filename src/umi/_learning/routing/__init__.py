@@ -1,4 +1,4 @@
-"""Routing tasks to tiers of models, and learning from how they went (seed 003)."""
+"""Routing: choose a tier of models for each task, and learn from the outcomes (ADR 14; seed 003)."""
 
 from umi._learning.routing.complexity import TaskComplexityAnalyzer
 from umi._learning.routing.model_tiers import RoutedLLM

@@ -1,12 +1,13 @@
-"""What quality is to be expected of a task on each tier: from how it reads, from all outcomes, and from those of its like.
+"""The quality to be expected of a task on each tier: a prior from its complexity, corrected by all outcomes and by similar tasks.
 
-    prior      1 / (1 + exp(-((edge - complexity) / 0.15 + logit 0.7)))      edge: up to where the tier is meant to reach
+    prior      1 / (1 + exp(-((edge - complexity) / 0.15 + logit 0.7)))      edge: the complexity up to which the tier is meant
     believed   prior + the tier's head                                       what judged tasks teach about tasks in general
-    expected   (believed + sum(w q)) / (1 + sum(w)),  w = closeness * 0.9 ** newer          and what those of its like came to
+    expected   (believed + sum(w q)) / (1 + sum(w)),  w = closeness * 0.9 ** newer         what outcomes of similar tasks add
 
-Its like are judged tasks whose cosine to it is above 0.8; closeness is how far above, 0..1; `newer` how many of them on the same tier
-were judged later: so what happened lately counts most, and twenty successes outweigh twenty failures before them. Without an embedder its like
-are those with the same features, in practice the same task again; without words, those of its kind.
+Similar tasks are judged tasks with a cosine above 0.8; closeness is how far above, scaled to 0..1; `newer` is the
+number of similar tasks on the same tier that were judged later. So recent outcomes count most, and twenty successes
+outweigh twenty earlier failures. Without an embedder, tasks with the same features are similar; without words, tasks of
+the same kind.
 """
 
 from __future__ import annotations
@@ -26,30 +27,30 @@ from umi.ports import NeighbourIndex
 from umi.types.routing_rows import TIERS, Decision, FloatVector
 
 EDGES: Final[Mapping[str, float]] = dict(zip(TIERS, (BALANCED_FROM, STRONG_FROM, 1.0), strict=True))
-PRIOR_WIDTH: Final = 0.15
-PRIOR_AT_EDGE: Final = 0.7
-LIKE_COSINE_MIN: Final = 0.8
-LIKE_FADE: Final = 0.9
-BELIEF_STRENGTH: Final = 1.0  # outcomes' worth of what is believed without those of its like
-QUALITY_RANGE: Final = (0.02, 0.98)
+PRIOR_WIDTH: Final = 0.15  # of the logistic, in complexity
+PRIOR_AT_EDGE: Final = 0.7  # expected quality of a tier at its edge
+LIKE_COSINE_MIN: Final = 0.8  # from this cosine on a task is similar
+LIKE_FADE: Final = 0.9  # weight lost with each newer outcome
+BELIEF_STRENGTH: Final = 1.0  # weight of the belief beside the similar outcomes, in outcomes
+QUALITY_RANGE: Final = (0.02, 0.98)  # a belief is never quite certain
 
-MakeIndex = Callable[[int], NeighbourIndex]  # from dimensions
+MakeIndex = Callable[[int], NeighbourIndex]  # takes the dimensions
 
 
 @dataclass(frozen=True, slots=True)
 class _Like:
-    """A judged decision and how close it is, 0..1."""
+    """A judged decision about a similar task, and how close it is, 0..1."""
 
     decision: Decision
     closeness: float
 
 
 class OutcomeClassifier:
-    """Learns from judged decisions; all it knows follows from them.
+    """Learns from judged decisions; everything it knows follows from them.
 
     Args:
-        edges: The complexity up to which each tier is meant to reach, by tier, cheapest first.
-        make_index: Makes an empty index of neighbours; None goes without.
+        edges: The complexity up to which each tier is meant, by tier, cheapest first.
+        make_index: Creates an empty index of nearest neighbours; None works without.
     """
 
     def __init__(self, edges: Mapping[str, float], make_index: MakeIndex | None) -> None:
@@ -59,12 +60,12 @@ class OutcomeClassifier:
 
     def _clear(self) -> None:
         self._judged: list[Decision] = []
-        self._same: dict[str | bytes, deque[Decision]] = {}  # by kind, or by features: without an embedder
-        self._heads: dict[str, dict[str, Head]] = {}  # by embedder: another one begins anew
-        self._indexes: dict[str, NeighbourIndex] = {}  # likewise
+        self._same: dict[str | bytes, deque[Decision]] = {}  # without an embedding: by kind or by features
+        self._heads: dict[str, dict[str, Head]] = {}  # by embedder and tier: vectors of two embedders never mix
+        self._indexes: dict[str, NeighbourIndex] = {}  # by embedder
 
     def load(self, decisions: Iterable[Decision]) -> None:
-        """Begin anew with these, in the order of their turns."""
+        """Start over with these decisions, in order of their turns."""
         self._clear()
         of: dict[tuple[str, str], list[Decision]] = {}
         for decision in decisions:
@@ -77,7 +78,7 @@ class OutcomeClassifier:
             self._head(embedder, tier, phi).fit(phi, np.array([self._residual(decision) for decision in mine]))
 
     def learn(self, decision: Decision) -> None:
-        """One that was judged."""
+        """Add one decision; ignored unless it is judged."""
         if decision.quality is None:
             return
         self._remember(decision)
@@ -88,13 +89,13 @@ class OutcomeClassifier:
     def expect(
         self, kind: str, complexity: float, vector: FloatVector | None = None, embedder: str = ""
     ) -> dict[str, float]:
-        """The quality to be expected by tier, 0..1.
+        """The expected quality by tier, 0..1.
 
         Args:
-            kind: Of the task.
-            complexity: Calibrated.
-            vector: As in `Decision`, of that embedder; None when there is none.
-            embedder: As there.
+            kind: The kind of the task.
+            complexity: Its calibrated complexity.
+            vector: Its vector, as in `Decision`; None when there is none.
+            embedder: The digest of the embedder that made the vector.
         """
         like = self._like(kind, vector, embedder)
         corrections = dict.fromkeys(self._edges, 0.0)
@@ -104,6 +105,7 @@ class OutcomeClassifier:
         return {tier: self._expected(tier, complexity, corrections[tier], like) for tier in self._edges}
 
     def _expected(self, tier: str, complexity: float, correction: float, like: Sequence[_Like]) -> float:
+        """The expected quality on one tier, from its belief and the outcomes of similar tasks there."""
         believed = _clip(prior(self._edges[tier], complexity) + correction)
         mine = [one for one in like if one.decision.tier == tier]
         mine.sort(key=lambda one: (one.decision.turn, one.decision.id), reverse=True)
@@ -112,6 +114,7 @@ class OutcomeClassifier:
         return round((BELIEF_STRENGTH * believed + found) / (BELIEF_STRENGTH + sum(weights)), DECIMALS)
 
     def _like(self, kind: str, vector: FloatVector | None, embedder: str) -> list[_Like]:
+        """Judged decisions about similar tasks, on any tier."""
         if vector is None or not embedder:
             return [_Like(decision, 1.0) for decision in self._same.get(_name(kind, vector), ())]
         index = self._indexes.get(embedder)
@@ -141,21 +144,22 @@ class OutcomeClassifier:
 
 
 def prior(edge: float, complexity: float) -> float:
-    """What is expected of a tier that reaches up to a complexity, before anything was judged."""
+    """The expected quality of a tier meant for tasks up to `edge`, before anything was judged."""
     return 1.0 / (1.0 + math.exp(-((edge - complexity) / PRIOR_WIDTH + _EDGE_LOGIT)))
 
 
 def mended(cheap: float, dear: float) -> float:
-    """How often the dearer one would succeed where the cheaper one fails, each as likely as expected and neither knowing of the other."""
+    """How often the dearer tier succeeds where the cheaper one fails, if both are as good as expected and independent."""
     return (1.0 - cheap) * dear
 
 
 def climbed(expected: Mapping[str, float], accept: float) -> str:
-    """The tier for what is expected: up from the cheapest, to the first of which no dearer one would mend more than one accepts to fail.
+    """The tier to take: the cheapest one where no dearer tier would mend more failures than are accepted.
 
     Args:
-        expected: By tier, cheapest first, at least one.
-        accept: 0..1; 1 takes the cheapest, 0 the dearest. From 0.25 on a dearer one is never taken that is expected to do worse.
+        expected: Expected quality by tier, cheapest first, at least one.
+        accept: 0..1; 1 takes the cheapest tier, 0 the dearest. From 0.25 on, a dearer tier that is expected to do worse
+            is never taken.
     """
     tiers = list(expected)
     for place, tier in enumerate(tiers[:-1]):

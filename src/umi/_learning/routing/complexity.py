@@ -1,11 +1,11 @@
-"""How hard a task reads, 0..1, from its words alone; and how far such readings were off, which corrects later ones.
+"""Estimate how hard a task is, 0..1, from its words; and correct later estimates by how far earlier ones were off.
 
-Words are matched whole: "improve" proves nothing, and an author page has nothing to do with authentication.
+Words are matched whole, so "improve" does not count as "prove".
 
     complexity = clip(0.4 + 0.45 hard - 0.32 easy (1 - hard) + 0.1 size + structure)     hard, easy: 0, or 1 - 2 ** -(1 + hits)
-    calibrated = clip(complexity - bias),   bias = mean(predicted - actual), drawn to 0 and bounded
+    calibrated = clip(complexity - bias),   bias = mean(predicted - actual), shrunk towards 0 and bounded
 
-The weights were set by hand and are fitted to no data; what outcomes teach comes on top (`umi._learning.routing.heads`).
+The weights were set by hand and are fitted to no data. What outcomes teach is added in `umi._learning.routing.heads`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from umi._core.validate import fraction
 from umi.limits import ROUTE_BIAS_RATIO_MAX, ROUTE_TEXT_CHARACTERS_MAX
 from umi.types.routing_rows import TIERS
 
-BALANCED_FROM: Final = 1 / 3
-STRONG_FROM: Final = 2 / 3
-FEATURES_COUNT: Final = 11
-BIAS_STRENGTH: Final = 10.0  # readings' worth of doubt that there is a bias at all
+BALANCED_FROM: Final = 1 / 3  # least complexity for the tier "balanced"
+STRONG_FROM: Final = 2 / 3  # and for "strong"
+FEATURES_COUNT: Final = 11  # of `Reading.features`
+BIAS_STRENGTH: Final = 10.0  # weight of the prior that there is no bias, in estimates
 
 
 def _words(*alternatives: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{'|'.join(alternatives)})\b", re.IGNORECASE)
 
 
-# What takes thought: proof, design, diagnosis, judgement.
+# Words of tasks that need thought: proof, design, diagnosis, judgement.
 _HARD: Final = _words(
     "prov(?:e|es|ed|en|ing)", "disprov(?:e|es|ing)", "proofs?", "deriv(?:e|es|ing|ation)", "theorem", "lemma", "conjecture",
     "counterexamples?", "by induction", "formal(?:ly|ise|ize)", "np-hard", "undecidab(?:le|ility)", "asymptotic(?:ally)?",
@@ -45,7 +45,7 @@ _HARD: Final = _words(
     "algorithms?", "compilers?", "solv(?:e|es|ing)", "calibrat(?:e|es|ing)", "negotiat(?:e|es|ing)", "interpret(?:s|ing)?", "reason about",
     "from scratch", "end[- ]to[- ]end", "step by step", "edge cases?", "shortest path",
 )  # fmt: skip
-# What a rule could nearly do: one small change, one lookup, one form into another.
+# Words of tasks that a simple rule could nearly do: a small change, a lookup, a conversion.
 _EASY: Final = _words(
     "typos?", "spell(?:ed|ing|check)?", "misspell(?:ed|ing|ings)?", "renam(?:e|es|ing)", "capitali[sz](?:e|es|ing)", "lower-?case", "upper-?case",
     "(?:re)?format (?:the|this|these|it|as)", "indent(?:s|ation)?", "whitespace", "trailing", "punctuation", "commas?", "lint", "alphabetical(?:ly)?",
@@ -57,6 +57,7 @@ _EASY: Final = _words(
     "phone number", "email address", "add (?:a|the|an)", "set the", "change the", "update the", "swap the", "shorten", "show(?:s)? (?:me )?the", "read out",
     "remind(?:er)?", "yes or no", "pick (?:a|one|the)", "round", "sum (?:of|up)",
 )  # fmt: skip
+# Words that add a condition to a task.
 _BINDING: Final = _words(
     "must",
     "never",
@@ -77,14 +78,18 @@ _MATHS: Final = re.compile(r"[=+*/^<>\\%$≤≥≠∑∫√]")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a task's words say: `complexity` 0..1 before calibration, `features` what outcomes are learned over, about -3..3 each."""
+    """What a task's words say.
+
+    `complexity` is 0..1 before calibration; `features` are the inputs of `umi._learning.routing.heads`, each about
+    -3..3.
+    """
 
     complexity: float
     features: tuple[float, ...]
 
 
 def read(text: str) -> Reading:
-    """Read a task; of a very long one its beginning and its end.
+    """Estimate a task. Of a very long text only the beginning and the end are read.
 
     Args:
         text: The task in words.
@@ -100,6 +105,7 @@ def read(text: str) -> Reading:
     raw = 0.4 + 0.45 * thought - 0.32 * chore * (1 - thought) + 0.1 * _clip((size - 3) / 2, -1.0, 1.5) + structure
     complexity = round(_clip(raw, 0.0, 1.0), 6)
     count = max(1, len(words))
+    # Each feature is shifted and scaled by hand so that common tasks lie near 0.
     features = (
         size - 3.5,
         math.log1p(len(_SENTENCE_END.findall(text))) - 1.0,
@@ -117,38 +123,39 @@ def read(text: str) -> Reading:
 
 
 def tier_of(complexity: float) -> str:
-    """The tier that a calibrated complexity asks for, when nothing else is known."""
+    """The tier for a calibrated complexity when nothing else is known."""
     return TIERS[(complexity >= BALANCED_FROM) + (complexity >= STRONG_FROM)]
 
 
 class TaskComplexityAnalyzer:
-    """Reads tasks, and corrects its readings by what it is told of them (seed 003).
+    """Estimates the complexity of tasks and corrects the estimates by feedback (seed 003).
 
-    One bias over all models: a reading is of the task, whoever does it; `calibration_bias(model)` shows one model's alone.
+    One bias serves all models, because the estimate is about the task. `calibration_bias(model)` shows the bias of one
+    model.
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, tuple[float, int]] = {}  # by model: sum of predicted - actual, how many
+        self._told: dict[str, tuple[float, int]] = {}  # by model: sum of predicted - actual, and count
 
     def analyze(self, text: str) -> float:
         """The calibrated complexity of a task, 0..1."""
         return self.calibrated(read(text).complexity)
 
     def tier(self, text: str) -> str:
-        """The tier for a task, by its words and the calibration alone."""
+        """The tier for a task, from its words and the calibration alone."""
         return tier_of(self.analyze(text))
 
     def calibrated(self, complexity: float) -> float:
-        """A reading corrected: predicted - bias, within 0..1."""
+        """An estimate minus the bias, within 0..1."""
         return round(_clip(complexity - self.applied_bias(), 0.0, 1.0), 6)
 
     def record_feedback(self, predicted: float, actual: float, model: str) -> None:
-        """How hard a task was read to be, before calibration, and how hard it turned out.
+        """Report how hard a task was estimated to be, before calibration, and how hard it turned out.
 
         Args:
             predicted: `read(text).complexity`, 0..1.
             actual: 0..1.
-            model: Who did it.
+            model: The model that did the task.
 
         Raises:
             InvalidInput: For a number outside 0..1.
@@ -158,22 +165,22 @@ class TaskComplexityAnalyzer:
         self._told[model] = (total + error, count + 1)
 
     def calibration_bias(self, model: str | None = None) -> float:
-        """mean(predicted - actual): above 0 where tasks turn out easier than they read; 0 while nothing was told.
+        """The mean of predicted - actual: positive where tasks turn out easier than estimated; 0 without feedback.
 
         Args:
-            model: Of this model's tasks alone; None takes all.
+            model: Only this model's tasks; None takes all.
         """
         total, count = self._sums(self._told if model is None else [model])
         return round(total / count, 6) if count else 0.0
 
     def applied_bias(self) -> float:
-        """The bias as it is subtracted: shrunk by n / (n + 10), at most `ROUTE_BIAS_RATIO_MAX` either way."""
+        """The bias that is subtracted: shrunk by n / (n + 10), at most `ROUTE_BIAS_RATIO_MAX` either way."""
         total, count = self._sums(self._told)
         return _clip(total / (count + BIAS_STRENGTH), -ROUTE_BIAS_RATIO_MAX, ROUTE_BIAS_RATIO_MAX)
 
     @property
     def feedback_count(self) -> int:
-        """How many readings it was told of."""
+        """The number of estimates with feedback."""
         return self._sums(self._told)[1]
 
     def _sums(self, models: Iterable[str]) -> tuple[float, int]:
@@ -182,11 +189,12 @@ class TaskComplexityAnalyzer:
 
 
 def _full(hits: int) -> float:
-    """From 0 for none through 0.75 for one towards 1."""
+    """0 for no hit, 0.75 for one, rising towards 1."""
     return 1.0 - 0.5 ** (1 + hits) if hits else 0.0
 
 
 def _ends(text: str) -> str:
+    """The beginning and the end of a long text."""
     half = ROUTE_TEXT_CHARACTERS_MAX // 2
     return text if len(text) <= 2 * half else f"{text[:half]} {text[-half:]}"
 

@@ -1,10 +1,10 @@
-"""What outcomes say of a tier's quality, over all tasks: a Bayesian linear correction of what is believed beforehand.
+"""Learn a tier's quality over all tasks: a Bayesian linear correction of the prior expectation.
 
     quality ~ prior(complexity) + phi . w,   w ~ N(0, I / 30),   phi = (embedding, 0.3 features, 1)
 
-Nothing judged, nothing corrected; and the more tasks were judged, the more the data speak. Adding one is a rank-one update of the inverse
-(Sherman and Morrison, 1950); taking some away makes it anew. The strength and the scale of the features were chosen once, on the public
-sets of `umi bench router`, and the cross-validation there holds for them as for everything else.
+Before anything is judged the correction is 0; the more tasks are judged, the more they determine it. Adding a task is a
+rank-one update of the inverse (Sherman and Morrison, 1950). Removing tasks needs a new fit. The strength 30 and the
+feature scale 0.3 were chosen once on the public sets of `umi bench router`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from umi._core.invariants import check
 from umi._learning.routing.complexity import FEATURES_COUNT
 from umi.types.routing_rows import FloatVector
 
-STRENGTH: Final = 30.0
-FEATURE_SCALE: Final = 0.3
+STRENGTH: Final = 30.0  # precision of the prior of the weights
+FEATURE_SCALE: Final = 0.3  # features are about -3..3, entries of a unit embedding far smaller
 DECIMALS: Final = 6
 
 Doubles = npt.NDArray[np.float64]
 
 
 def basis(vectors: Sequence[FloatVector]) -> Doubles:
-    """The regressors of decisions' vectors, shape (tasks, length of a vector + 1)."""
+    """The regressors of decisions' vectors, shape (tasks, length of a vector + 1); the last column is the constant 1."""
     rows = np.asarray(vectors, dtype=np.float64)
     scaled = np.concatenate(
         [rows[:, :-FEATURES_COUNT], FEATURE_SCALE * rows[:, -FEATURES_COUNT:], np.ones((len(rows), 1))], axis=1
@@ -39,7 +39,7 @@ class Head:
     """The correction for one tier.
 
     Args:
-        width: Of what `basis` gives.
+        width: The number of columns that `basis` gives.
     """
 
     def __init__(self, width: int) -> None:
@@ -48,11 +48,11 @@ class Head:
         self._weights: Doubles | None = None
 
     def fit(self, phi: Doubles, residuals: Doubles) -> None:
-        """Begin anew with these.
+        """Fit to these tasks, discarding what was fitted before.
 
         Args:
-            phi: As `basis` gives it.
-            residuals: Quality minus what was believed beforehand, shape (tasks,).
+            phi: Regressors as `basis` gives them.
+            residuals: Quality minus prior expectation, shape (tasks,).
         """
         check(
             phi.shape == (len(residuals), len(self._moment)), f"{phi.shape} are no regressors of {len(residuals)} tasks"
@@ -62,14 +62,15 @@ class Head:
         self._weights = None
 
     def add(self, phi: Doubles, residual: float) -> None:
-        """One task more, `phi` of shape (width,)."""
+        """Add one task; `phi` has shape (width,), `residual` is its quality minus the prior expectation."""
+        # Sherman-Morrison: the inverse of (A + phi phi') from the inverse of A.
         spread = self._inverse @ phi
         self._inverse -= np.outer(spread, spread) / (1.0 + phi @ spread)
         self._moment += residual * phi
         self._weights = None
 
     def correction(self, phi: Doubles) -> Doubles:
-        """What is to be added to what is believed beforehand, shape (tasks,)."""
+        """The correction of the prior expectation, shape (tasks,)."""
         if self._weights is None:
             self._weights = self._inverse @ self._moment
         return np.asarray(phi @ self._weights, dtype=np.float64)

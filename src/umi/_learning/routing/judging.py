@@ -1,4 +1,4 @@
-"""How routed tasks went: what is said of one decision is kept with that decision, whoever says it and whenever."""
+"""Judge routing decisions: the outcome of a task is kept in the row of the decision that sent it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from umi.errors import IdempotencyConflict, InvalidInput, NotFound
 from umi.ports import Transaction
 from umi.types import OUTCOME_QUALITY, QualitySignal, fault, quality
 
-FEEDBACK: Final = "feedback"  # the judge when the program that routed says it itself
+FEEDBACK: Final = "feedback"  # the judge's name for `TierRouter.feedback`
 
 
 def quality_of(decision_id: str, outcome: str, score: float | None, at: datetime) -> float:
-    """What feedback comes to, 0..1, as for a signal that says the same.
+    """The quality of feedback, 0..1, computed as for a signal with the same fields.
 
     Raises:
-        InvalidInput: For an outcome that is none.
+        InvalidInput: For an unknown outcome.
     """
     given = (
         score if score is not None else {str(one): worth for one, worth in OUTCOME_QUALITY.items()}.get(outcome, 0.0)
@@ -29,11 +29,14 @@ def quality_of(decision_id: str, outcome: str, score: float | None, at: datetime
 
 
 def judge(tx: Transaction, decision_id: str, value: float, actual: float | None, by: str) -> bool:
-    """Keep what somebody says of a decision; False when the same was said before.
+    """Store the judgement of a decision, inside a transaction.
+
+    Returns:
+        False when the same was said before.
 
     Raises:
         NotFound: For an id that no decision of this namespace has.
-        IdempotencyConflict: When it was judged otherwise: each is judged once.
+        IdempotencyConflict: When it was judged differently: each decision is judged once.
     """
     row = tx.routed.decisions([decision_id]).get(decision_id)
     if row is None:

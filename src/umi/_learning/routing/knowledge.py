@@ -1,4 +1,7 @@
-"""All that a router knows, made from the decisions in a store and kept beside them."""
+"""What a router knows, computed from the decisions in a store and kept up to date with them.
+
+A decision is a row, and everything known follows from the rows. So a restart, and another process, know the same.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,16 @@ from umi.limits import ROUTE_DECISIONS_COUNT_MAX, ROUTE_PRUNE_COUNT
 from umi.ports import StorageBackend
 from umi.types.routing_rows import TIERS, Decision, RouterStatus
 
-_FOLLOWED_COUNT: Final = 256  # rows that are taken in one by one; more are quicker from the beginning
-TOLD: Final = "told"  # the kind of rows that only say how far a reading was off
+_FOLLOWED_COUNT: Final = 256  # new rows that are added one by one; with more, rebuilding is faster
+TOLD: Final = "told"  # the kind of rows that only hold feedback on a complexity; no task was routed
 
 
 class Knowledge:
-    """Follows the rows of one namespace.
-
-    `made` and `explored` count decisions, those under way included.
+    """What is known from the decisions of one namespace. `made` and `explored` count decisions, those in progress included.
 
     Args:
-        tiers: Those there are, cheapest first.
-        make_index: Makes an index of neighbours; None goes without.
+        tiers: The tiers that exist, cheapest first.
+        make_index: Creates an index of nearest neighbours; None works without.
     """
 
     def __init__(self, tiers: Sequence[str], make_index: MakeIndex | None) -> None:
@@ -36,28 +37,30 @@ class Knowledge:
         self.rows: dict[str, Decision] = {}
         self.made = 0
         self.explored = 0
-        self._tried = 0  # of the rows
+        self._tried = 0  # stored decisions that explored
         self._turn = 0
 
     async def follow(self, storage: StorageBackend) -> None:
-        """Take in what was written since; where something is gone, begin anew with what is left.
+        """Take in what was written since the last call. Where rows were deleted, everything is rebuilt from what is left.
 
         Raises:
-            StoreError: When the store cannot be read; then nothing has changed here.
+            StoreError: When the store cannot be read; nothing changes then.
         """
         fresh, count = await storage.read(lambda s: (s.routed.since(self._turn), s.routed.count()))
         if count > ROUTE_DECISIONS_COUNT_MAX + ROUTE_PRUNE_COUNT:
             await storage.write(lambda tx: tx.routed.prune(ROUTE_DECISIONS_COUNT_MAX))
+        # The count agrees only if no known row was deleted.
         elif len(fresh) <= _FOLLOWED_COUNT and len(self.rows) + sum(row.id not in self.rows for row in fresh) == count:
             self._take_in(fresh)
             return
         await self._begin_anew(await storage.read(lambda s: s.routed.since(0)))
 
     def _take_in(self, fresh: Sequence[Decision]) -> None:
+        """Add new and changed rows one by one."""
         for row in fresh:
             before = self.rows.get(row.id)
             if before is not None and before.turn >= row.turn:
-                continue  # another task was faster
+                continue  # another task has taken it in already
             self.rows[row.id] = row
             self._tried += before is None and row.explored
             self._turn = max(self._turn, row.turn)
@@ -68,7 +71,10 @@ class Knowledge:
         self.made, self.explored = max(self.made, len(self.rows)), max(self.explored, self._tried)
 
     async def _begin_anew(self, rows: Sequence[Decision]) -> None:
-        """Off the loop: a graph of many rows takes seconds. What comes in meanwhile is read again by the next look."""
+        """Rebuild from these rows, in a thread: an index of many rows takes seconds.
+
+        Rows written in the meantime are read by the next `follow`, whose start is the newest turn seen here.
+        """
         classifier = OutcomeClassifier(self._edges, self._make_index)
         await asyncio.to_thread(classifier.load, rows)
         self.classifier, self.analyzer = classifier, _told(rows)
@@ -79,7 +85,7 @@ class Knowledge:
 
 
 def standing(rows: Sequence[Decision]) -> RouterStatus:
-    """What is known, from how much."""
+    """The state of routing, computed from the rows."""
     made = [row for row in rows if row.kind != TOLD]
     qualities: dict[str, list[float]] = {}
     for row in made:
@@ -99,6 +105,7 @@ def standing(rows: Sequence[Decision]) -> RouterStatus:
 
 
 def _told(rows: Iterable[Decision]) -> TaskComplexityAnalyzer:
+    """The calibration that follows from the feedback in these rows."""
     analyzer = TaskComplexityAnalyzer()
     for row in rows:
         if row.actual is not None:

@@ -1,6 +1,6 @@
-"""Umi's own tasks, routed: each to its tier, and to a stronger one while that one's answers cannot be used.
+"""Route Umi's own tasks to tiers of models: each task to its own tier, or to a stronger one while that tier's answers fail.
 
-What can be told of an answer is whether it keeps the contract, not whether it is right. So no task goes below its own tier, however
+An answer shows only whether it keeps the contract, not whether it is right. So no task goes below its own tier, however
 well a cheaper model keeps to the form.
 """
 
@@ -19,19 +19,18 @@ from umi.types.routing_rows import TIERS, tier_for
 
 log = logging.getLogger("umi")
 
-_COMPLEXITY: Final[Mapping[str, float]] = dict(
-    zip(TIERS, (0.15, 0.5, 0.85), strict=True)
-)  # the middle of what each tier is meant for
-_EXPLORE: Final = 0.05  # of the tasks that have left their tier try the way back
+# About the middle of the range that each tier is meant for; the ranges are thirds of 0..1.
+_COMPLEXITY: Final[Mapping[str, float]] = dict(zip(TIERS, (0.15, 0.5, 0.85), strict=True))
+_EXPLORE: Final = 0.05  # share of tasks on a stronger tier that try the next cheaper one again
 
 
 class RoutedLLM:
-    """Several models as one. Satisfies `LLMProvider` and `RoutedProvider`.
+    """Several models behind one interface. Satisfies `LLMProvider` and `RoutedProvider`.
 
     Args:
-        models: By tier, at least two.
-        clock: For the log of decisions.
-        entropy: For their ids.
+        models: Models by tier, at least two.
+        clock: Source of the time of decisions.
+        entropy: Source of their ids.
     """
 
     def __init__(self, models: Mapping[str, LLMProvider], clock: Clock, entropy: Entropy) -> None:
@@ -41,15 +40,16 @@ class RoutedLLM:
         self._router: TierRouter | None = None
 
     def follow(self, storage: StorageBackend) -> None:
-        """Keep decisions there; the first namespace that is opened keeps them for all its views."""
+        """Keep decisions in this namespace. Only the first call counts: all views of a memory share one router."""
         if self._router is None:
             names = {tier: type(model).__name__ for tier, model in self._models.items()}
             options = RouteOptions(explore=_EXPLORE)
             self._router = TierRouter(names, storage, None, self._clock, self._entropy, options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """As the chosen tier's model."""
+        """Answer with the model of the chosen tier."""
         own = tier_for(request.task, self._models)
+        # No namespace is open yet: decisions cannot be kept, so each task goes to its own tier.
         if self._router is None:
             return await self._models[own].complete(request)
         route = await self._router.choose("", kind=request.task, complexity=_COMPLEXITY[own], at_least=own)
@@ -57,7 +57,7 @@ class RoutedLLM:
         return replace(completion, decision_id=route.id)
 
     async def judged(self, decision_id: str, quality: float) -> None:
-        """An answer kept its contract (1), or not (0)."""
+        """Note whether an answer kept its contract (1) or not (0)."""
         if self._router is None:
             return
         try:

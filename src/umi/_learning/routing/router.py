@@ -1,7 +1,8 @@
-"""Sends tasks to tiers of models, and learns from how they went.
+"""Choose a tier of models for each task, and learn from the outcomes (ADR 14).
 
-All it knows follows from the decisions in the store. Before each choice it takes in what others have written since: a decision
-of another process, an outcome that a run of signals brought. What it holds in RAM is therefore always what a restart would make of the rows.
+Everything known follows from the decisions in the store. Before each choice the router reads what was written since:
+decisions of other processes, and outcomes that a run of signals brought. So its state in RAM is always what a restart
+would compute.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ from umi.types.routing_rows import TIERS, Decision, FloatVector, Route, RouterSt
 
 log = logging.getLogger("umi")
 
-ACCEPT_DEFAULT: Final = 0.28  # so that without any outcome a task goes to the tier that its complexity names
-EXPLORE_DEFAULT: Final = 0.05
-_LEAN_FROM: Final = 0.25  # of the budget left: from there on ever more failures are accepted rather than paid for
+ACCEPT_DEFAULT: Final = 0.28  # with this, and no outcomes, a task goes to the tier that its complexity asks for
+EXPLORE_DEFAULT: Final = 0.05  # share of decisions
+_LEAN_FROM: Final = 0.25  # once less of the budget than this is left, ever more failures are accepted to save money
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,13 @@ class RouteOptions:
     """How a router weighs quality against cost.
 
     Args:
-        accept: The share of tasks that may fail for want of the next tier, 0..1: 1 takes the cheapest tier, 0 the dearest.
-        explore: The share of decisions that try the tier next to the best, 0..0.1.
-        seed: Of what is tried; the same seed and the same decisions before try the same.
-        prices: What a task costs on each tier, in any unit; a budget needs all of them.
-        budget: What this router may spend while it is open, in that unit; with a quarter left it begins to save, and a tier that it cannot
-            pay is not chosen. The cheapest tier stays when nothing is left.
+        accept: The share of tasks that may fail for lack of a dearer tier, 0..1: 1 takes the cheapest tier, 0 the
+            dearest.
+        explore: The share of decisions that try a tier next to the best one, 0..0.1.
+        seed: Seed of the exploration; the same seed and the same earlier decisions explore alike.
+        prices: The price of a task on each tier, in any unit; a budget needs all of them.
+        budget: What this router may spend while it is open, in that unit. With less than a quarter left it begins to
+            save. A tier that it cannot pay is not chosen, but the cheapest tier remains when nothing is left.
     """
 
     accept: float = ACCEPT_DEFAULT
@@ -65,16 +67,16 @@ class RouteOptions:
 
 
 class TierRouter:
-    """Chooses a tier for each task. One instance serves any number of concurrent tasks; several processes may share the rows.
+    """Chooses a tier for each task. Safe for concurrent tasks; several processes may share the rows.
 
     Args:
-        models: What is behind each tier, for the log; one tier is chosen without a look at anything.
+        models: The caller's name for the model of each tier, kept in the log. A single tier is chosen without any work.
         storage: The namespace that keeps the decisions.
-        embedder: Finds tasks that resemble each other; None goes by words and kinds alone.
-        clock: For the log.
-        entropy: For ids.
+        embedder: Finds similar tasks; without it only features of the words and kinds count.
+        clock: Source of the time of decisions.
+        entropy: Source of their ids.
         options: How quality is weighed against cost.
-        make_index: Makes an index of neighbours; needed with an embedder.
+        make_index: Creates an index of nearest neighbours; needed with an embedder.
     """
 
     def __init__(
@@ -103,7 +105,7 @@ class TierRouter:
 
     @property
     def analyzer(self) -> TaskComplexityAnalyzer:
-        """Reads tasks, with all that was told of its readings."""
+        """Reads the complexity of tasks, corrected by all feedback so far."""
         return self._known.analyzer
 
     async def choose(
@@ -115,21 +117,23 @@ class TierRouter:
         tier: str | None = None,
         at_least: str | None = None,
     ) -> Route:
-        """Where a task goes.
+        """Choose the tier for a task, and log the decision.
 
         Args:
             text: The task in words; "" for one that only its kind describes.
             kind: A name for tasks of one sort.
             complexity: 0..1, where it is known; None reads it from the words.
-            tier: Take this one whatever is known; the decision is logged and judged like any other.
-            at_least: Take no cheaper one than this, and try no dearer one without need.
+            tier: Take this tier in any case; the decision is logged and judged like any other.
+            at_least: Take no cheaper tier than this. Dearer ones are taken when needed, and not explored from this
+                tier.
 
         Raises:
-            InvalidInput: For a text that is too long, or a tier that is not there.
+            InvalidInput: For a text that is too long, or a tier that does not exist here.
         """
         for one in (tier, at_least):
             if one is not None and one not in self._models:
                 raise InvalidInput(f"tier {one!r} is not there; there are {', '.join(self._models)}")
+        # With one tier there is nothing to choose, and nothing to learn from.
         if len(self._models) == 1:
             only = next(iter(self._models))
             return Route("", only, self._models[only], 0.0, {}, "the only tier there is")
@@ -152,17 +156,20 @@ class TierRouter:
         *,
         actual: float | None = None,
     ) -> float:
-        """How a routed task went; its quality, 0..1. The same said again changes nothing.
+        """Report the outcome of a routed task. Reporting the same again changes nothing.
 
         Args:
             decision_id: `Route.id`.
             outcome: "success", "partial_success" or "failure".
-            quality_score: 0..1; None is the outcome's own: 1, 0.5, 0.
-            actual: How hard the task turned out, 0..1; None says nothing of that.
+            quality_score: 0..1; None takes the outcome's own: 1, 0.5, 0.
+            actual: How hard the task turned out to be, 0..1; None reports nothing about that.
+
+        Returns:
+            The quality of the decision, 0..1.
 
         Raises:
             NotFound: For an id that no decision of this namespace has.
-            IdempotencyConflict: When it was judged otherwise before.
+            IdempotencyConflict: When it was judged differently before.
         """
         key, told = name(decision_id, "decision id"), optional_fraction(actual, "actual")
         quality = quality_of(key, outcome, optional_fraction(quality_score, "quality_score"), self._clock.now())
@@ -171,11 +178,11 @@ class TierRouter:
         return quality
 
     async def record_feedback(self, predicted: float, actual: float, model: str) -> None:
-        """As `TaskComplexityAnalyzer.record_feedback`, and kept.
+        """As `TaskComplexityAnalyzer.record_feedback`, but stored.
 
         Raises:
             InvalidInput: For a number outside 0..1 or a name outside its limits.
-            StoreError: When it cannot be kept.
+            StoreError: When it cannot be stored.
         """
         row = Decision(
             id=self._entropy.new_id("dec", self._clock.now()),
@@ -191,11 +198,11 @@ class TierRouter:
         await self._known.follow(self._storage)
 
     def calibration_bias(self, model: str | None = None) -> float:
-        """mean(predicted - actual) of all that was told, see `TaskComplexityAnalyzer.calibration_bias`."""
+        """The mean of predicted - actual over all feedback; see `TaskComplexityAnalyzer.calibration_bias`."""
         return self.analyzer.calibration_bias(model)
 
     async def refresh(self) -> None:
-        """Take in what is in the store.
+        """Read what was written to the store since the last call.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -203,7 +210,7 @@ class TierRouter:
         await self._known.follow(self._storage)
 
     async def forget(self, decision_id: str) -> bool:
-        """Delete a decision and all that it taught; whether it was there.
+        """Delete a decision and everything it taught; returns whether it existed.
 
         Raises:
             StoreError: When the store fails.
@@ -214,7 +221,7 @@ class TierRouter:
         return gone > 0
 
     async def reset(self) -> int:
-        """Delete every decision; how many there were.
+        """Delete every decision; returns their number.
 
         Raises:
             StoreError: When the store fails.
@@ -224,7 +231,7 @@ class TierRouter:
         return gone
 
     async def status(self) -> RouterStatus:
-        """What is known, from how much.
+        """The state of routing: counts, bias and mean quality by tier.
 
         Raises:
             StoreError: When the store cannot be read.
@@ -242,17 +249,22 @@ class TierRouter:
         wish: tuple[str | None, str | None],
         now: datetime,
     ) -> tuple[Decision, Route]:
-        """Pure but for the counts: no await comes between a look at the budget and what is taken from it."""
+        """Make one decision. No `await` between reading the budget and spending from it, so concurrent tasks cannot overspend.
+
+        `wish` holds the pinned tier and the least tier, each or None.
+        """
         complexity = self.analyzer.calibrated(reading.complexity)
         expected = self._known.classifier.expect(kind, complexity, vector, self._whose(vector))
         pinned, floor = wish
         affordable = self._affordable()
         allowed = affordable
         if floor is not None:
+            # The least tier is kept even where the budget does not pay for it.
             allowed = [tier for tier in affordable if TIERS.index(tier) >= TIERS.index(floor)] or [floor]
         best = climbed({tier: expected[tier] for tier in allowed}, self._accepted())
         tried = None if pinned or best == floor else self._tried(best, allowed)
         tier = pinned or tried or best
+        # Counted before the row is stored, so that concurrent choices see this one.
         self._known.made += 1
         self._known.explored += tried is not None
         self._spent += self._options.prices.get(tier, 0.0)
@@ -281,6 +293,7 @@ class TierRouter:
         return "" if vector is None or self._embedder is None else self._embedder.identity.digest
 
     def _affordable(self) -> Sequence[str]:
+        """The tiers that the rest of the budget pays for; the cheapest one in any case."""
         tiers = list(self._models)
         budget = self._options.budget
         if budget is None:
@@ -289,6 +302,7 @@ class TierRouter:
         return [tier for tier in tiers if self._options.prices[tier] <= left] or tiers[:1]
 
     def _accepted(self) -> float:
+        """The share of failures to accept now: it rises to 1 as the last quarter of the budget is spent."""
         accept, budget = self._options.accept, self._options.budget
         if budget is None:
             return accept
@@ -296,7 +310,10 @@ class TierRouter:
         return accept + (1.0 - accept) * (1.0 - plenty)
 
     def _tried(self, best: str, affordable: Sequence[str]) -> str | None:
-        """Now and then the tier next to the best, the cheaper one where there is one: only what is tried can be learned of."""
+        """The tier to explore instead of the best one, or None: the next cheaper tier if there is one, else the next dearer.
+
+        Exploration is bounded by count as well as by chance. Only a tier that is tried can be learned about.
+        """
         rate, known = self._options.explore, self._known
         if len(affordable) == 1 or known.explored > rate * (known.made + 1):
             return None
@@ -306,9 +323,12 @@ class TierRouter:
         return affordable[place - 1 if place else 1]
 
     async def _vector(self, text: str, reading: Reading, degraded: list[str]) -> FloatVector | None:
+        """The task's embedding with its features behind it; the features alone without an embedder; None without words."""
         if not text:
             return None
         if self._embedder is None:
+            # Rounded as a store would return it, so that the same task gives the same vector before and after a
+            # restart.
             return rounded(reading.features)
         try:
             embedding = await self._embedder.embed(text)
@@ -319,6 +339,7 @@ class TierRouter:
         return rounded(np.concatenate([embedding, np.asarray(reading.features, np.float32)]))
 
     async def _record(self, decision: Decision, degraded: list[str]) -> None:
+        """Store a decision. If that fails the task is routed all the same, but it cannot be judged."""
         try:
             await self._storage.write(lambda tx: tx.routed.put(decision))
         except StoreError as error:
@@ -326,7 +347,7 @@ class TierRouter:
             degraded.append("not_recorded")
 
     async def _catch_up(self, degraded: list[str]) -> None:
-        """Take in what the store has; when it cannot be read, what was known before has to do."""
+        """Read what is new in the store; if that fails, the last known state decides."""
         try:
             await self._known.follow(self._storage)
         except StoreError as error:
@@ -335,5 +356,5 @@ class TierRouter:
 
 
 def _draw(seed: int, number: int) -> float:
-    """The number-th draw of a seed, in [0, 1): the same on every machine."""
+    """The number-th draw of a seed, in [0, 1); the same on every machine."""
     return int.from_bytes(hashlib.sha256(f"{seed}/{number}".encode()).digest()[:7], "big") / (1 << 56)

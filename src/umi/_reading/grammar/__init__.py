@@ -1,1 +1,1 @@
-"""Reading statements without a model: pure functions, no clock, no I/O."""
+"""The clause reader: statements from grammar rules and word lists, without a model, clock or I/O."""

@@ -1,4 +1,4 @@
-"""Sentences that claim something, cut into clauses."""
+"""Splitting of sentences into clauses, and the decision which of them assert a fact."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from umi._reading.grammar.predicates import VERBS
 from umi._reading.grammar.subjects import parse_subject
 from umi._reading.grammar.tokens import Tokens
 
-_HARD: Final = frozenset({";", "—", "–", ":", "…", "("})
-_SOFT: Final = words(", and but so then yet - & plus")
+_HARD: Final = frozenset({";", "—", "–", ":", "…", "("})  # always end a clause
+_SOFT: Final = words(", and but so then yet - & plus")  # end a clause when a new one begins behind them
+# Conjunctions whose clause is asserted as well: "because I moved".
 _TELLING: Final = frozenset({"because", "although", "though", "while", "whereas", "since"})
+# Conjunctions and relative pronouns whose clause is not asserted: "if I move".
 _UNTOLD: Final = words("if when whenever unless whether until before after that who which where once as or")
+# Words at the start of questions, wishes and requests, with or without a question mark.
 _OPENING_QUESTIONS: Final = words(
     "do does did is are was were can could would will should shall have has had am may might what where when "
     "why who whose which how let if unless whether imagine suppose pretend say assuming don"
 )
+# Words of `UNREAL` that make the whole sentence unreal. The others make only their own clause unreal, or are handled
+# with the verb ("would").
 _ALWAYS_UNREAL: Final = re.compile(
     r"\b(?:"
     + "|".join(
@@ -31,12 +36,15 @@ _ALWAYS_UNREAL: Final = re.compile(
 )
 _CLAUSE_UNREAL: Final = frozenset({"maybe", "perhaps", "probably", "possibly", "almost", "nearly"})
 _QUOTES: Final = {'"': '"', "“": "”", "«": "»", "「": "」"}
-_CLAUSE_TOKENS_MAX: Final = 80
+_CLAUSE_TOKENS_MAX: Final = 80  # a longer clause is not read
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Tokens `start` to `end`. `inherits`: it has no subject of its own. `real`: it is told as true."""
+    """A clause: the tokens `start` to `end`, half-open.
+
+    `inherits`: it has no subject of its own and takes that of the clause before. `real`: it is asserted as true.
+    """
 
     start: int
     end: int
@@ -45,12 +53,14 @@ class Clause:
 
 
 def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
-    """Whether a sentence claims something: no question, no condition, no fiction, no quotation of others."""
+    """Whether a sentence asserts something: it is no question, condition, fiction, or quotation of others."""
+    # "> " and "`" begin quoted text and code in Markdown.
     if tokens.low[-1] in {"?", "？"} or "?" in tokens.low[-3:] or tokens.low[0] in {">", "`"}:
         return False
     opening = skip(tokens, 0, len(tokens))
     first = tokens.at(opening)
     dated = tokens.at(opening - 1) in {"today", "tomorrow"} or tokens.at(opening - 2) in {"today", "tomorrow"}
+    # "Today is ..." and "Have moved to ..." begin like questions, but assert.
     if first in _OPENING_QUESTIONS and not dated and not (first in {"have", "had"} and tokens.at(opening + 1) in VERBS):
         return False
     lowered = text[start:end].lower()
@@ -60,7 +70,7 @@ def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
 
 
 def _quoted(tokens: Tokens) -> bool:
-    """Whether more than four words stand in quotation marks."""
+    """Whether more than four words stand in quotation marks, which are then taken to be somebody else's."""
     closing, opened = "", 0
     for place, low in enumerate(tokens.low):
         if closing and low == closing:
@@ -73,12 +83,12 @@ def _quoted(tokens: Tokens) -> bool:
 
 
 def hearsay(tokens: Tokens, clause: Clause) -> bool:
-    """Whether a clause without a subject of ours tells that others say what follows: "people say, ..."."""
+    """Whether a clause contains a reporting verb: what follows is what others say ("people say, ...")."""
     return any(tokens.at(place) in REPORTING for place in range(clause.start, clause.end))
 
 
 def skip(tokens: Tokens, index: int, end: int) -> int:
-    """The first token that is not a lead-in: "well,", "and now", "- ", "Today"."""
+    """The first token at or after `index` that is no introduction such as "well,", "and now", "- ", "this week"."""
     while index < end and (
         tokens.at(index) in ADVERBS
         or tokens.at(index) in {"and", "but", "so", ",", "!", "-", "*", "•", "then", "because", "'", '"', "that"}
@@ -114,7 +124,14 @@ def _lead_in(tokens: Tokens, index: int) -> bool:
 
 
 def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
-    """The clauses of a sentence, in order."""
+    """The clauses of a sentence, in order.
+
+    Args:
+        text: The message.
+        tokens: The tokens of the sentence.
+        speaker: Name and key of "I".
+    """
+    # Each cut: first token of the clause, whether it inherits its subject, whether it is asserted.
     cuts: list[tuple[int, bool, bool]] = [(0, False, True)]
     depth_real = True
     for place in range(1, len(tokens)):
@@ -126,6 +143,7 @@ def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
             if kind:
                 cuts.append((place + 1, kind == "verb", depth_real))
         elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker) == "subject"):
+            # "tea or coffee", "after lunch": no clause follows.
             if low == "or" and not _opens(text, tokens, place + 1, speaker):
                 continue
             if low in {"before", "after", "until", "once"} and not _opens(text, tokens, place + 1, speaker):
@@ -137,6 +155,7 @@ def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
 
 
 def _clauses(tokens: Tokens, cuts: list[tuple[int, bool, bool]]) -> list[Clause]:
+    """The clauses between the cuts, without punctuation and conjunctions at their ends."""
     found: list[Clause] = []
     for number, (start, inherits, real) in enumerate(cuts):
         end = cuts[number + 1][0] - 1 if number + 1 < len(cuts) else len(tokens)
@@ -149,7 +168,7 @@ def _clauses(tokens: Tokens, cuts: list[tuple[int, bool, bool]]) -> list[Clause]
 
 
 def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str]) -> str:
-    """Whether a clause begins at `index`: "verb" when it takes the subject before it, "subject" with its own, else ""."""
+    """What begins at `index`: "verb" for a clause without its own subject, "subject" for one with it, "" for none."""
     adverbs = index
     while tokens.at(adverbs) in ADVERBS or (
         tokens.at(adverbs) in CONJUNCTIONS and tokens.at(adverbs) in {"then", "and", "but", "so"}
@@ -158,10 +177,11 @@ def _opens(text: str, tokens: Tokens, index: int, speaker: tuple[str, str]) -> s
     low = tokens.at(adverbs)
     if not low:
         return ""
-    if low == "like":
+    if low == "like":  # a preposition here more often than a verb
         return ""
     if low in VERBS or low in AUXILIARIES:
         return "verb"
+    # "..., now at StartupX": the verb is left out.
     if adverbs > index and tokens.at(adverbs - 1) in {"now", "currently"} and low in {"at", "in", "with", "living"}:
         return "verb"
     subject = parse_subject(text, tokens, adverbs, speaker, VERBS)

@@ -1,4 +1,4 @@
-"""What "is", "has" and verbs with an object say: "is 30", "is on hold", "has two cats", "raised the price to $25"."""
+"""Predicates outside the table: complements of "is", attributes, what someone did to a thing ("raised the price")."""
 
 from __future__ import annotations
 
@@ -26,29 +26,33 @@ from umi._reading.grammar.slots import attribute_slot
 from umi._reading.grammar.subjects import PEOPLE, Kind, Subject, parse_subject
 from umi._reading.grammar.values import category_of, singular
 
+# Attributes whose value is a person's name; then attributes whose value may be any plain words.
 _PERSON_SLOTS: Final = frozenset({"married_to", "partner", "attr:manager", "attr:mentor", "attr:landlord", "attr:owner", "attr:lead", "attr:ceo",
                                   "attr:cto", "attr:cfo", "attr:president", "attr:director", "attr:best friend", "attr:assignee", "attr:maintainer"})  # fmt: skip
 _PLAIN_SLOTS: Final = frozenset({"prefers", "attr:colour", "attr:language", "attr:native language", "attr:theme", "attr:size", "attr:priority", "attr:severity",
                                  "attr:religion", "attr:star sign", "attr:nationality", "attr:currency", "attr:capital", "diet", "studies", "attr:default branch"})  # fmt: skip
+# Words after "is" that judge or continue the sentence; they are no value of an attribute.
 _OPINION: Final = words(
     "great good bad high low too very fine nice hard easy right wrong ok okay awful terrible awesome amazing "
     "best worst important different same not about getting going coming being so always still what where how "
     "when who why that to like unknown boring fun stressful ridiculous insane beautiful wonderful perfect up located based held set called named made used given shown known "
     "down all"
 )
+# Statuses that fit a proper name alone ("Apollo is on hold"); "Anna is open" states none.
 _STATUS_OF_NAMES: Final = frozenset({"on hold", "cancelled", "canceled", "delayed", "shipped", "deprecated", "archived", "deployed", "released",
                                      "launched", "in production", "in beta", "in review", "live", "in development", "in staging"})  # fmt: skip
 _PLACE_WORDS: Final = frozenset({"in", "on", "at", "under", "inside", "behind"})
-_CHANGED: Final = re.compile(
+_CHANGED: Final = re.compile(  # an attribute's change: "went up to"
     r"(?:changed|increased|decreased|rose|dropped|fell|jumped|moved|went up|went down|grown|grew|switched|updated|set|raised|lowered|cut|reduced|extended"
     r"|gone up|gone down|bumped|slipped) to "
 )
 _STATUS_WORDS_MAX: Final = 3
-# Of an attribute's name: "present employer" is the employer.
-_UNTOLD: Final = re.compile(  # "My favourite band is a bit of a secret" names none
+# "My favourite band is a bit of a secret" names no value.
+_UNTOLD: Final = re.compile(
     r"\b(?:secret|mystery|surprise|question|matter|(?:bit|kind|sort|type) of|hard to|tricky|nobody's|anyone's|anybody's|none of|up to|unknown|private)\b",
     re.IGNORECASE,
 )
+# Adjectives dropped from an attribute: "present employer".
 _LEADS: Final = ("new ", "current ", "present ", "actual ", "official ", "legal ", "old ", "full ", "latest ")
 
 
@@ -63,20 +67,20 @@ def attribute_of(subject: Subject) -> str:
 
 
 def owner_of(subject: Subject) -> Subject:
-    """The subject that an attribute belongs to."""
+    """The owner of an attribute, as a subject of its own."""
     kind = Kind.PERSON if subject.kind is not Kind.THING or subject.owner_name[:1].isupper() else Kind.THING
     return replace(subject, name=subject.owner_name, key=subject.owner, kind=kind, owner="", owner_name="", noun="")
 
 
 def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str) -> Found | None:
-    """As in "My favourite colour is blue", "Anna's salary went up to $60k"."""
+    """Read the value of an attribute: "My favourite colour is blue", "Anna's salary went up to $60k"."""
     slot = attribute_of(subject)
     if not slot:
         return None
     whole, cut, _ = without_from(context, verb.index, lowered)
     changed = _CHANGED.match(whole)
     if changed is not None and slot in _PERSON_SLOTS and changed.group().startswith("moved"):
-        return None  # a wife who moved to Paris is not called Paris
+        return None  # "my wife moved to Paris" does not say that she is called Paris
     if changed is not None and not verb.modal:
         index = verb.index + changed.group().count(" ") + cut
     elif verb.be and not verb.past and not verb.modal:
@@ -94,6 +98,7 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
 
 
 def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
+    """The value of an attribute at `index`, of the sort that its slot needs."""
     if slot in _PERSON_SLOTS:
         return parse.person(context, index)
     reader = _READERS.get(slot)
@@ -104,18 +109,19 @@ def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
         return []
     if slot.startswith("favourite_") or slot in _PLAIN_SLOTS:
         return found
+    # For other attributes plain words ("is small") are opinions more often than values.
     telling = any(letter.isdigit() or letter.isupper() or letter in "@$€£%" for letter in found[0])
     return found if telling else []
 
 
 def _any_status(context: Context, index: int) -> list[str]:
-    """What someone says a status is: a known one, or a short phrase."""
+    """The value of "status is ...": a known status, or a phrase of up to three words."""
     found = status(context, index) or parse.phrase(context, index)
     return found if found and len(found[0].split()) <= 3 and context.tokens.at(index) not in _OPINION else []
 
 
 def status(context: Context, index: int) -> list[str]:
-    """A known status at `index` that closes the clause or stands before an adverb or preposition."""
+    """A known status at `index`, the longest match, which ends the clause or precedes an adverb or preposition."""
     tokens = context.tokens
     for length in range(min(_STATUS_WORDS_MAX, context.end - index), 0, -1):
         words = " ".join(tokens.low[index : index + length])
@@ -126,17 +132,17 @@ def status(context: Context, index: int) -> list[str]:
     return []
 
 
-_AFTER_STATUS: Final = words(
+_AFTER_STATUS: Final = words(  # words that may follow a status; "open source" is none
     "now again today since by on in at as for until because yesterday already and from this last after until anymore"
 )
-_READERS: Final = {
+_READERS: Final = {  # the parser of each slot's values
     "name": parse.given_name, "age": parse.number, "costs": parse.money, "birthday": parse.when, "due": parse.coming,
     "scheduled_at": parse.coming, "works_at": parse.organisation, "lives_in": parse.place, "role": parse.role, "origin": parse.place, "status": _any_status,
 }  # fmt: skip
 
 
 def read_be(context: Context, subject: Subject, verb: Verb) -> list[Found]:
-    """The complement of "is"."""
+    """Read the complement of "is"."""
     if verb.past or verb.modal:
         return []
     index = verb.index
@@ -154,6 +160,7 @@ def read_be(context: Context, subject: Subject, verb: Verb) -> list[Found]:
 
 
 def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
+    """The complement of a person or pet: age, diet, relationship, employer, role."""
     tokens = context.tokens
     years = parse.age(context, index)
     if years and not verb.negated:
@@ -171,6 +178,7 @@ def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> 
         and tokens.at(index) not in ARTICLES
     ):
         return Found("relationship", (first,), 0.8, verb.negated, over=verb.ended)
+    # "is at Acme" alone may be a visit; with "now" it is an employer.
     now = "now" in tokens.low[max(0, index - 3) : context.end]
     if tokens.at(index) in {"at", "with"} and (now or verb.ended) and subject.kind is not Kind.PRONOUN:
         employer = parse.organisation(context, index + 1)
@@ -179,6 +187,7 @@ def _be_creature(context: Context, subject: Subject, verb: Verb, index: int) -> 
 
 
 def _be_role(context: Context, verb: Verb, index: int) -> Found | None:
+    """A profession after "is"."""
     tokens = context.tokens
     titled = parse.role(context, index)
     if not titled:
@@ -187,6 +196,8 @@ def _be_role(context: Context, verb: Verb, index: int) -> Found | None:
     after = tokens.at(index + words)
     if tokens.at(index) not in ARTICLES and after not in {"at", "of", "for", "", ".", "!", ","}:
         return None
+    # "is an engineer" may be said beside another role: 0.62 is just above the bound for acting, and reduced without a
+    # word of change.
     specific = tokens.at(index) == "the" or after in {"at", "for"}
     return Found("role", tuple(titled), 0.75 if specific else 0.62, verb.negated, over=verb.ended)
 
@@ -199,6 +210,7 @@ def _employer_of(context: Context, index: int) -> list[Found]:
 
 
 def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Found | None:
+    """The complement of a thing: price, status, date, location."""
     tokens = context.tokens
     amount = parse.money(context, index)
     if amount and not verb.negated and subject.kind is not Kind.PRONOUN and _closes_after(context, index, amount[0]):
@@ -236,7 +248,7 @@ def _be_thing(context: Context, subject: Subject, verb: Verb, index: int) -> Fou
 
 
 def _closes_after(context: Context, index: int, value: str) -> bool:
-    """Whether nothing but an adverb or a mark follows the value: "Diana's $900 fee" says no price of Diana."""
+    """Whether only an adverb or a mark follows the value: "Diana's $900 fee" states no price of Diana."""
     tokens = context.tokens
     end = context.text.find(value, tokens.start[index]) + len(value)
     after = next((tokens.low[place] for place in range(index, context.end) if tokens.start[place] >= end), "")
@@ -248,6 +260,7 @@ def _closes_after(context: Context, index: int, value: str) -> bool:
 
 
 def _has_status(subject: Subject, state: str) -> bool:
+    """Whether this status can be said of the subject."""
     if subject.kind is Kind.PERSON:
         return state in _STATUS_OF_NAMES
     if subject.kind is Kind.PRONOUN:
@@ -257,7 +270,7 @@ def _has_status(subject: Subject, state: str) -> bool:
 
 
 def _be_kind(context: Context, subject: Subject, verb: Verb, index: int) -> list[Found]:
-    """As in "My dog is a beagle": only of what someone has, or one of several."""
+    """The kind of a possession or pet ("My dog is a beagle"), or of one of several."""
     if subject.kind is Kind.MEMBER:
         value = parse.phrase(context, index)
         return [Found("member", tuple(value), 0.8, verb.negated)] if value else []
@@ -274,6 +287,7 @@ def _be_kind(context: Context, subject: Subject, verb: Verb, index: int) -> list
     return [Found("is_a", tuple(value), 0.85, verb.negated, over=verb.ended)]
 
 
+# Verbs whose object may be a price, a date, a status, a tool.
 _PRICE_VERBS: Final = words("raised lowered cut increased reduced dropped bumped changed hiked set updated")
 _MOVE_VERBS: Final = words("moved rescheduled pushed postponed shifted brought delayed changed")
 _MARK_VERBS: Final = frozenset(["marked", "set", "moved", "put", "flagged"])
@@ -292,7 +306,7 @@ _TO: Final = re.compile(
 
 
 def read_object(context: Context, subject: Subject, verb: Verb, speaker: tuple[str, str]) -> Found | None:
-    """What someone did to a thing: closed it, moved it to a day, raised its price, switched to it."""
+    """Read what someone did to a thing: closed it, moved it to a day, raised its price, switched to it."""
     word = context.tokens.at(verb.index)
     if word not in OBJECT_VERBS or verb.modal or verb.negated or (verb.past and not verb.be):
         return None
@@ -309,6 +323,7 @@ def read_object(context: Context, subject: Subject, verb: Verb, speaker: tuple[s
 
 
 def _to_value(context: Context, word: str, thing: Subject) -> Found | None:
+    """The new value in "raised the price to $25", "moved the meeting to Friday"."""
     rest = " ".join(context.tokens.low[thing.end : context.end]) + " "
     leads = _TO.match(rest)
     if leads is None:
@@ -334,7 +349,7 @@ def _to_value(context: Context, word: str, thing: Subject) -> Found | None:
 
 
 def _closed(context: Context, word: str, thing: Subject) -> Found | None:
-    """As in "We closed ticket 42": only things that have a status, named well enough to be told apart."""
+    """The status in "We closed ticket 42"; only of things that have one and are named distinctly."""
     if word == "put" and status(context, thing.end) and _has_status(thing, "on hold"):
         return Found(
             "status", tuple(status(context, thing.end)), 0.85, event=True, subject=replace(thing, kind=Kind.THING)
@@ -348,7 +363,7 @@ def _closed(context: Context, word: str, thing: Subject) -> Found | None:
 
 
 def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
-    """As in "Ticket 42 was closed", "was marked as done", "was put on hold"."""
+    """The status in "Ticket 42 was closed", "was marked as done", "was put on hold"."""
     if subject.kind in {Kind.SPEAKER, Kind.KIN, Kind.PET, Kind.MEMBER}:
         return None
     word, index = context.tokens.at(verb.index), verb.index + 1
@@ -358,7 +373,7 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
             return Found("status", tuple(state), 0.85, event=True)
         return None
     if word not in STATUS_VERBS or (subject.definite and verb.past):
-        return None  # "the shop was closed" tells of that hour
+        return None  # "the shop was closed" is about one occasion
     after = context.tokens.at(index) if index < context.end else ""
     closes = (
         not after
@@ -372,7 +387,7 @@ def _passive(context: Context, subject: Subject, verb: Verb) -> Found | None:
 
 
 def read_intransitive(context: Context, subject: Subject, verb: Verb) -> Found | None:
-    """As in "Project Apollo shipped", "the office reopened"."""
+    """The status in "Project Apollo shipped", "the office reopened"."""
     word = context.tokens.at(verb.index)
     if word in {"moved", "went", "changed", "switched"} and subject.kind is Kind.THING and not verb.be:
         lowered = " ".join(context.tokens.low[verb.index : context.end]) + " "
@@ -407,6 +422,7 @@ _REPLACED: Final = re.compile(r"replaced (?:my |our |the )?(?P<old>[^,]{1,40}?) 
 
 
 def _switch(context: Context, index: int) -> Found | None:
+    """The new and old tool or preference in "switched from tea to coffee", "replaced vim with emacs"."""
     rest = " ".join(context.tokens.low[index : context.end]) + " "
     match = _SWITCH.match(rest) or _REPLACED.match(rest)
     if match is None:
@@ -428,11 +444,12 @@ def _switch(context: Context, index: int) -> Found | None:
     return Found(slot, (new,), 0.85, ended=(gone,) if gone else (), event=True)
 
 
+# Kinds that are preferences; the others are tools.
 _CONSUMED: Final = words("drink meat season music seat pet_kind book_form time_of_day transport contact")
 
 
 def preference_slot(value: str) -> str:
-    """Where "switched to tea" belongs: prefers:drink, uses:editor; "" when the kind is unknown."""
+    """The slot of a preferred or used thing ("prefers:drink", "uses:editor"), or "" when its kind is unknown."""
     kind = CATEGORIES.get(value.lower(), "") or (
         category_of(value) if category_of(value) in set(CATEGORIES.values()) else ""
     )

@@ -1,4 +1,4 @@
-"""Whom a message has spoken of so far, so that "he", "she" and "it" resolve only when one answer is possible."""
+"""Pronoun resolution within one message: "he", "she" and "it" resolve only when exactly one antecedent is possible."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from umi._reading.grammar.lexicon import CALENDAR, FEMALE_KIN, MALE_KIN
 from umi._reading.grammar.subjects import Kind, Subject, proper_run, subject_key, written
 from umi._reading.grammar.tokens import Tokens
 
-_NAMES_MAX: Final = 16  # more names than this in a message: pronouns are anybody's
+_NAMES_MAX: Final = 16  # beyond so many names in a message, no pronoun is resolved
 
 
 class _HasValue(Protocol):
@@ -21,10 +21,15 @@ class _HasValue(Protocol):
 
 
 class Mentions:
-    """The people and things of one message; `given` resolves every pronoun when set."""
+    """The people and things that a message has mentioned so far.
+
+    Args:
+        given: When set, every pronoun refers to it.
+    """
 
     def __init__(self, given: Subject | None) -> None:
         self._given = given
+        # Subjects of clauses by key, other capitalised names, and the sentence in which each subject was last heard.
         self._people: dict[str, Subject] = {}
         self._things: dict[str, Subject] = {}
         self._others: dict[str, None] = {}
@@ -32,7 +37,7 @@ class Mentions:
         self._sentence = 0
 
     def resolve(self, subject: Subject) -> Subject:
-        """`subject` with a pronoun's meaning filled in where there is only one; its key stays empty otherwise."""
+        """Replace a pronoun by its antecedent where only one is possible; otherwise the subject's key stays empty."""
         if subject.kind is Kind.PRONOUN:
             found = self._antecedent(subject.pronoun)
             if found is None:
@@ -44,9 +49,11 @@ class Mentions:
         return subject
 
     def _owned(self, subject: Subject) -> Subject:
+        """Resolve the owner of "his sister", "their dog"."""
         owner = self._antecedent({"his": "he", "her": "she", "their": "they", "its": "it"}[subject.pronoun])
         if owner is None:
             return replace(subject, key="")
+        # "her sister Anna": the proper name identifies the subject.
         if subject.kind in {Kind.KIN, Kind.PET} and subject.name[:1].isupper():
             return subject
         return replace(
@@ -58,6 +65,7 @@ class Mentions:
         )
 
     def _note(self, subject: Subject) -> None:
+        """Remember a subject as a possible antecedent."""
         if not subject.key or subject.kind in {Kind.SPEAKER, Kind.MEMBER} or len(self._people) > _NAMES_MAX:
             return
         self._heard[subject.key] = self._sentence
@@ -68,10 +76,16 @@ class Mentions:
             self._others.pop(subject.key, None)
 
     def names(self, text: str, tokens: Tokens, statements: Sequence[_HasValue]) -> None:
-        """Remember capitalised names that were not values: they may be whom "he" means."""
+        """Remember capitalised names in a sentence that were not values: a later pronoun may refer to them.
+
+        Args:
+            text: The message.
+            tokens: The tokens of the sentence.
+            statements: What was read in the sentence; their values are no antecedents.
+        """
         self._sentence += 1
         values = " ".join(" ".join((item.value, *item.ended)) for item in statements).lower()
-        index = 1
+        index = 1  # the first word of a sentence is capitalised anyway
         while index < len(tokens) and len(self._others) <= _NAMES_MAX:
             end = proper_run(tokens, index)
             if end == index:
@@ -90,12 +104,14 @@ class Mentions:
             index = end
 
     def _antecedent(self, pronoun: str) -> Subject | None:
+        """The only possible antecedent of a pronoun, or None."""
         if self._given is not None:
             return self._given
         if pronoun == "it":
             only = next(iter(self._things.values())) if len(self._things) == 1 else None
+            # Things are referred to in the next sentence, people within three.
             return only if only is not None and self._recent(only, 1) else None
-        if self._others:
+        if self._others:  # "he" may be somebody whose role in the sentence was not understood
             return None
         people = [subject for subject in self._people.values() if _agrees(subject, pronoun)]
         if pronoun == "they":
@@ -108,6 +124,7 @@ class Mentions:
 
 
 def _agrees(subject: Subject, pronoun: str) -> bool:
+    """Whether the pronoun's gender is possible; only kinship words tell one."""
     nouns = {subject.noun, subject.key.rpartition("'s ")[2]}
     if pronoun == "he":
         return not nouns & FEMALE_KIN

@@ -1,4 +1,4 @@
-"""Dates as people say them, resolved against the moment they were said."""
+"""Recognition of dates in English text, resolved against the moment at which the text was said."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _NUMBERS: Final = {
     for value, name in enumerate(
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
     )
+# Vague counts as their usual number.
 } | {"a": 1, "an": 1, "a couple of": 2, "couple of": 2, "a few": 3, "few": 3, "several": 3}
 _MONTH: Final = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
 _DAY: Final = (
@@ -21,11 +22,14 @@ _DAY: Final = (
 )
 _UNIT: Final = r"(minute|hour|day|week|weekend|month|year)s?\b"
 _COUNT: Final = r"(\d{1,4}|an?|a couple of|couple of|a few|few|several|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)"
+# Six groups: hour, minute and am/pm; hour and am/pm; "noon" or "midnight".
 _CLOCK: Final = (
     r"(?:(?:,? at)? (\d{1,2}):(\d{2}) ?([ap]\.?m\b)?|(?:,? at)? (\d{1,2}) ?([ap]\.?m\b)| at (noon|midnight))?"
 )
 _LEAD: Final = r"(?:\b(since|as of|starting|effective|from|until|till|by|on|in|around|for|this past)\s+(?:the\s+)?(?:(early|mid|late)[- ])?)?"
 
+# One alternative per kind of date. The order matters where one is a prefix of another ("5 May 2024" before "May"), and
+# resolvers count on the order of groups.
 _PATTERN: Final = re.compile(
     _LEAD
     + r"\b(?:"
@@ -46,19 +50,29 @@ _PATTERN: Final = re.compile(
     + r")",
     re.IGNORECASE,
 )
+# A cheap test that spares texts without dates the large pattern.
 _HINT: Final = re.compile(
     r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
     re.IGNORECASE,
 )
+# Words before a date that make it the beginning of something.
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})
-_SINCE_PAST: Final = frozenset({"since"})
-_YEAR_MIN: Final = 1900
+_SINCE_PAST: Final = frozenset({"since"})  # of these, the one that is only said of the past
+_YEAR_MIN: Final = 1900  # a number outside this range is not taken as a year
 _YEAR_MAX: Final = 2100
 
 
 @dataclass(frozen=True, slots=True)
 class DateSpan:
-    """A date found at `span`: it lasts from `start` to `end`, half-open and aware. `lead` is the word before it ("since", "on", "")."""
+    """A date in a text.
+
+    Attributes:
+        start: Its beginning, timezone-aware.
+        end: Its end, exclusive: a day, month or hour lasts that long.
+        span: Half-open range of characters in the text.
+        lead: The word before it ("since", "on"), or "".
+        clock: Whether it names an hour.
+    """
 
     start: datetime
     end: datetime
@@ -68,17 +82,17 @@ class DateSpan:
 
     @property
     def since(self) -> bool:
-        """Whether it says from when something holds."""
+        """Whether the date says from when something holds."""
         return self.lead in _SINCE
 
 
 def find_dates(
     text: str, at: datetime, start: int = 0, end: int | None = None, *, past: bool = False
 ) -> list[DateSpan]:
-    """The dates named in `text[start:end]`, in order, resolved against the aware moment `at` and in its time zone.
+    """Find the dates in `text[start:end]`, in order, resolved against the aware moment `at` in its time zone.
 
-    A date without a year or week ("in March", "on Friday") is the nearest one that fits, or with `past` the last one before
-    `at`. What cannot be a date (31 February, year 0) is left out.
+    A date without a year or week ("in March", "on Friday") is the nearest that fits, or with `past` the last one before
+    `at`. Impossible dates (31 February, year 0) are left out.
     """
     stop = len(text) if end is None else end
     if _HINT.search(text, start, stop) is None:
@@ -98,11 +112,11 @@ def find_dates(
     return found
 
 
-_Range = tuple[datetime, datetime, bool]
+_Range = tuple[datetime, datetime, bool]  # start, end, whether it names an hour
 
 
 def _backwards(match: re.Match[str], begin: datetime, finish: datetime) -> tuple[datetime, datetime]:
-    """A floating date that lies ahead, moved to the last one before."""
+    """A date without a year or week that lies in the future, moved to the last one before."""
     if match.group("weekday") is not None and not _groups_of(match, "weekday")[0]:
         return begin - timedelta(days=7), finish - timedelta(days=7)
     if any(match.group(kind) is not None and _groups_of(match, kind)[2] is None for kind in ("daymonth", "monthday")):
@@ -117,6 +131,7 @@ def _day(moment: datetime) -> datetime:
 
 
 def _whole_day(moment: datetime) -> _Range:
+    """The day of a moment."""
     begin = _day(moment)
     return begin, begin + timedelta(days=1), False
 
@@ -127,6 +142,7 @@ def _month_range(year: int, month: int, at: datetime) -> _Range:
 
 
 def _add_months(moment: datetime, months: int) -> datetime:
+    """A moment some months later; a day that the month lacks (31 April) becomes its last day."""
     index = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(index, 12)
     for day in range(moment.day, 27, -1):
@@ -142,7 +158,7 @@ def _month_number(name: str) -> int:
 
 
 def _ambiguous_month(match: re.Match[str]) -> bool:
-    """A bare "may" or "march" is a month only when capitalised and led in ("in May"), or followed by more."""
+    """Whether a bare "may" or "march" is no month: those need a capital and a word before them ("in May")."""
     name = match.group("month").rstrip(".")
     if len(name) <= 3 or name.lower() in {"march", "june", "april", "august", "sept"}:
         return match.group(1) is None or not name[0].isupper()
@@ -150,7 +166,9 @@ def _ambiguous_month(match: re.Match[str]) -> bool:
 
 
 def _resolve(match: re.Match[str], at: datetime) -> _Range | None:
+    """The range of a match, or None when it is no date after all."""
     kind = match.lastgroup
+    # `lastgroup` may be a group inside the alternative, so the alternative is looked up by name.
     for name in _KINDS:
         if match.group(name) is not None:
             kind = name
@@ -162,7 +180,7 @@ def _resolve(match: re.Match[str], at: datetime) -> _Range | None:
 
 
 def _groups_of(match: re.Match[str], kind: str) -> list[str | None]:
-    """The numbered groups inside the named group `kind`, in order."""
+    """The groups inside the named group `kind`, in order."""
     index = match.re.groupindex[kind]
     following = [place for place in match.re.groupindex.values() if place > index]
     last = min(following) - 1 if following else match.re.groups
@@ -170,7 +188,7 @@ def _groups_of(match: re.Match[str], kind: str) -> list[str | None]:
 
 
 def _with_clock(moment: datetime, clock: list[str | None]) -> _Range:
-    """A day, or the hour named in the five clock groups within it."""
+    """A whole day, or the hour in it that the six groups of `_CLOCK` name."""
     hour = minute = 0
     if clock[0] is not None:
         hour, minute = int(clock[0]), int(clock[1] or 0)
@@ -186,6 +204,7 @@ def _with_clock(moment: datetime, clock: list[str | None]) -> _Range:
 
 
 def _half(hour: int, mark: str | None) -> int:
+    """The hour of a 24-hour clock from one with am or pm."""
     if mark is None:
         return hour
     if not 1 <= hour <= 12:
@@ -217,6 +236,7 @@ def _near(match: re.Match[str], parts: list[str | None], at: datetime) -> _Range
 
 
 def _shift(at: datetime, count: int, unit: str) -> _Range:
+    """The day (or hour, or minute) that is `count` units from `at`."""
     if unit == "year":
         moment = _add_months(at, 12 * count)
     elif unit == "month":
@@ -244,7 +264,7 @@ def _number(word: str) -> int:
 
 
 def _year_of(year: str | None, month: int, at: datetime) -> int:
-    """The year said, or the one that makes the month nearest."""
+    """The year as said; otherwise the one that makes the month nearest to `at`."""
     if year is not None:
         return int(year)
     distance = month - at.month
@@ -266,6 +286,7 @@ def _monthday(match: re.Match[str], parts: list[str | None], at: datetime) -> _R
 def _weekday(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range:
     which = (parts[0] or "").lower()
     ahead = (WEEKDAYS[_weekday_name(parts[1] or "")] - at.weekday()) % 7
+    # "last Friday" said on a Friday is a week ago; "Friday" said on a Friday is in a week, unless it says "this".
     if which in {"last", "past"}:
         ahead = ahead - 7 if ahead else -7
     elif which == "next" or (ahead == 0 and which != "this"):
@@ -321,17 +342,19 @@ def _month(match: re.Match[str], _: list[str | None], at: datetime) -> _Range | 
 
 def _year(match: re.Match[str], _: list[str | None], at: datetime) -> _Range | None:
     year = int(match.group("year"))
+    # "2019 people": without a word before it the number is no year.
     if match.group(1) is None or not _YEAR_MIN <= year <= _YEAR_MAX:
-        return None  # "2019 people" is a number
+        return None
     begin = _day(at).replace(year=year, month=1, day=1)
     return begin, begin.replace(year=year + 1), False
 
 
 def _slash(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range | None:
     first, second, year = (int(part or 0) for part in parts)
+    # Month first where the second number cannot be a month.
     month, day = (first, second) if second > 12 else (second, first)
     if first <= 12 and second <= 12 and first != second:
-        return None  # 3/4/2023 is March to some and April to others
+        return None  # 3/4/2023 is in March in some countries and in April in others
     return _whole_day(_day(at).replace(day=1).replace(year=year, month=month).replace(day=day))
 
 

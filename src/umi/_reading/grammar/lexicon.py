@@ -1,4 +1,4 @@
-"""Closed word lists. Precision rests on them: what is not listed fills no slot."""
+"""Closed word lists of the clause reader. A word that is in no list fills no slot, which keeps precision high."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ def words(text: str) -> frozenset[str]:
 
 
 def phrases(text: str) -> frozenset[str]:
-    """The parts of a text between commas as a set."""
+    """The comma-separated parts of a text as a set."""
     return frozenset(part.strip() for part in text.split(",") if part.strip())
 
 
 def any_of(parts: frozenset[str]) -> re.Pattern[str]:
-    """A pattern that finds any of the phrases as whole words, the longest first."""
+    """A pattern that finds any of the phrases as whole words, preferring the longest."""
     alternatives = "|".join(re.escape(part) for part in sorted(parts, key=lambda part: (-len(part), part)))
     return re.compile(rf"\b(?:{alternatives})\b")
 
@@ -50,6 +50,7 @@ WEEKDAYS: Final = {
     )
     for name in names.split()
 }
+# Without the three-letter abbreviations.
 CALENDAR: Final = frozenset(name for name in [*MONTHS, *WEEKDAYS] if len(name) > 3)
 
 PRONOUNS: Final = words(
@@ -65,11 +66,13 @@ PREPOSITIONS: Final = words(
 CONJUNCTIONS: Final = words(
     "and or but so because although though while whereas if when whenever unless whether then yet plus nor"
 )
+# Contains the pieces that `tokens` makes of contractions ("'m", "n't", "ca").
 AUXILIARIES: Final = words(
     "am is are was were be been being has have had do does did will would could should might may must shall can ca wo "
     "'m 're 's 've 'll 'd n't not never cannot gonna gotta"
 )
 MODALS: Final = words("will would could should might may must shall can ca 'll 'd cannot gonna gotta")
+# Words that may be skipped before a subject or a verb; besides adverbs also greetings and fillers.
 ADVERBS: Final = words(
     "now currently just recently finally also still already really actually always usually only both absolutely officially "
     "definitely long ever nowadays presently lately permanently temporarily eventually originally previously formerly once again "
@@ -78,12 +81,14 @@ ADVERBS: Final = words(
     "quickly immediately soon later anymore instead correction yes no yeah yep nope oh ah ooh well ok okay hey hi hello thanks wow "
     "hmm anyway btw fyi lol haha sure great good guess please"
 )
+# Phrases that are cut off the end of a value: "tea these days" -> "tea".
 TIME_TAILS: Final = phrases(
     "now, nowadays, these days, at the moment, at present, currently, anymore, any more, lately, again, today, instead, right now, "
     "so much, very much, a lot, too, as well, though, more, the most, most, full time, part time, full-time, part-time, tbh, lol, "
     "actually, either, already, recently, as of now, for now, since then, after all, by the way, still, haha, all the time, every day, "
     "permanently, to be honest, myself, instead now, now instead, here, there, then, next"
 )
+# Capitalised words that do not begin a name.
 NAME_STOPS: Final = (
     PRONOUNS
     | POSSESSIVES
@@ -99,7 +104,7 @@ NAME_STOPS: Final = (
         "however therefore also besides same people dear cheers bye wait look see remember guess think hope speaking "
         "here there seems looks sounds feels everything tell don dont let's lets hope wishing"
     )
-    | frozenset(CALENDAR - {"may", "april", "june", "august"})
+    | frozenset(CALENDAR - {"may", "april", "june", "august"})  # these four are given names too
 )
 
 KIN: Final = words(
@@ -109,10 +114,12 @@ KIN: Final = words(
     "sister-in-law son-in-law daughter-in-law friend best-friend bestie roommate flatmate housemate neighbour neighbor boss manager "
     "colleague coworker co-worker teacher tutor mentor landlord therapist doctor dentist coach assistant client twin godson goddaughter"
 )
+# Of whom a person usually has one, so that "my wife" is a usable subject.
 UNIQUE_KIN: Final = words(
     "family mother father mom mum dad mama papa wife husband spouse partner girlfriend boyfriend fiance fiancé fiancée fiancee boss manager "
     "landlord mother-in-law father-in-law twin"
 )
+# Of whom a person usually has several: "my friend" may be somebody else every time.
 MANY_KIN: Final = words(
     "friend best-friend colleague coworker co-worker cousin neighbour neighbor client teacher niece nephew aunt uncle child kid roommate "
     "flatmate housemate assistant tutor coach ex godson goddaughter"
@@ -132,6 +139,7 @@ PETS: Final = words(
     "fish goldfish turtle turtles tortoise snake snakes lizard gecko guinea-pig guinea horse horses pony chicken chickens pet pets "
     "ferret budgie canary hedgehog"
 )
+# Nouns that count as a possession after "has" or "bought"; "has a point" is none.
 POSSESSIONS: Final = words(
     "car cars truck van motorcycle motorbike scooter bike bicycle boat house houses apartment flat condo cabin cottage farm laptop phone iphone "
     "tablet ipad computer camera guitar piano violin keyboard drone console playstation xbox tesla honda toyota ford bmw volvo audi "
@@ -143,6 +151,7 @@ EVENT_NOUNS: Final = words(
     "hearing deadline session event gig recital festival surgery operation checkup check-up delivery kickoff kick-off offsite retro "
     "retrospective presentation talk lecture seminar sprint election debate reunion picnic barbecue rehearsal tournament exhibition auction"
 )
+# Things that have a status ("ticket 42 is closed").
 WORK_ITEMS: Final = words(
     "ticket issue order invoice project task pr mr bug build deployment release contract proposal request case claim feature branch "
     "server service site website api database pipeline job migration incident shipment package parcel delivery payment refund subscription "
@@ -150,10 +159,12 @@ WORK_ITEMS: Final = words(
     "plan campaign store lawsuit audit merger deal loan permit licence license course survey election system app backend frontend cluster queue "
     "printer elevator lift network router position vacancy role room event meeting bill policy"
 )
+# Nouns that form a name with a number or a proper name: "order 12", "Pro plan".
 ITEM_HEADS: Final = WORK_ITEMS | words(
     "number room gate flight version chapter step phase team plan item sku bus route line unit lot desk table"
 )
 
+# Statuses after "is".
 STATUS_WORDS: Final = phrases(
     "open, closed, resolved, unresolved, reopened, done, pending, finished, complete, completed, in progress, in review, under review, "
     "on hold, on track, off track, at risk, blocked, unblocked, delayed, late, overdue, cancelled, canceled, postponed, shipped, "
@@ -166,7 +177,7 @@ STATUS_WORDS: Final = phrases(
     "healthy, degraded, settled, dismissed, granted, denied, out for delivery, won, lost, escalated, triaged, obsolete, retired, "
     "under construction, back on track, up and running, under maintenance, in force, void, billed, invoiced, filled, empty, in maintenance"
 )
-STATUS_VERBS: Final = {  # past form -> the status it leaves
+STATUS_VERBS: Final = {  # past form -> the status that results
     "closed": "closed", "resolved": "resolved", "reopened": "open", "opened": "open", "finished": "finished", "completed": "completed",
     "cancelled": "cancelled", "canceled": "cancelled", "paused": "paused", "suspended": "suspended", "shipped": "shipped",
     "delivered": "delivered", "paid": "paid", "merged": "merged", "deployed": "deployed", "released": "released", "launched": "launched",
@@ -204,6 +215,7 @@ LANGUAGES: Final = words(
     "swahili swedish norwegian danish finnish hungarian romanian bulgarian serbian croatian catalan basque welsh irish latin esperanto "
     "tagalog amharic yoruba zulu afrikaans"
 )
+# The kind of a preference or tool. Values replace each other only within one kind: coffee replaces tea, not vim.
 CATEGORIES: Final = {
     member: name
     for name, members in {
@@ -241,17 +253,20 @@ CATEGORIES: Final = {
 DEPARTMENTS: Final = words(
     "accounting marketing sales engineering hr finance support legal operations product design it"
 )
+# What one joins without being employed there.
 CLUBS: Final = words(
     "club gym team church choir society group class discord reddit netflix facebook instagram twitter linkedin tiktok zoom slack league "
     "band orchestra toastmasters guild association community network union forum committee board army navy meetup party course call chat"
 )
+# Names that are not places: one may "move to Kubernetes".
 TOOLS: Final = words(
     "kubernetes docker terraform kafka graphql grpc salesforce hubspot zendesk confluence figma sketch excel sheets office gitops "
     "jenkins circleci webpack vite poetry conda airflow snowflake databricks spark hadoop elasticsearch kibana grafana prometheus "
     "datadog nginx apache wordpress shopify stripe twilio okta linux unix agile scrum kanban cloud ios android openai claude chatgpt "
     "gemini copilot mars"
 )
-FIRST_NAMES: Final = words(  # whom one joins for lunch and works for by the hour
+# "joined Alice", "works for Bob": a lone given name is not taken as an employer.
+FIRST_NAMES: Final = words(
     "alice bob carol dave eve anna tom tim sam max ben dan joe john jane mary mike michael david sarah laura emma olivia james robert "
     "linda susan karen lisa nancy betty helen sandra donna ruth sharon michelle emily amy melissa deborah stephanie rebecca "
     "jennifer patricia elizabeth barbara jessica kevin brian george edward ronald timothy jason jeffrey ryan jacob gary nicholas eric "
@@ -261,9 +276,11 @@ FIRST_NAMES: Final = words(  # whom one joins for lunch and works for by the hou
     "ahmed omar fatima yusuf hiroshi yuki kenji ivan olga dmitri pierre marie luca giulia carlos juan pablo diego ana luis miguel beth "
     "rachel hannah grace chloe zoe ian alan alex andy greg jim bill ted fred harry charlie tony steve jeff nick rick rob ron ray pat"
 )
+# "works at night", "works for now".
 NON_WORKPLACES: Final = words(
     "home night nights noon midnight once least moment scratch heart peace odds work hand risk first last noon"
 )
+# Countries and other regions that contain cities; "lives in Spain" does not contradict "lives in Madrid".
 COUNTRIES: Final = phrases(
     "afghanistan, albania, algeria, argentina, armenia, australia, austria, azerbaijan, bangladesh, belarus, belgium, bolivia, bosnia, brazil, "
     "bulgaria, cambodia, cameroon, canada, chile, china, colombia, costa rica, croatia, cuba, cyprus, czechia, czech republic, denmark, "
@@ -282,10 +299,12 @@ COUNTRIES: Final = phrases(
     "catalonia, ontario, quebec, british columbia, the bay area, the midwest, scandinavia, "
     "日本, 中国, 한국"
 )
+# Objects of "love" and "hate" that refer to something in the conversation, not to a lasting taste.
 FEELING_OBJECTS_STOP: Final = words(
     "you it that this them these those your how what when where why to the-idea hearing seeing him her us me everything everyone "
     "all both our my his their its being having working getting one"
 )
+# Words that signal a change; with one, a new value updates the old one with more confidence.
 CHANGE_CUES: Final = phrases(
     "now, no longer, anymore, any more, instead, actually, correction, used to, these days, nowadays, since then, from now on, as of, "
     "rather than, turns out, i meant, not anymore, until recently, switched, moved, left, changed, quit, sold, stopped, cancelled, "
@@ -293,14 +312,17 @@ CHANGE_CUES: Final = phrases(
     "raised, lowered, increased, dropped, rescheduled, postponed, pushed, relocated, joined, became, turned, promoted, renamed, upgraded, "
     "reopened, again, back"
 )
+# Words that signal an addition beside what held before.
 ADDITIVE_CUES: Final = phrases(
     "also, too, as well, another, second, in addition, besides, part-time, part time, on the side, additionally, both, side job, side gig"
 )
+# Words that mark a sentence or clause as imagined, fictional or uncertain.
 UNREAL: Final = phrases(
     "imagine, suppose, supposing, pretend, what if, if only, as if, for example, for instance, e.g., hypothetically, let's say, dreamed, "
     "dreamt, a dream, in the story, in the movie, in the book, in the film, in the game, in the novel, in the show, in my dream, once upon a time, "
     "wish, rumour, rumor, allegedly, supposedly, maybe, perhaps, probably, possibly, might, kidding, joking, almost, nearly, would, could"
 )
+# Verbs whose object clause is what somebody says, thinks or intends, not a fact.
 REPORTING: Final = words(
     "said says say told tell tells heard hear hears think thinks thought believe believes guess guesses suppose hope hopes hoped wonder "
     "wonders asked ask asks claims claimed claim wish wishes assume assumes assumed suspect suspects doubt doubts dreamed dreamt imagine "

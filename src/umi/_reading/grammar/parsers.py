@@ -1,4 +1,4 @@
-"""Reading a value off the tokens behind a verb. Each reader gives the values as written, or nothing."""
+"""Value parsers: each reads a value of one sort from the tokens behind a verb and returns it as written, or nothing."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ from umi._reading.grammar.values import parse_number
 
 _PHRASE_WORDS_MAX: Final = 8
 _LIST_ITEMS_MAX: Final = 8
-_CONNECTORS: Final = words("of de la the & del do di van der upon")
+_CONNECTORS: Final = words("of de la the & del do di van der upon")  # lower-case words inside names
 _CALENDAR: Final = frozenset(MONTHS) | frozenset(WEEKDAYS)
-_VALUE_STOPS: Final = (
+_VALUE_STOPS: Final = (  # capitalised words that begin no name
     PRONOUNS
     | POSSESSIVES
     | ARTICLES
@@ -49,10 +49,11 @@ _VALUE_STOPS: Final = (
     | (_CALENDAR - {"may", "june", "april"})
 )
 _PLACE_STOPS: Final = _VALUE_STOPS | _CALENDAR
-_HARD_STOPS: Final = (CONJUNCTIONS - {"and", "or", "so"}) | words(
+_HARD_STOPS: Final = (CONJUNCTIONS - {"and", "or", "so"}) | words(  # words and marks that end any phrase
     'so since because when while that which who what how where why : ; ( ) [ ] — – … . ! ? " “ ” *'
 )
-_TAIL_WORDS: Final = sorted((tail.split() for tail in TIME_TAILS), key=len, reverse=True)
+_TAIL_WORDS: Final = sorted((tail.split() for tail in TIME_TAILS), key=len, reverse=True)  # longest first
+# An amount with its currency before or behind it, and a period or unit ("per month").
 _MONEY: Final = re.compile(
     r"(?:about |around |only |just |roughly |approximately |exactly |now )*"
     r"((?:[$€£¥₹] ?\d[\d,.]*(?: ?(?:k|m|thousand|million|billion))?[km%]?"
@@ -63,7 +64,10 @@ _MONEY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """One clause being read: its text, tokens, where it ends, its dates, the moment, and whether it has no capitals at all."""
+    """One clause: tokens `begin` to `end`, its dates (`ahead`: the nearest ones, whatever the tense), when it was said.
+
+    `lower` says that the sentence has no capitals at all.
+    """
 
     text: str
     tokens: Tokens
@@ -75,12 +79,12 @@ class Context:
     begin: int = 0
 
     def written(self, start: int, end: int) -> str:
-        """The text of the tokens `start` to `end`, verbatim."""
+        """The verbatim text of the tokens `start` to `end`."""
         return self.text[self.tokens.start[start] : self.tokens.end[end - 1]] if end > start else ""
 
 
 def name(context: Context, index: int, *, the: bool = False, comma: bool = False) -> tuple[str, int] | None:
-    """A proper name at `index` and the token after it."""
+    """A proper name at `index`, and the token after it; `the` allows an article, `comma` a region ("Paris, France")."""
     tokens = context.tokens
     begin = index
     if the and tokens.at(index) == "the" and tokens.capital(index + 1):
@@ -123,7 +127,7 @@ def _place_follows(context: Context, index: int) -> bool:
 
 
 def _lower_name(context: Context, index: int) -> tuple[str, int] | None:
-    """In a clause typed without capitals, one or two words that close it or stand before a preposition."""
+    """A name in a sentence without capitals: one or two words that end the clause or precede a stop word."""
     tokens = context.tokens
     if not context.lower:
         return None
@@ -136,7 +140,7 @@ def _lower_name(context: Context, index: int) -> tuple[str, int] | None:
 
 
 def organisation(context: Context, index: int) -> list[str]:
-    """An employer: a name without an article, or with one and conviction ("the BBC"); never a club."""
+    """An employer: a name, without an article or with "the"; no single first name, no "home" or "night"."""
     if context.tokens.at(index) in ARTICLES - {"the"} or context.tokens.at(index) in POSSESSIVES:
         return []
     found = name(context, index, the=True)
@@ -153,7 +157,7 @@ def university(context: Context, index: int) -> list[str]:
 
 
 def employer_joined(context: Context, index: int) -> list[str]:
-    """What one can join as a job: no article, no club, no service everybody joins."""
+    """An employer that one can "join": no article, no club, no service."""
     found = organisation(context, index)
     if not found or found[0].lower().startswith("the ") or set(found[0].lower().split()) & CLUBS:
         return []
@@ -184,7 +188,7 @@ _NOT_PLACES: Final = words("team office time street project department apartment
 def person(context: Context, index: int) -> list[str]:
     """A person's name."""
     begin = index
-    if context.tokens.at(index) in POSSESSIVES:  # "married to my friend Bob" says less than a name
+    if context.tokens.at(index) in POSSESSIVES:  # "married to my friend Bob"
         return []
     found = name(context, begin)
     return [found[0]] if found and found[0].lower() not in LANGUAGES | _NATIONS else []
@@ -194,7 +198,7 @@ _SOFTWARE: Final = TOOLS | frozenset(CATEGORIES)
 
 
 def acquaintance(context: Context, index: int) -> list[str]:
-    """Whom somebody knows: a name that is no tool, to the end of the clause or before "from" and "since"."""
+    """An acquaintance: a capitalised name of no software or language, with nothing behind it ("know Bob's work")."""
     found = name(context, index)
     if found is None or not found[0][:1].isupper() or found[0].lower() in _SOFTWARE:
         return []
@@ -210,7 +214,7 @@ _NATIONS: Final = words(
 
 
 def given_name(context: Context, index: int) -> list[str]:
-    """What someone or something is called: capitalised, or quoted."""
+    """A name that someone or something is given: capitalised or quoted."""
     tokens = context.tokens
     if tokens.at(index) in {'"', "“", "'", "‘", "*"}:
         index += 1
@@ -219,7 +223,7 @@ def given_name(context: Context, index: int) -> list[str]:
 
 
 def phrase_end(context: Context, index: int) -> int:
-    """Where a phrase at `index` ends: a conjunction, mark or date, at most eight words on."""
+    """The end of the phrase at `index`: before a conjunction, mark or date, at most eight words on."""
     tokens = context.tokens
     end = index
     limit = min(context.end, index + _PHRASE_WORDS_MAX)
@@ -266,7 +270,7 @@ def clean(context: Context, start: int, end: int) -> str:
 
 
 def phrase(context: Context, index: int) -> list[str]:
-    """One plain phrase."""
+    """One phrase."""
     low = context.tokens.at(index)
     if not low or not low[0].isalnum() or low in PREPOSITIONS | PRONOUNS | {"not", "'s"}:
         return []
@@ -275,7 +279,7 @@ def phrase(context: Context, index: int) -> list[str]:
 
 
 def things(context: Context, index: int) -> list[str]:
-    """What is eaten, drunk, played: phrases without where and when."""
+    """What is eaten, drunk or played: phrases without place and time."""
     tokens, end = context.tokens, context.end
     if tokens.at(index) in PREPOSITIONS | {"it", "that"}:
         return []
@@ -309,13 +313,13 @@ def phrases(context: Context, index: int) -> list[str]:
 
 
 def liked(context: Context, index: int) -> list[str]:
-    """What is liked or hated; "the way you sing" and "it" are not kept."""
+    """What is liked or hated, without reactions to the conversation ("the way you sing", "it")."""
     tokens = context.tokens
     low = tokens.at(index)
     if low in FEELING_OBJECTS_STOP or low in PREPOSITIONS or not low or not low[0].isalnum():
         return []
     if low == "the" and tokens.at(index + 1) not in _GENERIC and not tokens.capital(index + 1):
-        return []  # a reaction to something at hand
+        return []  # "love the photo": a reaction, not a taste
     if low == "the" and tokens.at(index + 1) in {
         "way",
         "idea",
@@ -347,7 +351,7 @@ _NOT_A_TITLE: Final = words("such so quite more like what one my our his her the
 
 
 def role(context: Context, index: int) -> list[str]:
-    """A profession or title: the phrase before "of" must end in a known one."""
+    """A profession or title; its last word (before "of") must be a known one."""
     tokens = context.tokens
     if tokens.at(index) in ARTICLES:
         index += 1
@@ -362,7 +366,7 @@ def role(context: Context, index: int) -> list[str]:
         end += 1
     if tokens.at(end) == "of" and end + 1 < context.end and tokens.at(end + 1)[0].isalpha():
         if tokens.at(end + 1) in ARTICLES:
-            return []  # "the head of the release team" is a fact about the team
+            return []  # "the head of the release team" says something about the team
         end += 2  # head of marketing
     value = clean(context, index, end)
     head = value.lower().partition(" of ")[0].split()
@@ -370,7 +374,7 @@ def role(context: Context, index: int) -> list[str]:
 
 
 def money(context: Context, index: int) -> list[str]:
-    """An amount with its currency, and per what."""
+    """An amount with its currency, and the period or unit."""
     match = (
         _MONEY.match(context.text[context.tokens.start[index] : context.tokens.end[context.end - 1]].lower())
         if index < context.end
@@ -383,7 +387,7 @@ def money(context: Context, index: int) -> list[str]:
 
 
 def number(context: Context, index: int) -> list[str]:
-    """A whole number."""
+    """A whole number, in digits."""
     value = parse_number(context.tokens.at(index)) if index < context.end else None
     return [] if value is None or context.tokens.at(index) in {"a", "an"} else [str(value)]
 
@@ -425,7 +429,7 @@ def age(context: Context, index: int) -> list[str]:
 
 
 def ordinal_birthday(context: Context, index: int) -> list[str]:
-    """30 of "30th birthday"."""
+    """The age in "30th birthday"."""
     match = re.fullmatch(r"(\d{1,3})(?:st|nd|rd|th)", context.tokens.at(index))
     return [match.group(1)] if match and context.tokens.at(index + 1) == "birthday" else []
 
@@ -440,18 +444,19 @@ def language(context: Context, index: int) -> list[str]:
 
 
 def coming(context: Context, index: int) -> list[str]:
-    """As `when`, of what is still to come."""
+    """As `when`, for events that may be in the future."""
     return when(context, index, to_come=True)
 
 
 def when(context: Context, index: int, *, to_come: bool = False) -> list[str]:
-    """A date right here, as ISO text: a day, a day with an hour, or ("T15:00") an hour of a day named elsewhere."""
+    """A date at `index` as ISO text: a day, a day with an hour, or ("T15:00") an hour of a day named elsewhere."""
     if index >= context.end:
         return []
     begin = context.tokens.start[index]
     near = [
         span
         for span in context.ahead
+        # The span includes its lead ("on the "), the index may not.
         if begin - 8 <= span.span[0] <= begin + 4 or (span.span[0] <= begin < span.span[1])
     ]
     if not near:
@@ -462,15 +467,15 @@ def when(context: Context, index: int, *, to_come: bool = False) -> list[str]:
 
 
 _PAST_YEAR: Final = re.compile(r"\b(?:was|were|took|happened|had|been|held|last)\b|\d{4}", re.IGNORECASE)
-_LONG_AGO: Final = timedelta(days=45)
+_LONG_AGO: Final = timedelta(days=45)  # announced events may be over for a while
 
 
 def _coming(context: Context, date: DateSpan) -> DateSpan:
-    """A date without a year, next year's when it would be long over: an event is told of before it takes place."""
+    """A month and day without a year, in the next year if it would be long past: events are usually told in advance."""
     start, end = date.span
     told = context.text[context.tokens.start[context.begin] : end] if context.begin < len(context.tokens) else ""
     named = any(word in MONTHS for word in re.findall(r"[a-z]+", context.text[start:end].lower()))
-    leaps = any((day.month, day.day) == (2, 29) for day in (date.start, date.end))
+    leaps = any((day.month, day.day) == (2, 29) for day in (date.start, date.end))  # next year has no 29 February
     if leaps or not named or date.start >= context.at - _LONG_AGO or _PAST_YEAR.search(told):
         return date
     return replace(
@@ -479,7 +484,7 @@ def _coming(context: Context, date: DateSpan) -> DateSpan:
 
 
 def iso_of(text: str, span: DateSpan, other: DateSpan | None) -> str:
-    """A date as comparable text."""
+    """A date as ISO text that compares as a string; `other` supplies the day or hour that `span` lacks."""
     bare_clock = span.clock and re.fullmatch(
         r"(?:\w+ )?\d{1,2}(?::\d{2})? ?(?:[ap]\.?m\.?)?", text[span.span[0] : span.span[1]], re.IGNORECASE
     )

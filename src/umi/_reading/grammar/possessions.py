@@ -1,4 +1,4 @@
-"""What someone has: "has two cats and a dog", "have a peanut allergy", "has 12 members", "adopted a puppy"."""
+"""Reading of what someone has or got: "has two cats and a dog", "have a peanut allergy", "adopted a puppy"."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from umi._reading.grammar.predicates import Verb
 from umi._reading.grammar.subjects import PEOPLE, Kind, Subject
 from umi._reading.grammar.values import parse_number, singular
 
-ACQUIRED: Final = words("bought got adopted purchased acquired")
+ACQUIRED: Final = words("bought got adopted purchased acquired")  # verbs that bring a new possession
+# Words that end the noun phrase.
 _STOPS: Final = words(
     "to with for in on at of by and or but that who which now who's too also from about never been a an the so i he she we "
     "they is are was named called yesterday tonight last this next when while because since if though each right either both "
     "there here ago already anymore again today lately these those now"
 )
-_AUDIENCE: Final = words(
+_AUDIENCE: Final = words(  # what is counted rather than owned
     "followers subscribers points employees members students users customers clients readers connections miles"
 )
 _HOLDER: Final = PEOPLE | {Kind.PRONOUN}
@@ -26,7 +27,7 @@ _ITEMS_MAX: Final = 4
 
 
 def opens_holding(word: str) -> bool:
-    """Whether the word can begin what someone has: an article, a number, "no", or the thing itself."""
+    """Whether the word can begin a possession: an article, a number, "no", or the thing itself."""
     counted = (
         word in {"a", "an", "some", "any", "no", "another", "my", "our", "several"} or parse_number(word) is not None
     )
@@ -34,7 +35,15 @@ def opens_holding(word: str) -> bool:
 
 
 def read_holdings(context: Context, subject: Subject, verb: Verb, index: int, *, event: bool = False) -> list[Found]:
-    """What is held, one by one, from token `index` on; `event` when it was bought, got or adopted."""
+    """Read the things held, from token `index` on.
+
+    Args:
+        context: The clause.
+        subject: Who has them.
+        verb: Its auxiliaries: negation, "used to".
+        index: The first token of the list.
+        event: Whether they were bought, got or adopted.
+    """
     found: list[Found] = []
     for _ in range(_ITEMS_MAX):
         if index >= context.end or not opens_holding(context.tokens.at(index)):
@@ -51,6 +60,7 @@ def read_holdings(context: Context, subject: Subject, verb: Verb, index: int, *,
 
 
 def _end(context: Context, index: int) -> int:
+    """The end of the noun phrase that begins at `index`."""
     tokens = context.tokens
     end = index + 1
     while (
@@ -61,11 +71,12 @@ def _end(context: Context, index: int) -> int:
 
 
 def _holding(context: Context, subject: Subject, verb: Verb, place: tuple[int, int], *, event: bool) -> Found | None:
+    """One thing held, with its slot; None when the noun is not in the lists."""
     tokens = context.tokens
     none = tokens.at(place[0]) == "no"
     begin = place[0] + (none or (tokens.at(place[0]) in ARTICLES | {"my", "our"}))
     listed = tokens.low[begin : place[1]]
-    if not listed or tokens.at(place[1]) == "'s":
+    if not listed or tokens.at(place[1]) == "'s":  # "has Anna's keys": somebody else's
         return None
     negated = verb.negated or none or verb.used_to
     over = verb.ended
@@ -73,6 +84,7 @@ def _holding(context: Context, subject: Subject, verb: Verb, place: tuple[int, i
     if noun in {"allergy", "allergies"} and len(listed) > 1:
         return Found("allergic_to", (context.written(begin, place[1] - 1),), 0.85, negated, over=over)
     number = parse_number(listed[0]) if tokens.at(begin) not in {"a", "an", "one"} else None
+    # "has 500 followers", "the app has 3 modules": a count, which changes, not a possession.
     if number is not None and len(listed) == 2 and (noun in _AUDIENCE or subject.kind is Kind.THING):
         return None if event else Found(f"count:{singular(noun)}", (listed[0],), 0.8, negated)
     branded = tokens.capital(place[1] - 1) and any(_slot(word) == "owns" for word in listed)  # "a Honda Civic"
@@ -83,6 +95,7 @@ def _holding(context: Context, subject: Subject, verb: Verb, place: tuple[int, i
 
 
 def _slot(noun: str) -> str:
+    """The slot of a thing held, or ""."""
     if noun in PETS:
         return "has_pet"
     if noun in CHILDREN:

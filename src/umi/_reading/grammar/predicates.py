@@ -1,4 +1,4 @@
-"""The verb of a clause: its auxiliaries, and the table of phrases that fill a slot."""
+"""Predicates of clauses: auxiliaries, and the table of verb phrases that fill a slot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BE: Final = words("am is are was were be been being 'm 're 's")
 _HAVE: Final = frozenset(["has", "have", "had", "'ve"])
 _PAST: Final = frozenset(["was", "were", "had", "did"])
 _AUX_STEPS_MAX: Final = 10
-_GOT: Final = frozenset(
+_GOT: Final = frozenset(  # "got promoted" is a passive, "got a job" is not
     [
         "promoted",
         "hired",
@@ -57,7 +57,7 @@ _GOT: Final = frozenset(
 
 @dataclass(slots=True)
 class Verb:
-    """The auxiliaries before the main word at `index`, read off."""
+    """The auxiliaries before the main word, which is the token `index`."""
 
     index: int
     be: bool = False
@@ -68,15 +68,15 @@ class Verb:
     modal: bool = False
     can: bool = False
     negated: bool = False
-    ended: bool = False  # no longer, used to
+    ended: bool = False  # "no longer", "used to"
     used_to: bool = False
     did: bool = False
     got: bool = False
-    third: bool | None = None  # the subject asks for "works", not "work"
+    third: bool | None = None  # whether the subject needs "works" rather than "work"; None: not checked
 
 
 def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
-    """What stands between the subject and the main verb, adverbs skipped."""
+    """Read the words between the subject and the main word; adverbs are skipped."""
     verb = Verb(index)
     for _ in range(_AUX_STEPS_MAX):
         low, following = tokens.at(verb.index), tokens.at(verb.index + 1)
@@ -87,7 +87,7 @@ def read_auxiliaries(tokens: Tokens, index: int, end: int) -> Verb:
 
 
 def _step(verb: Verb, low: str, following: str) -> bool:
-    """Take one word (or a fixed pair) into `verb`; False at the main word."""
+    """Read one word, or a fixed pair, into `verb`; False at the main word."""
     pair = f"{low} {following}"
     if pair in {
         "no longer",
@@ -112,7 +112,7 @@ def _step(verb: Verb, low: str, following: str) -> bool:
         verb.modal = True
     elif low in {"not", "n't", "never"}:
         verb.negated = True
-    elif low == "'s" and (following in _PERFECTS or following == "been"):
+    elif low == "'s" and (following in _PERFECTS or following == "been"):  # "she's moved": has, not is
         verb.have, verb.have_at = True, verb.index
     elif low in _BE:
         verb.be, verb.have = True, verb.have and low == "been"
@@ -135,10 +135,11 @@ def _step(verb: Verb, low: str, following: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One phrase: the words after the subject that lead to the value of `slot`.
+    """One verb phrase that leads to a value of `slot`, read by `take`.
 
-    `form`: "state" holds while said in the present; "event" in the past brings a new state; "end" in the past closes one.
-    `be` and `have` ask for a form of that verb before it, `passive` allows a "was".
+    `form`: a "state" holds when said in the present; a past "event" brings a new state, a past "end" closes one.
+    `pattern` matches the lower-case words from the verb to the value. `who` are allowed sorts of subject. `be` and
+    `have` require that auxiliary, `passive` allows "was", `negative` makes the value negated ("hates").
     """
 
     form: str
@@ -161,10 +162,11 @@ _MY: Final = r"(?:my|our|his|her|their|its|the)"
 
 
 def _none(_context: Context, _index: int) -> list[str]:
+    """For ends that name no value: "quit my job"."""
     return [""]
 
 
-_TABLE: Final[dict[str, list[Rule]]] = {}
+_TABLE: Final[dict[str, list[Rule]]] = {}  # rules by their first word
 
 
 def _rule(
@@ -181,6 +183,7 @@ def _rule(
     negative: bool = False,
     have: bool = False,
 ) -> None:
+    """Add one rule for each of `verbs`; `after` is the pattern of the words between verb and value."""
     for word in verbs.split():
         pattern = re.compile(re.escape(word) + " " + after)
         _TABLE.setdefault(word, []).append(
@@ -469,11 +472,11 @@ _DEEDS: Final = words(
     "came saw took visited died passed slipped"
 )
 VERBS: Final = (frozenset(_TABLE) - _NO_VERBS) | frozenset(STATUS_VERBS) | _DEEDS
-"""Words that can open a predicate."""
+"""Words that can begin a predicate."""
 
 
 def without_from(context: Context, index: int, lowered: str) -> tuple[str, int, str]:
-    """A clause from token `index` on without its "from A" before "to B": the words, how many tokens went, A as written."""
+    """A clause from token `index` without "from A" before "to B": the words, how many tokens were cut, A as written."""
     match = _FROM.search(lowered)
     if match is None:
         return lowered, 0, ""
@@ -486,5 +489,5 @@ _FROM: Final = re.compile(r" from ((?:[\w'.&$€£%,-]+ ){1,4}?)(?=to )")
 
 
 def rules_for(word: str) -> list[Rule]:
-    """The rules that begin with this word."""
+    """The rules whose phrase begins with this word."""
     return _TABLE.get(word, [])

@@ -1,4 +1,4 @@
-"""One clause to the slots it fills."""
+"""From one clause to the slots it fills: applies the tables of `predicates` and the readers of `complements`."""
 
 from __future__ import annotations
 
@@ -28,15 +28,26 @@ from umi._reading.grammar.subjects import Kind, Subject, is_third
 from umi._reading.grammar.tokens import Tokens
 from umi._reading.grammar.values import category_of
 
+# A negation with one of these says that something ended, not that it never was.
 _OVER: Final = re.compile(r"\b(?:no longer|any ?more|any longer|no more)\b")
 _AFTER_LEAVING: Final = re.compile(r"\bafter (?:leaving|quitting) ")
 _ADDITIVE: Final = any_of(ADDITIVE_CUES)
-_LOWERED: Final = 0.75  # names typed without capitals are less sure
-_STANCE: Final = frozenset({"stand", "bear"})
+_LOWERED: Final = 0.75  # factor for names in a text without capitals
+_STANCE: Final = frozenset({"stand", "bear"})  # "can't stand X", "can't bear X"
 
 
 def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given: bool) -> tuple[list[Found], bool]:
-    """The slots a clause fills, and whether it reports what others say or think."""
+    """Read one clause.
+
+    Args:
+        context: The clause.
+        subject: Its subject.
+        speaker: Name and key of "I".
+        given: Whether the text is notes about a given subject, which leave verbs out.
+
+    Returns:
+        The slots it fills, and whether it reports what others say or think.
+    """
     verb = read_auxiliaries(context.tokens, subject.end, context.end)
     verb.third = None if given else is_third(subject)
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
@@ -45,6 +56,7 @@ def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given:
     if verb.can and verb.negated and word in _STANCE:
         hated = parse.liked(context, verb.index + 1)
         return ([Found("likes", tuple(hated), 0.85, negated=True)] if hated else []), False
+    # "can speak French" states an ability; other clauses with a modal verb state nothing.
     if verb.can and word == "speak" and not verb.negated:
         verb = replace(verb, modal=False)
     lowered = " ".join(context.tokens.low[verb.index : context.end]) + " "
@@ -55,6 +67,7 @@ def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given:
 def _read(
     context: Context, subject: Subject, verb: Verb, lowered: str, speaker: tuple[str, str], *, given: bool
 ) -> list[Found]:
+    """Try the readers in order of how specific they are; the first that finds something wins."""
     if verb.modal:
         return []
     attribute = read_attribute(context, subject, verb, lowered) or _by_rules(context, subject, verb, lowered)
@@ -68,8 +81,9 @@ def _read(
 
 
 def _plain(context: Context, subject: Subject, verb: Verb, *, given: bool) -> list[Found]:
-    """What "is" and "has" say."""
+    """What "is", "has" and "bought" state."""
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
+    # Subject and verb do not agree: the subject was not understood.
     if verb.be and verb.third and context.tokens.at(subject.end) in {"are", "'re", "am", "'m"}:
         return []
     if verb.be or (given and _elliptic(context, subject, verb)):
@@ -82,17 +96,18 @@ def _plain(context: Context, subject: Subject, verb: Verb, *, given: bool) -> li
 
 
 def _has_agrees(context: Context, verb: Verb) -> bool:
-    """Whether "has" goes with one and "have" with several: "hide the eggs and have the kids search" holds nothing."""
+    """Whether "has" or "have" agrees with the subject: in "hide the eggs and have the kids search" it does not."""
     word = context.tokens.at(verb.have_at)
     return verb.third is None or verb.did or word not in {"have", "has"} or (word == "has") == verb.third
 
 
 def _elliptic(context: Context, subject: Subject, verb: Verb) -> bool:
-    """As in "Now at StartupX": the notes of a given subject leave "is" out."""
+    """Whether "is" is left out, as in notes about a given subject: "Now at StartupX"."""
     return verb.index == subject.end or context.tokens.at(verb.index) in {"at", "in"}
 
 
 def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> Found | None:
+    """The first rule of the table that matches the predicate and finds a value."""
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
     table = rules_for(word)
     if not table:
@@ -104,6 +119,7 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
         held = _holds(rule, verb, word)
         if held is None:
             continue
+        # First without "from A", so that the pattern for "to B" applies; then as written.
         for reading, gap, ended in ((whole, cut, old), (lowered, 0, "")):
             match = rule.pattern.match(reading)
             if match is None:
@@ -118,7 +134,7 @@ def _by_rules(context: Context, subject: Subject, verb: Verb, lowered: str) -> F
 
 
 def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
-    """(negated, over) when the clause's tense lets the rule speak, else None."""
+    """Whether the clause's tense fits the rule: (negated, over), or None when it does not."""
     if (rule.be and not verb.be) or (rule.have and not verb.have):
         return None
     if rule.have:
@@ -129,6 +145,7 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
         if verb.past or (word.endswith("ing") and not verb.be) or not _agrees(rule, verb, word):
             return None
         return verb.negated != rule.negative, verb.ended
+    # Events and ends must have happened: no denial, no form of "do", no pluperfect, and a passive only where allowed.
     if verb.negated or verb.did or (verb.be and not rule.passive) or (verb.have and verb.past):
         return None
     if rule.passive and verb.be and verb.past and word == "been":
@@ -140,7 +157,7 @@ _INVARIANT: Final = frozenset({"set"})
 
 
 def _agrees(rule: Rule, verb: Verb, word: str) -> bool:
-    """Whether the verb's form fits: "Bob works", "I work", "is working"; "unconditional love" and "is like" are no verbs."""
+    """Whether the verb form fits the subject: "Bob works", "is working"; not "unconditional love", "is like"."""
     if rule.be or word.endswith(("ing", "ed")) or word in _INVARIANT:
         return True
     if verb.be:
@@ -154,8 +171,10 @@ def _agrees(rule: Rule, verb: Verb, word: str) -> bool:
 def _found(
     context: Context, subject: Subject, rule: Rule, held: tuple[bool, bool], values: list[str], ended: str
 ) -> Found:
+    """The result of a rule that matched."""
     negated, over = held
     slot, owner = rule.slot, None
+    # "Anna's salary went up to $60k": the subject names the slot.
     if slot == "costs" and attribute_of(subject):
         slot, owner = attribute_of(subject), owner_of(subject)
     confidence = rule.confidence
@@ -171,7 +190,7 @@ def _found(
 
 
 def _finish(context: Context, subject: Subject, found: Found) -> Found:
-    """Cues inside the clause, and slots that depend on the value."""
+    """Adjust a result by other words in the clause, and slots by their value."""
     lowered = context.text[context.tokens.start[context.begin] : context.tokens.end[context.end - 1]].lower()
     if _ADDITIVE.search(lowered):
         found = replace(found, beside=True)
@@ -186,6 +205,8 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
         found = _better(found)
     elif base == "works_at":
         whole = context.text[context.tokens.start[0] : context.tokens.end[-1]]
+        # "After leaving Acme, she joined StartupX": the clause read is the second one, so the whole sentence is
+        # searched.
         left = _AFTER_LEAVING.search(whole.lower())
         if left is not None:
             named = whole[left.end() :]
@@ -194,11 +215,12 @@ def _finish(context: Context, subject: Subject, found: Found) -> Found:
     return found
 
 
+# "uses it for two hours": a duration, not a purpose.
 _SPANS: Final = words("minute minutes hour hours day days week weeks month months year years while ages long now")
 
 
 def _better(found: Found) -> Found:
-    """As in "I like coffee better than tea": a preference."""
+    """"I like coffee better than tea" is a preference."""
     match = re.fullmatch(r"(.+?) (?:better|more) than (.+)", found.values[0])
     if match is None:
         return found
@@ -207,6 +229,7 @@ def _better(found: Found) -> Found:
 
 
 def _preference(lowered: str, found: Found) -> Found:
+    """Split "X instead of Y" and "X for purpose", and choose the slot by the kind of X."""
     value, gone = found.values[0], ""
     for link in (" instead of ", " rather than ", " over ", " to "):
         if link in value:
@@ -236,8 +259,8 @@ _PAST_WORDS: Final = words(
 
 
 def is_past(tokens: Tokens, start: int, end: int) -> bool:
-    """Whether the clause tells of the past, so that "on Friday" is the last one."""
-    for place in range(start, min(end, start + 6)):
+    """Whether the clause is about the past, so that "on Friday" is the last one."""
+    for place in range(start, min(end, start + 6)):  # the verb is among the first words of the predicate
         low = tokens.at(place)
         if low in {"will", "'ll", "is", "are", "am", "'m", "'re", "going"} or (low == "'s" and place == start):
             return False
@@ -247,7 +270,7 @@ def is_past(tokens: Tokens, start: int, end: int) -> bool:
 
 
 def valid_from(found: Found, dates: tuple[DateSpan, ...], at: datetime) -> datetime | None:
-    """The past date from which the statement holds, when the text names one."""
+    """The past date from which the statement holds, when the text names one; None for slots whose value is a date."""
     if found.slot in {"scheduled_at", "due", "birthday", "visited"}:
         return None
     for date in dates:

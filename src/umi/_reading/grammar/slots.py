@@ -1,4 +1,4 @@
-"""Slots: what a statement can say about a subject, and whether only one value can hold at a time."""
+"""Slots: the kinds of fact that a statement can give about a subject, and which of them hold one value at a time."""
 
 from __future__ import annotations
 
@@ -7,16 +7,20 @@ from typing import Final
 from umi._reading.grammar.lexicon import words
 from umi.types import EntityType
 
+# Slots with one value at a time: a new value replaces the old one.
 SINGLE: Final = words(
     "works_at lives_in name age costs status scheduled_at due birthday married_to partner relationship role "
     "email phone address version studies_at studies diet drives weight height location origin located_in"
 )
+# Slots with any number of values.
 MULTIPLE: Final = words(
     "likes owns knows speaks allergic_to visited has_child has_pet has_sibling plays uses drinks eats is_a "
     "prefers called habit learns hobby"
 )
+# Slots with a part behind the prefix are single, too.
 _SINGLE_PREFIXES: Final = ("favourite_", "prefers:", "uses:", "uses_for:", "attr:", "count:")
 
+# Nouns that name a slot ("my salary is ..."); synonyms share one slot.
 ATTRIBUTES: Final = {
     "name": "name", "full name": "name", "nickname": "attr:nickname", "age": "age", "price": "costs", "cost": "costs", "fee": "costs",
     "email": "email", "e-mail": "email", "email address": "email", "phone": "phone", "phone number": "phone", "number": "attr:number",
@@ -47,6 +51,7 @@ ATTRIBUTES: Final = {
     "postcode": "attr:postcode", "zip code": "attr:postcode", "license plate": "attr:plate", "personal best": "attr:personal best",
 }  # fmt: skip
 
+# Slots in which a value may be ended by a statement of another slot: "quit coffee" ends "drinks" and "prefers".
 ENDS_ANYWHERE: Final = (
     "works_at",
     "lives_in",
@@ -62,6 +67,7 @@ ENDS_ANYWHERE: Final = (
     "habit",
 )
 
+# Entity types of seed 000 that follow from the slot; elsewhere the subject decides.
 _TYPES: Final = {
     "likes": EntityType.PREFERENCE, "diet": EntityType.PREFERENCE, "scheduled_at": EntityType.EVENT, "due": EntityType.TASK,
     "drinks": EntityType.PREFERENCE, "eats": EntityType.PREFERENCE, "visited": EntityType.EVENT,
@@ -74,30 +80,32 @@ def is_single(slot: str) -> bool:
 
 
 def base_slot(slot: str) -> str:
-    """The slot without its kind: "prefers" of "prefers:drink"."""
+    """The slot without its kind: "prefers" for "prefers:drink"."""
     return slot.partition(":")[0]
 
 
 def slot_words(slot: str) -> str:
-    """The slot as people read it: "works at", "price"."""
+    """The slot in plain words, for reasons shown to people: "works at", "price"."""
     return slot.removeprefix("attr:").replace(":", " ").replace("_", " ")
 
 
 def type_of_slot(slot: str, fallback: EntityType) -> EntityType:
-    """The seed's type of a statement in this slot; `fallback` is the subject's own."""
+    """The entity type (seed 000) of a statement in this slot; `fallback` is the type of its subject."""
     if base_slot(slot) == "prefers" or slot.startswith("favourite_"):
         return EntityType.PREFERENCE
     return _TYPES.get(slot, fallback)
 
 
+# "my favourite part" names no lasting attribute.
 _VAGUE: Final = words("part parts thing things one ones time moment bit way person people memory")
 
 
 def attribute_slot(noun: str) -> str:
-    """The slot of an attribute noun ("salary", "favourite colour"), or ""."""
+    """The slot that an attribute noun names ("salary", "favourite colour"), or ""."""
     if noun.startswith(("favourite ", "favorite ", "favorite-", "fav ")):
         what = noun.split(" ", 1)[-1].replace("color", "colour").strip()
         return "favourite_" + what.replace(" ", "_") if what and what.rpartition(" ")[2] not in _VAGUE else ""
     if noun in ATTRIBUTES:
         return ATTRIBUTES[noun]
+    # A compound whose last word is a known attribute: "wedding budget".
     return f"attr:{noun}" if " " in noun and noun.rpartition(" ")[2] in ATTRIBUTES else ""

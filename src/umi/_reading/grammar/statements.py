@@ -1,4 +1,7 @@
-"""Statements read off a text: who, which slot, which value, since when, and with what words of change."""
+"""The entry point of the clause reader: from a text to statements (subject, slot, value, beginning, words of change).
+
+Flow: sentences -> clauses -> subject and predicate of each -> slots and values -> statements.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +24,19 @@ from umi._reading.grammar.tokens import Tokens, sentences, tokenize
 from umi.limits import SENTENCE_CHARACTERS_MAX
 from umi.types import EntityType
 
-_DEFINITE: Final = 0.73  # "the meeting", "my brother": acts only with a word of change
+_DEFINITE: Final = 0.73  # factor for "the meeting", "my brother": such a statement acts only with a word of change
+# "Today is Tom's 30th birthday" has no verb that the rules know.
 _BIRTHDAY: Final = re.compile(
     r"\b(?:[Tt]oday|[Yy]esterday|[Ii]t)(?: is|['’]s| was) ([A-Z]\w{1,30}['’]s|my) (\d{1,3})(?:st|nd|rd|th) birthday\b"
 )
+# Words that a date at the start of a clause begins with.
 _DATE_LEADS: Final = frozenset(
     {"since", "in", "on", "from", "as", "by", "starting", "last", "this", "two", "three", "a"}
 )
-DRAFTERS: Final = frozenset({"assistant", "system", "tool"})
-_DRAFTED: Final = 0.6  # an assistant's "my name is Ann" is as a rule a letter written for someone: never acts
-_VAGUE: Final = 0.5  # "my friend": never acts
+DRAFTERS: Final = frozenset({"assistant", "system", "tool"})  # roles that write on behalf of others
+# Factor for an assistant's "I" and "my", usually part of a draft for someone: such a statement never acts.
+_DRAFTED: Final = 0.6
+_VAGUE: Final = 0.5  # factor for "my friend": such a statement never acts
 
 
 _CUES: Final = any_of(CHANGE_CUES)
@@ -38,10 +44,25 @@ _CUES: Final = any_of(CHANGE_CUES)
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One claim. `name` is the subject as written, `subject` its key; `ended` are values it says no longer hold.
+    """One statement read from a text.
 
-    `cues` are the words of change in its sentence, "over" when the claim itself is that something ended, "also" when it adds
-    beside. `valid_from` is set when the text dates the beginning. `span` is half-open, in characters of the text.
+    Attributes:
+        name: The subject as written.
+        subject: Its key.
+        slot: The kind of fact.
+        value: As written; dates as ISO text.
+        entity_type: Type of the entity that it becomes (seed 000).
+        span: Half-open range of characters in the text.
+        negated: Whether the fact is denied.
+        confidence: 0..1.
+        ended: Values that it says no longer hold.
+        cues: Words of change in its sentence; "event" when it tells of a change, "over" when of an end, "also" when it
+            adds to what held.
+        dates: The dates in its clause.
+        valid_from: The beginning of the fact, when the text dates it.
+        aliases: Pairs of subject keys that the text says are the same subject.
+        owner: Key of the owner, for a possessed noun as subject.
+        noun: That noun.
     """
 
     name: str
@@ -69,15 +90,15 @@ class Statement:
 def read_statements(
     text: str, *, speaker: str | None, role: str = "user", at: datetime, subject: str | None = None
 ) -> list[Statement]:
-    """The statements in `text`, in order.
+    """Read the statements of a text, in order.
 
     Args:
-        text: Any text; questions, plans, conditions and quotations yield nothing.
-        speaker: Who "I" is; the role when None.
+        text: Any text; questions, plans, conditions and quotations yield no statement.
+        speaker: Who "I" is; None uses the role.
         role: The speaker's role.
-        at: The aware moment it was said; dates resolve against it.
-        subject: Read the text as notes about this one ("Left Acme, now at StartupX"): clauses without a subject, and
-            pronouns, are about it.
+        at: When it was said, timezone-aware; dates are resolved against it.
+        subject: When given, the text is read as notes about this subject ("Left Acme, now at StartupX"): clauses
+            without a subject, and pronouns, refer to it.
     """
     return list(iter_statements(text, speaker=speaker, role=role, at=at, subject=subject))
 
@@ -85,7 +106,7 @@ def read_statements(
 def iter_statements(
     text: str, *, speaker: str | None, role: str = "user", at: datetime, subject: str | None = None
 ) -> Iterator[Statement]:
-    """As `read_statements`, one sentence at a time, so that a caller with enough can stop."""
+    """As `read_statements`, but sentence by sentence, so that a caller can stop early."""
     name = speaker or role
     reader = _Reader(
         text, (name, subject_key(name) or name), at, subject, drafting=speaker is None and role in DRAFTERS
@@ -96,7 +117,7 @@ def iter_statements(
 
 
 class _Reader:
-    """Reads one text sentence by sentence and remembers whom it mentioned."""
+    """Reads one text sentence by sentence and keeps track of whom it mentioned."""
 
     def __init__(
         self, text: str, speaker: tuple[str, str], at: datetime, subject: str | None, *, drafting: bool
@@ -109,6 +130,7 @@ class _Reader:
         self.mentions = Mentions(self.given)
 
     def sentence(self, start: int, end: int) -> list[Statement]:
+        """The statements of one sentence."""
         tokens = tokenize(self.text, start, end)
         if not len(tokens) or not clauses.asserts(self.text, tokens, start, end):
             self.mentions.names(self.text, tokens, [])
@@ -121,6 +143,7 @@ class _Reader:
         for clause in clauses.split(self.text, tokens, self.speaker):
             subject = self._subject(tokens, clause, inherited)
             if subject is None:
+                # What follows a reporting verb is what others say: the rest of the sentence is not read.
                 if clauses.hearsay(tokens, clause):
                     break
                 partner = self._partner(tokens, clause)
@@ -130,6 +153,7 @@ class _Reader:
             inherited = subject
             results, reported, dates = self._clause(tokens, clause, subject)
             found += [(clause.start, subject, result, dates) for result in results]
+            # "Bob and his family moved": what is said of the family holds for Bob, too.
             if partner is not None and not clause.inherits:
                 found += [(clause.start, partner, result, dates) for result in results if result.subject is None]
             partner = None
@@ -140,12 +164,13 @@ class _Reader:
         return statements
 
     def _subject(self, tokens: Tokens, clause: clauses.Clause, inherited: Subject | None) -> Subject | None:
+        """The subject of a clause, resolved; None when the clause has none that is known."""
         index = self._after_date(tokens, clauses.skip(tokens, clause.start, clause.end), clause.end)
         if clause.inherits:
             return None if inherited is None else replace(inherited, end=clause.start)
         subject = parse_subject(self.text, tokens, index, self.speaker, VERBS)
         if subject is not None and not _continues(tokens, subject.end, clause.end):
-            subject = None  # "Thanks, Bob!" names nobody's deed
+            subject = None  # "Thanks, Bob!": no predicate follows
         if subject is None and self.given is not None:
             return replace(self.given, end=clause.start)
         if subject is None:
@@ -153,7 +178,7 @@ class _Reader:
         return self.mentions.resolve(subject)
 
     def _after_date(self, tokens: Tokens, index: int, end: int) -> int:
-        """The token after a date that opens the clause: "Since March Alice ...", "On 5 May the ..."."""
+        """The first token after a date at the start of the clause: "Since March Alice ...", "On 5 May the ..."."""
         if tokens.at(index) == "after" and tokens.at(index + 2).rstrip("s") in {"year", "month", "week", "day"}:
             return index + 3  # "After ten years I left Acme"
         if index >= end or tokens.at(index) not in _DATE_LEADS:
@@ -168,7 +193,7 @@ class _Reader:
         return clauses.skip(tokens, after, end)
 
     def _partner(self, tokens: Tokens, clause: clauses.Clause) -> Subject | None:
-        """Bob of "Bob and his family moved": a subject and nothing more, joined by "and" to the next."""
+        """The first of two subjects joined by "and" ("Bob and his family moved"): a clause that is only a subject."""
         if tokens.at(clause.end) != "and" or not clause.real or clause.inherits:
             return None
         index = clauses.skip(tokens, clause.start, clause.end)
@@ -179,9 +204,15 @@ class _Reader:
     def _clause(
         self, tokens: Tokens, clause: clauses.Clause, subject: Subject
     ) -> tuple[list[Found], bool, tuple[DateSpan, ...]]:
+        """Read one clause.
+
+        Returns:
+            What it states, whether it reports what others say, and its dates.
+        """
         begin, stop = tokens.start[clause.start], tokens.end[clause.end - 1]
         past = slot_matching.is_past(tokens, subject.end, clause.end)
         dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
+        # A text typed without capitals has no proper names to recognise; names are then guessed with less confidence.
         lower = not any(tokens.capital(place) for place in range(len(tokens)))
         ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
         context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead, clause.start)
@@ -191,7 +222,7 @@ class _Reader:
         return results, reported, dates
 
     def _birthday(self, span: tuple[int, int]) -> list[Statement]:
-        """As in "Today is Tom's 30th birthday"."""
+        """The age in sentences like "Today is Tom's 30th birthday"."""
         match = _BIRTHDAY.search(self.text, *span)
         if match is None:
             return []
@@ -209,6 +240,7 @@ class _Reader:
         cues: tuple[str, ...],
         span: tuple[int, int],
     ) -> list[Statement]:
+        """Statements of a sentence, one per value, with the part of the sentence that each rests on."""
         merged = _merge([(place, result.subject or subject, result, dates) for place, subject, result, dates in found])
         places = sorted({place for place, *_ in merged})
         statements: list[Statement] = []
@@ -232,6 +264,7 @@ class _Reader:
         dates: tuple[DateSpan, ...],
         span: tuple[int, int],
     ) -> Statement:
+        """Make the statement for one value."""
         key, name = (subject.key, subject.name) if subject.key else (self.speaker[1], self.speaker[0])
         if found.slot == "location" and subject.owner and subject.noun in _HOMES:  # "Anna's house is in Osaka"
             key, name, found = subject.owner, subject.owner_name, replace(found, slot="lives_in")
@@ -241,6 +274,7 @@ class _Reader:
             found = replace(found, confidence=found.confidence * _DRAFTED)
         confidence = found.confidence * (_VAGUE if subject.vague else _DEFINITE if subject.definite else 1.0)
         aliases = subject.aliases
+        # "My name is Ann", "my sister is called Anna": later statements about the name are about the same subject.
         if (
             found.slot == "name"
             and not found.negated
@@ -271,14 +305,15 @@ _HOMES: Final = frozenset({"house", "home", "flat", "apartment", "place"})
 
 
 def _continues(tokens: Tokens, index: int, end: int) -> bool:
+    """Whether a word follows at `index`."""
     return index < end and (tokens.at(index)[0].isalnum() or tokens.at(index)[0] == "'")
 
 
-_Row = tuple[int, Subject, Found, tuple[DateSpan, ...]]
+_Row = tuple[int, Subject, Found, tuple[DateSpan, ...]]  # position of the clause, subject, what was found, dates
 
 
 def _merge(found: Sequence[_Row]) -> list[_Row]:
-    """As in "Left Acme and joined StartupX" is one statement: an end folds into what follows it in the same slot."""
+    """Merge an end with a beginning in the same slot: "Left Acme and joined StartupX" is one statement."""
     merged: list[_Row] = []
     for row in found:
         place, subject, result, dates = row
@@ -303,7 +338,7 @@ def _merge(found: Sequence[_Row]) -> list[_Row]:
 
 
 def _trim(text: str, start: int, end: int) -> int:
-    """The end without the "and" or the comma that joins the next clause."""
+    """`end` moved back before a conjunction or comma that joins the next clause."""
     piece = text[start:end].rstrip()
     for _ in range(3):
         lowered = piece.lower()

@@ -1,4 +1,4 @@
-"""Who or what a clause is about: the noun phrase at its start, and its key."""
+"""Subjects of clauses: the noun phrase at the start of a clause, what sort of subject it is, and its key."""
 
 from __future__ import annotations
 
@@ -32,27 +32,29 @@ from umi._reading.grammar.tokens import Tokens
 from umi._reading.grammar.values import fold, singular
 from umi.types import EntityType
 
+# Dropped from keys, so that "Dr. Smith" and "Smith" are one subject.
 _HONORIFICS: Final = re.compile(r"^(?:(?:mr|mrs|ms|miss|mx|dr|prof|professor|sir|madam|dame)\.? )+")
 _LEADS: Final = re.compile(r"^(?:the|a|an) ")
+# A full stop after one belongs to the name.
 _HONORIFIC_WORDS: Final = words("mr mrs ms dr prof professor aunt uncle miss sir")
 _NAME_WORDS_MAX: Final = 5
 _NOUN_WORDS_MAX: Final = 4
-_MODIFIERS: Final = words(
+_MODIFIERS: Final = words(  # adjectives between a possessive and its noun that are skipped: "my older sister"
     "new old older younger little big elder eldest oldest youngest other first second third own late best "
     "current former previous latest beloved dear lovely sweet next upcoming weekly monthly daily annual"
 )
-_ORGANISATION: Final = words(
+_ORGANISATION: Final = words(  # a name with one of these words is an organisation's
     "inc corp ltd llc gmbh company university college school bank institute foundation hospital labs studio "
     "studios agency ministry council team department startup firm association group"
 )
 
 
 class Kind(StrEnum):
-    """What sort of subject it is; slots ask for a sort."""
+    """The sort of a subject; rules for slots ask for certain sorts."""
 
     SPEAKER = "speaker"
     PERSON = "person"  # a proper name
-    KIN = "kin"  # my sister
+    KIN = "kin"  # "my sister"
     PET = "pet"
     THING = "thing"
     PRONOUN = "pronoun"
@@ -64,10 +66,20 @@ PEOPLE: Final = frozenset({Kind.SPEAKER, Kind.PERSON, Kind.KIN})
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A subject in a clause: `name` as written, `key` resolved, `end` the first token after it.
+    """A subject of a clause.
 
-    `owner` and `noun` are set for "Anna's salary": the owner's key and "salary". `definite` marks a description that other
-    talk may use for something else ("the meeting"), `vague` one that nearly surely is ("my friend").
+    Attributes:
+        name: As written.
+        key: The key under which its statements are stored; empty while it is not resolved.
+        kind: What sort of subject it is.
+        end: The first token after it.
+        owner: For a possessed noun ("Anna's salary"), the key of the owner.
+        owner_name: The owner as written.
+        noun: The possessed noun, "salary".
+        definite: A description that may refer to something else elsewhere ("the meeting").
+        vague: A description that very likely does ("my friend").
+        aliases: Pairs of keys that name the same subject.
+        pronoun: The pronoun or possessive it begins with, in lower case.
     """
 
     name: str
@@ -84,7 +96,7 @@ class Subject:
 
     @property
     def entity_type(self) -> EntityType:
-        """The seed's type of this subject."""
+        """The entity type (seed 000) of this subject."""
         if self.kind in PEOPLE or self.kind is Kind.PET:
             words = set(self.key.split())
             return EntityType.ORGANIZATION if words & _ORGANISATION else EntityType.PERSON
@@ -105,9 +117,10 @@ def _thing_type(key: str) -> EntityType:
 
 
 def subject_key(name: str) -> str:
-    """The key under which statements about one subject meet: NFKC, casefolded, spaces folded, honorifics and articles dropped."""
+    """The key that all spellings of a subject share: NFKC, case-folded, without articles, honorifics and "project"."""
     key = fold(name).replace("’", "'").strip(' .,:;!?"“”#')
     key = _LEADS.sub("", _HONORIFICS.sub("", key)) or key
+    # "project Apollo" and "Apollo" are one subject; "project 7" needs the word.
     if key.startswith("project ") and not key[8:9].isdigit():
         return key[8:]
     if key.endswith(" project") and len(key) > 8:
@@ -116,7 +129,7 @@ def subject_key(name: str) -> str:
 
 
 def proper_run(tokens: Tokens, index: int, *, limit: int = _NAME_WORDS_MAX, stops: frozenset[str] = NAME_STOPS) -> int:
-    """The first token after the run of capitalised words that begins at `index`; `index` when there is none."""
+    """The end of the run of capitalised words that begins at `index`; `index` itself when there is none."""
     end = index
     while end < len(tokens) and end - index < limit and tokens.capital(end) and tokens.at(end) not in stops:
         end += 1
@@ -126,18 +139,20 @@ def proper_run(tokens: Tokens, index: int, *, limit: int = _NAME_WORDS_MAX, stop
 
 
 def written(text: str, tokens: Tokens, start: int, end: int) -> str:
-    """The text of the tokens `start` to `end`, verbatim."""
+    """The verbatim text of the tokens `start` to `end`."""
     return text[tokens.start[start] : tokens.end[end - 1]] if end > start else ""
 
 
 def is_third(subject: Subject) -> bool:
-    """Whether a verb in the present takes an -s with it."""
+    """Whether a verb in the present tense takes an -s with this subject."""
     if subject.kind is Kind.SPEAKER or (subject.pronoun in {"i", "we", "they", "both"} and not subject.noun):
         return False
     last = subject.key.split()[-1] if subject.key else subject.pronoun
+    # Plural nouns ("my cats") take no -s.
     return not (subject.kind in {Kind.THING, Kind.KIN, Kind.PET} and singular(last) != last)
 
 
+# Words that end a noun phrase. Some words listed as adverbs are adjectives as well, and do not.
 _BREAKS: Final = (
     PRONOUNS
     | CONJUNCTIONS
@@ -149,7 +164,13 @@ _BREAKS: Final = (
 
 
 def noun_run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
-    """The end of a plain noun phrase: words up to a verb, auxiliary, preposition or mark."""
+    """The end of a plain noun phrase: words up to a verb, auxiliary, preposition or punctuation mark.
+
+    Args:
+        tokens: The tokens of the sentence.
+        index: The first token of the phrase.
+        verbs: Words that can begin a predicate.
+    """
     end = index
     while end < len(tokens) and end - index < _NOUN_WORDS_MAX:
         low = tokens.at(end)
@@ -162,7 +183,15 @@ def noun_run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
 def parse_subject(
     text: str, tokens: Tokens, index: int, speaker: tuple[str, str], verbs: frozenset[str]
 ) -> Subject | None:
-    """The subject that begins at token `index`, or None. `speaker` is the name and key of "I"."""
+    """Parse the subject that begins at token `index`; None when there is none.
+
+    Args:
+        text: The message.
+        tokens: The tokens of the sentence.
+        index: Where the subject begins.
+        speaker: Name and key of "I".
+        verbs: Words that can begin a predicate.
+    """
     low = tokens.at(index)
     if not low:
         return None
@@ -190,7 +219,7 @@ def _first_person(
 def _possessed(
     text: str, tokens: Tokens, index: int, owner: tuple[str, str], verbs: frozenset[str], *, pronoun: str = ""
 ) -> Subject | None:
-    """What follows "my" or "Anna's": "sister", "sister Anna", "favourite colour", "dog"."""
+    """The subject after "my" or "Anna's": "sister", "sister Anna", "favourite colour", "dog"."""
     begin = index
     while tokens.at(begin) in _MODIFIERS and begin - index < 2:
         begin += 1
@@ -199,9 +228,10 @@ def _possessed(
         return None
     name_start = next((place for place in range(begin + 1, end) if tokens.capital(place)), end)
     if tokens.at(begin) in {"favourite", "favorite"} and end == begin + 1 and tokens.at(end) in verbs:
-        end += 1  # a favourite drink is no verb
+        end += 1  # "favourite drink": a noun here, though it is in the list of verbs
         name_start = end
     noun = " ".join(tokens.low[begin:name_start])
+    # "my work colleague": the kinship word at the end decides.
     if noun != "best friend" and name_start - begin > 1 and tokens.at(name_start - 1) in KIN:
         noun = tokens.at(name_start - 1)
     if tokens.at(index) == "best" and noun == "friend":
@@ -214,6 +244,7 @@ def _possessed(
     key = f"{owner[1]}'s {noun}"
     if named:
         proper = written(text, tokens, name_start, end)
+        # "my sister Anna" makes "my sister" an alias of Anna; "my friend Bob" does not, since people have many.
         aliases = ((key, subject_key(proper)),) if owner[1] and noun not in MANY_KIN else ()
         return Subject(
             proper, subject_key(proper), kind, end, owner[1], owner[0], noun, aliases=aliases, pronoun=pronoun
@@ -232,7 +263,7 @@ def _possessed(
 def _owner(
     text: str, tokens: Tokens, cut: tuple[int, int, int], owner: tuple[str, str], noun: str, *, named: bool
 ) -> tuple[str, str]:
-    """The name and key of the inner owner in "my sister Anna's salary"."""
+    """Name and key of the inner owner in "my sister Anna's salary"."""
     if named:
         proper = written(text, tokens, cut[1], cut[2])
         return proper, subject_key(proper)
@@ -241,6 +272,7 @@ def _owner(
 
 
 def _kind_of_noun(noun: str) -> Kind:
+    """The sort of subject that a possessed noun names."""
     words = set(noun.split())
     if noun in KIN or noun in CHILDREN or noun in SIBLINGS or words & KIN:
         return Kind.KIN
@@ -248,7 +280,7 @@ def _kind_of_noun(noun: str) -> Kind:
 
 
 def _member(tokens: Tokens, index: int) -> Subject | None:
-    """As in "one", "the other", "one of them", "one of my cats", "one of Alice's cats"; not one of my favourites."""
+    """One of several: "one", "the other", "one of them", "one of Alice's cats"; not "one of my favourites"."""
     end = index + (2 if tokens.at(index) == "the" else 1)
     if tokens.at(end) == "of" and tokens.at(end + 1) == "them":
         end += 2
@@ -266,11 +298,11 @@ def _member(tokens: Tokens, index: int) -> Subject | None:
     return Subject(tokens.word[index], "", Kind.MEMBER, end, pronoun="one")
 
 
-_HELD: Final = PETS | CHILDREN | SIBLINGS
+_HELD: Final = PETS | CHILDREN | SIBLINGS  # what "one of my ..." may refer to
 
 
 def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:
-    """As in "The Pro plan", "the price of the Pro plan", "the meeting"."""
+    """A subject that begins with an article: "The Pro plan", "the price of the Pro plan", "the meeting"."""
     end = noun_run(tokens, index + 1, verbs)
     if end == index + 1:
         return None
@@ -287,6 +319,7 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
             common = not any(
                 tokens.capital(place) or tokens.at(place)[0].isdigit() for place in range(inner_start, inner_end)
             )
+            # "the number of outcomes" states no attribute of outcomes.
             if attribute_slot(noun) and not (common and noun.endswith("number")):
                 return Subject(owner, key, Kind.THING, inner_end, key, owner, noun, definite=common)
             name = written(text, tokens, index + 1, inner_end)
@@ -299,6 +332,7 @@ def _described(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> 
 
 
 def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -> Subject:
+    """A thing from its words; a compound attribute at the end ("Pro plan price") makes the rest its owner."""
     name = written(text, tokens, start, end)
     distinct = any(tokens.capital(place) or tokens.at(place)[0].isdigit() for place in range(start, end))
     owner = owner_name = noun = ""
@@ -314,13 +348,14 @@ def _thing(text: str, tokens: Tokens, start: int, end: int, *, definite: bool) -
     return Subject(name, subject_key(name), kind, end, owner, owner_name, noun, definite=definite and not distinct)
 
 
-_COMPOUND_ATTRIBUTES: Final = words(
+_COMPOUND_ATTRIBUTES: Final = words(  # attributes that may end a compound
     "price cost fee deadline budget status version password due-date salary owner lead venue launch-date port "
     "url location address"
 ) | {"due date", "launch date", "start date"}
 
 
 def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:
+    """A subject that begins with a proper name: "Anna", "Anna's salary", "Acme Inc"."""
     end = proper_run(tokens, index)
     if end == index or (end == index + 1 and (tokens.at(index) in verbs or _gerund(tokens.at(index)))):
         return None
@@ -339,11 +374,12 @@ def _named(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subj
 
 
 def _gerund(low: str) -> bool:
+    """Whether a capitalised word is a verb form at the start of a sentence ("Moving"), not a name."""
     return len(low) > 6 and low.endswith("ing")
 
 
 def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:
-    """Whether 's is a possessive: a noun phrase follows and then a verb; not "Tom's 30", "Alice's joined"."""
+    """Whether 's is a possessive: a noun phrase and then a verb follow; not so in "Tom's 30", "Alice's joined"."""
     end = noun_run(tokens, index, frozenset())
     if end == index or tokens.at(index)[0].isdigit() or tokens.at(index) in verbs:
         return False
@@ -353,7 +389,7 @@ def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:
 
 
 def _item(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:
-    """As in "Order 12", "ticket #42", "project Apollo", "Pro plan"."""
+    """A numbered or named item: "Order 12", "ticket #42", "project Apollo", "Pro plan"."""
     end = noun_run(tokens, index, verbs)
     while end > index and tokens.at(end - 1) == "#":
         end -= 1

@@ -1,4 +1,4 @@
-"""Text to sentences and tokens, each with its place in the text. Linear in the length of the text."""
+"""Splitting of text into sentences and tokens with their positions. Linear in the length of the text."""
 
 from __future__ import annotations
 
@@ -8,26 +8,35 @@ from typing import Final
 
 from umi._reading.grammar.lexicon import words
 
+# Candidates for the end of a sentence; `_is_end` decides. Possessive quantifiers (`++`, `*+`) prevent backtracking,
+# which keeps matching linear.
 _END: Final = re.compile(r"(?<![.!?…])[.!?…]++[\"'”’)\]*_]*+(?=\s|$)|[。！？．｡；]++[」』”’）】]*+|\n++")
 _ABBREVIATIONS: Final = words(
     "mr mrs ms dr prof st jr sr vs etc inc ltd co corp e.g i.e eg ie approx no nr fig al dept est mt ft sgt "
     "capt gen rev hon cf ca p.s a.k.a u.s u.k"
 )
 _LAST_WORD: Final = re.compile(r"[^\s(\"“'‘]+$")
+# A number with thousands separators, a word (with inner hyphens, dots, slashes; "C++", "C#"), or one sign.
 _TOKEN: Final = re.compile(
     r"\d++(?:,\d{3})++(?:\.\d+)?[A-Za-z%]*|[^\W_]+(?:[.'’\-_@+/:][^\W_]+)*(?:\+\+|[#%])?|[$€£¥₹#]|[^\w\s]|_"
 )
+# Contracted endings: "n't", "'m", "'re", "'ve", "'ll", "'d", "'s".
 _SUFFIX: Final = re.compile(r"(?<=.)(n['’]t|['’](?:m|re|ve|ll|d|s))$", re.IGNORECASE)
+# Contractions that are often typed without their apostrophe.
 _FUSED: Final = {
     "im": ("i", "'m"), "ive": ("i", "'ve"), "dont": ("do", "n't"), "cant": ("can", "n't"), "wont": ("will", "n't"),
     "doesnt": ("does", "n't"), "didnt": ("did", "n't"), "isnt": ("is", "n't"), "arent": ("are", "n't"), "wasnt": ("was", "n't"),
 }  # fmt: skip
+# The verb of "can't", "won't", "shan't", "ain't".
 _BASES: Final = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
-_WORD_BACK: Final = 24  # characters looked at before a full stop
+_WORD_BACK: Final = 24  # characters before a full stop in which an abbreviation is looked for
 
 
 class Tokens:
-    """The tokens of one sentence: as written, lowered, and where. Contractions and possessives are split."""
+    """The tokens of a sentence, as parallel lists: as written, in lower case, start and end in the text.
+
+    Contractions and possessives are split: "didn't" is "did", "n't".
+    """
 
     __slots__ = ("end", "low", "start", "word")
 
@@ -48,11 +57,14 @@ class Tokens:
         self.end.append(end)
 
     def at(self, index: int) -> str:
-        """The lowered token at `index`, or "" past the end."""
+        """The lower-case token at `index`, or "" outside the sentence."""
         return self.low[index] if 0 <= index < len(self.low) else ""
 
     def capital(self, index: int) -> bool:
-        """Whether the token begins like a name: a capital, a letter of a script without cases, or a digit before capitals."""
+        """Whether the token begins like a name.
+
+        That is a capital, a letter of a script without cases, or a digit with capitals behind it ("3M").
+        """
         if not 0 <= index < len(self.word):
             return False
         first, rest = self.word[index][:1], self.word[index][1:]
@@ -62,7 +74,7 @@ class Tokens:
 
 
 def tokenize(text: str, start: int, end: int) -> Tokens:
-    """The tokens of `text[start:end]`; positions are those in `text`."""
+    """The tokens of `text[start:end]`; positions refer to `text`."""
     tokens = Tokens()
     for match in _TOKEN.finditer(text, start, end):
         word, begin, stop = match.group(), match.start(), match.end()
@@ -70,6 +82,7 @@ def tokenize(text: str, start: int, end: int) -> Tokens:
         if low in _FUSED:
             first, second = _FUSED[low]
             tokens.add(word, first, begin, stop)
+            # The second half has no text of its own, so that text cut out by token positions is as written.
             tokens.add("", second, stop, stop)
             continue
         suffix = _SUFFIX.search(low) if "'" in low else None
@@ -83,7 +96,9 @@ def tokenize(text: str, start: int, end: int) -> Tokens:
 
 
 def _is_end(text: str, match: re.Match[str]) -> bool:
+    """Whether a candidate ends a sentence: not after an abbreviation or initial, nor before a lower-case letter."""
     mark, after = match.group(), match.end()
+    # A single line break within a sentence (wrapped text) is followed by a lower-case letter.
     if mark[0] == "\n":
         following = text[after : after + 1]
         return len(mark) > 1 or not following.islower()
@@ -97,13 +112,14 @@ def _is_end(text: str, match: re.Match[str]) -> bool:
     if before is None:
         return True
     word = before.group().lower()
+    # A single letter is an initial ("J. Smith") unless the text ends here; "I" may end a sentence.
     if len(word) == 1 and word.isalpha() and word != "i":
         return not following
     return word not in _ABBREVIATIONS
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Half-open ranges of the sentences, in order, without the white space around them; together they hold every word."""
+    """Half-open character ranges of the sentences, in order, without surrounding white space; they cover every word."""
     begin = 0
     for match in _END.finditer(text):
         if not _is_end(text, match):

@@ -1,4 +1,4 @@
-"""When two values of one slot differ, agree, or add detail."""
+"""Comparison of two values of one slot: the same, more detailed, or different."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Final
 from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.values import is_region, narrower, value_key
 
+# A day or a range of days, an hour, or both, as `parsers.iso_of` writes them.
 _ISO: Final = re.compile(r"(?:\d{4}-\d{2}-\d{2}(?:/\d{4}-\d{2}-\d{2})?)?(?:T\d{2}:\d{2})?$")
 _PERIODS: Final = words("/ month year week day hour seat user person unit night item each")
 
 
 class Comparison(Enum):
-    """The new value beside the old."""
+    """The result of comparing a new value with an old one."""
 
     SAME = "same"
-    DETAIL = "detail"
+    DETAIL = "detail"  # the new one says more, and agrees
     DIFFERENT = "different"
-    APART = "apart"  # both can be true: a monthly price and a yearly one
+    APART = "apart"  # both can hold at once: a monthly price and a yearly one
 
 
 def values(slot: str, new: str, old: str) -> Comparison:
-    """How the new value of a single-valued slot stands to the old one."""
-    if slot == "birthday":  # said with the year of birth or without
+    """Compare a new value of a single-valued slot with the old one."""
+    if slot == "birthday":  # month and day, because the year may be missing
         return Comparison.SAME if new[-5:] == old[-5:] else Comparison.DIFFERENT
     if _ISO.match(new) and _ISO.match(old):
         return _moments(new, old)
@@ -38,6 +39,7 @@ def values(slot: str, new: str, old: str) -> Comparison:
     return Comparison.DIFFERENT
 
 
+# Slots in which a value that contains the other is a different one.
 _EXACT: Final = frozenset({"age", "costs", "version", "phone", "email"})
 
 
@@ -51,6 +53,7 @@ def _apart(one: str, other: str) -> bool:
 
 
 def _moments(new: str, old: str) -> Comparison:
+    """Compare two moments; a part that one of them lacks (day, hour) does not contradict."""
     day, _, hour = new.partition("T")
     old_day, _, old_hour = old.partition("T")
     if day and old_day and day != old_day:
@@ -62,7 +65,7 @@ def _moments(new: str, old: str) -> Comparison:
 
 
 def plausible(slot: str, new: str, old: str) -> bool:
-    """Whether the value can have changed this way by itself: nobody grows younger."""
+    """Whether a value can change this way by itself: an age only grows."""
     if slot != "age":
         return True
     try:
@@ -72,5 +75,5 @@ def plausible(slot: str, new: str, old: str) -> bool:
 
 
 def levels_differ(slot: str, new: str, old: str) -> bool:
-    """Whether one place may lie in the other: a country beside a city."""
+    """Whether one place may lie within the other: one is a country or region, the other is not."""
     return slot in {"lives_in", "origin"} and is_region(new) != is_region(old)

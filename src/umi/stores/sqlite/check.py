@@ -130,9 +130,15 @@ def _meant() -> dict[str, tuple[str, ...]]:
 
 
 def _definitions(db: apsw.Connection) -> dict[str, tuple[str, ...]]:
-    columns = ", ".join(f"CAST({name} AS BLOB)" for name in ("name", "type", "tbl_name", "coalesce(sql, '')"))
+    # With each value's own type: a text that became a blob of the same bytes is no longer equal to that text in a query.
+    columns = ", ".join(
+        f"CAST(typeof({name}) || ' ' || {name} AS BLOB)" for name in ("name", "type", "tbl_name", "coalesce(sql, '')")
+    )
     rows = db.execute(f"SELECT {columns} FROM sqlite_schema WHERE name NOT LIKE 'sqlite_stat%'")
-    return {legible(name): tuple("".join(legible(each).split()) for each in rest) for name, *rest in rows}
+    return {
+        legible(name).removeprefix("text "): tuple("".join(legible(each).split()) for each in rest)
+        for name, *rest in rows
+    }
 
 
 def _rows(db: apsw.Connection, identity: Callable[[], EmbedderIdentity | None]) -> Iterator[str]:

@@ -7,6 +7,7 @@ read, so that comparing costs one formatting and one CRC-32: about a microsecond
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 from zlib import crc32
@@ -15,11 +16,14 @@ import apsw
 
 from umi._core.style_flags import read_traits
 from umi.errors import StoreCorrupt
+from umi.types.notes import split
 
 Row = tuple[Any, ...]  # a row of SQLite is untyped by nature
 
 SQL_FUNCTION: Final = "umi_crc"  # in migration steps, and there only
 SQL_TRAITS: Final = "umi_traits"  # likewise
+SQL_METADATA: Final = "umi_metadata"  # likewise
+SQL_NOTES: Final = "umi_notes"  # likewise
 CURE: Final = (
     "Stop writing to this file and keep a copy; restore it from a backup, or export what can still be read. The check of integrity "
     "lists all that is damaged"
@@ -33,7 +37,7 @@ _EPISODE: Final = ("key", "id", "content", "role", "speaker", "session", "at", "
 _ENTITY: Final = (
     "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
     "p.id", "e.span_start", "e.span_end", "e.at", "e.valid_from", "e.recorded_at", "e.metadata", "e.also", "e.mode", "e.said_by",
-    "e.valid_until",
+    "e.valid_until", "e.notes",
 )  # fmt: skip
 _TERMS: Final = ("t.key", "t.words", "t.traits", "t.terms", "p.session", "p.speaker", "p.at")
 _RELATION: Final = (
@@ -148,7 +152,7 @@ def _raw(*columns: str) -> str:
 
 
 def register(db: apsw.Connection) -> None:
-    """Make `umi_crc(...)` and `umi_traits(content, role)` known to a connection, for the migration steps that fill in older rows."""
+    """Make `umi_crc(...)`, `umi_traits(content, role)`, `umi_metadata(json)` and `umi_notes(json)` known to a connection, for the migration steps that fill in older rows."""
 
     def of_values(*values: object) -> int:
         *rest, last = values
@@ -160,7 +164,20 @@ def register(db: apsw.Connection) -> None:
         content, role = values
         return read_traits(content, role)
 
+    def kept(*values: Any) -> str | None:
+        return _packed(split(json.loads(values[0] or "{}"))[0])
+
+    def noted(*values: Any) -> str | None:
+        notes = split(json.loads(values[0] or "{}"))[1]
+        return None if notes is None else _packed(notes.as_json())
+
     db.create_scalar_function(SQL_TRAITS, of_message, 2, deterministic=True)
+    db.create_scalar_function(SQL_METADATA, kept, 1, deterministic=True)
+    db.create_scalar_function(SQL_NOTES, noted, 1, deterministic=True)
+
+
+def _packed(fields: dict[str, Any]) -> str | None:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")) if fields else None
 
 
 def legible(value: object) -> str:

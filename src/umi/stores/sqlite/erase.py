@@ -51,7 +51,7 @@ class ErasingTransaction(SqliteSnapshot):
         for old, number in places.items():
             if old in entities:
                 values = codec.entity_values(entities[old], place.key, number, self._ns, place.at)
-                self._execute(f"INSERT INTO entities VALUES ({_marks(26)})", values)
+                self._execute(f"INSERT INTO entities VALUES ({_marks(27)})", values)
                 self._db.executemany(
                     codec.ADD_MENTION, codec.mention_values(entities[old], place.key, number, self._ns)
                 )

@@ -25,6 +25,7 @@ from umi.types import (
     Nature,
     OutboxItem,
 )
+from umi.types.notes import ReaderNotes
 
 Value = None | int | float | str | bytes
 
@@ -45,7 +46,7 @@ EPISODE_COLUMNS: Final = (
 )
 ENTITY_COLUMNS: Final = (
     "e.key, e.place, e.id, e.type, e.name, e.content, e.subject, e.slot, e.value, e.negated, e.confidence, p.id,"
-    " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata, e.also, e.mode, e.said_by, e.valid_until,"
+    " e.span_start, e.span_end, e.at, e.valid_from, e.recorded_at, e.metadata, e.also, e.mode, e.said_by, e.valid_until, e.notes,"
     " e.valid_to, e.invalidated_at, e.validity_crc, e.crc"
 )
 RELATION_COLUMNS: Final = (
@@ -62,7 +63,7 @@ VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
 ADD_MENTION: Final = "INSERT INTO mentions VALUES (?, ?, ?, ?, ?)"
 _EPISODE_COUNT: Final = EPISODE_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
-_CLAIM_COUNT: Final = 22  # columns of an entity that never change
+_CLAIM_COUNT: Final = 23  # columns of an entity that never change
 
 
 def to_micros(moment: datetime) -> int:
@@ -202,7 +203,7 @@ def to_entity(row: Row) -> Entity:
     key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = claim
     if checksum(claim) != crc or validity_checksum(id_, valid_to, invalidated_at) != validity_crc:
         raise damaged("entities", id_)
-    at, valid_from, recorded_at, metadata, also, mode, said_by, valid_until = more
+    at, valid_from, recorded_at, metadata, also, mode, said_by, valid_until, notes = more
     return Entity(
         _ENTITY_TYPES[kind],
         name,
@@ -226,6 +227,7 @@ def to_entity(row: Row) -> Entity:
         mode=_MODES[mode],
         said_by=said_by,
         valid_until=_moment(valid_until),
+        notes=ReaderNotes.from_json(json.loads(notes)) if notes else None,
     )
 
 
@@ -237,7 +239,8 @@ def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tup
     valid_from, recorded_at = to_micros_or_none(entity.valid_from), to_micros_or_none(entity.recorded_at)
     metadata = metadata_text(entity.metadata)
     also = to_json(entity.also) if entity.also else ""
-    model = (also, str(entity.mode), entity.said_by, to_micros_or_none(entity.valid_until))
+    notes = to_json(entity.notes.as_json()) if entity.notes else None
+    model = (also, str(entity.mode), entity.said_by, to_micros_or_none(entity.valid_until), notes)
     claim = (
         key, place, id_, kind, name, content, subject, slot, value, negated, sure, entity.episode_id, start, end, at,
         valid_from, recorded_at, metadata, *model,

@@ -302,6 +302,21 @@ CREATE TABLE mentions (
 CREATE INDEX mentions_by_key ON mentions (key);
 """
 
+# What the local reader notes of a statement, out of the metadata, which is the caller's. As above, only sums that were right are
+# made anew.
+_READER_NOTES: Final = """
+ALTER TABLE entities ADD COLUMN notes TEXT;
+UPDATE entities SET
+  metadata = umi_metadata(entities.metadata),
+  notes = umi_notes(entities.metadata),
+  crc = umi_crc(entities.key, place, entities.id, type, name, entities.content, subject, slot, value, negated, confidence,
+    p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, umi_metadata(entities.metadata), also, mode, said_by,
+    valid_until, umi_notes(entities.metadata))
+  FROM episodes p WHERE p.key = entities.key AND entities.crc =
+    umi_crc(entities.key, place, entities.id, type, name, entities.content, subject, slot, value, negated, confidence,
+    p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, entities.metadata, also, mode, said_by, valid_until);
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
@@ -310,6 +325,7 @@ STEPS: Final = (
     _LEARNED,
     _ROUTING,
     _MODEL_READING,
+    _READER_NOTES,
 )  # STEPS[n] leads from version n to version n + 1; never edit one, append
 VERSION: Final = len(STEPS)
 

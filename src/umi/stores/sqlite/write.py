@@ -33,7 +33,7 @@ def _marks(count: int) -> str:
 
 _ADD_EPISODE: Final = f"INSERT INTO episodes VALUES ({_marks(12)})"
 _ADD_TERMS: Final = f"INSERT INTO terms VALUES ({_marks(5)})"
-_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(26)})"
+_ADD_ENTITY: Final = f"INSERT INTO entities VALUES ({_marks(27)})"
 _PUT_VECTORS: Final = "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)"
 _PUT_RELATION: Final = (
     f"INSERT OR REPLACE INTO relations SELECT {_marks(17)}"
