@@ -159,7 +159,11 @@ async def test_statements_are_newest_first_by_time_then_arrival_then_span(alice:
     await alice.write(work)
 
     async def ids(subject: str, slot: str | None, limit: int = 10) -> list[str]:
-        return [each.id for each in await alice.read(lambda s: s.statements(subject, slot, limit=limit))]
+        def look(s: Snapshot) -> list[Entity]:
+            pair = (subject, slot or "")
+            return s.statements(subject, limit=limit) if slot is None else s.statements_in([pair], limit=limit)[pair]
+
+        return [each.id for each in await alice.read(look)]
 
     assert await ids("alice", "works_at") == ["c2", "c1", "a", "b"]
     assert await ids("alice", None) == ["c2", "c1", "a", "d", "b"]
@@ -379,7 +383,7 @@ async def test_the_same_ids_in_two_namespaces_do_not_meet(store: Store, alice: S
             s.entities(["e0"])["e0"].content,
             s.entities_of(["ep_0"])["ep_0"][0].content,
             [each.content for each in s.statements("alice", limit=9)],
-            [each.content for each in s.statements("alice", "likes", limit=9)],
+            [each.content for each in s.statements_in([("alice", "likes")], limit=9)["alice", "likes"]],
             [each.content for _, each in s.list_entities(after=None, limit=9)],
             s.relations(["rel_1"])["rel_1"].reason,
             [[row.reason for row in rows] for rows in s.relations_of(["e0", "e1"]).values()],

@@ -9,7 +9,7 @@ import pytest
 from store_rows import entity, episode_row, later, relation, seed
 
 from umi.ports import Snapshot, StorageBackend, Store, Transaction
-from umi.types import Mode, Nature
+from umi.types import Entity, Mode, Nature
 
 
 @pytest.mark.parametrize("mode", Mode)
@@ -75,7 +75,11 @@ async def test_a_statement_is_found_by_each_of_its_subjects_among_the_others_in_
     await store.namespace("bob").write(work)  # the same subjects of somebody else
 
     async def ids(subject: str, slot: str | None = None, limit: int = 10) -> list[str]:
-        return [each.id for each in await alice.read(lambda s: s.statements(subject, slot, limit=limit))]
+        def look(s: Snapshot) -> list[Entity]:
+            pair = (subject, slot or "")
+            return s.statements(subject, limit=limit) if slot is None else s.statements_in([pair], limit=limit)[pair]
+
+        return [each.id for each in await alice.read(look)]
 
     everything = ["c2", "c1", "a", "b"]
     assert [await ids("alice", limit=limit) for limit in range(1, 6)] == [everything[:limit] for limit in range(1, 6)]
@@ -106,3 +110,31 @@ async def test_with_a_deleted_episode_its_further_subjects_go(store: Store, alic
         await alice.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
     assert await alice.read(look) == [[], []]
     assert await store.check_integrity() == []
+
+
+async def test_many_slots_in_one_look_are_what_each_gives_alone(store: Store, alice: StorageBackend) -> None:
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(number) for number in range(40)])
+        tx.add_entities(
+            [
+                entity(number, id=f"e{number}", subject=f"s{number % 4}", slot=f"slot{number % 5}", span=(0, 1))
+                for number in range(40)
+            ]
+        )
+
+    await alice.write(work)
+    await store.namespace("bob").write(work)
+    pairs = [
+        (f"s{number % 5}", f"slot{number % 9}") for number in range(45)
+    ]  # more than one query holds; many are empty
+
+    def look(s: Snapshot) -> None:
+        together = s.statements_in(pairs, limit=1)
+        assert list(together) == list(dict.fromkeys(pairs))
+        assert together == {pair: s.statements_in([pair], limit=1)[pair] for pair in pairs}
+        everything = s.statements_in(pairs, limit=9)
+        assert everything == {pair: s.statements_in([pair], limit=9)[pair] for pair in pairs}
+        assert sum(map(len, everything.values())) == 40
+        assert s.statements_in([], limit=9) == {}
+
+    await alice.read(look)

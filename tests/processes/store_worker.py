@@ -29,7 +29,7 @@ async def open_store(path: str) -> SqliteStore:
 
 def add_batch(tx: Transaction, name: str, number: int, size: int) -> None:
     """`size` episodes with two entities each; the second one counts all batches of all processes."""
-    latest = tx.statements("counter", "value", limit=1)
+    latest = tx.statements_in([("counter", "value")], limit=1)["counter", "value"]
     count = int(latest[0].value) + 1 if latest else 1
     first = tx.next_arrival()
     for place in range(size):
@@ -65,7 +65,7 @@ def problems(s: Snapshot) -> list[str]:
     found += [f"{episode.id} is half there" for episode in episodes.values() if len(entities.get(episode.id, ())) != 2]
     sizes = Counter(episode.content for episode in episodes.values())
     found += [f"{n} of {content}" for content, n in sizes.items() if n != int(content.rpartition(" ")[2])]
-    latest = s.statements("counter", "value", limit=1)
+    latest = s.statements_in([("counter", "value")], limit=1)["counter", "value"]
     if int(latest[0].value if latest else 0) != len(sizes):
         found.append(f"{len(sizes)} batches counted as {latest}")
     if s.sequence != len(sizes):

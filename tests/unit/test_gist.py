@@ -22,9 +22,9 @@ ME = ("user", "user")
 def gists(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """(subject, slot, value, ended) of each; a value that is over begins with "not "."""
 
-    def opened(subject: str, slot: str) -> Sequence[Entity]:
+    def opened(subject: str, slots: Sequence[str]) -> Sequence[Entity]:
         made = [Entity(EntityType.NOTE, one[0], "", subject=one[0], slot=one[1], value=one[2]) for one in known]
-        return [one for one in made if (one.subject, one.slot) == (subject, slot)]
+        return [one for slot in slots for one in made if (one.subject, one.slot) == (subject, slot)]
 
     found = read(text, ME, MARCH, opened, READER)
     return [

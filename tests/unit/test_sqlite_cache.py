@@ -327,7 +327,7 @@ def _every_lookup(s: Snapshot) -> None:
         lambda: s.entities(some),
         lambda: s.entities_of(["ep_0"]),
         lambda: s.statements("note", limit=5),
-        lambda: s.statements("note", "likes", limit=5),
+        lambda: s.statements_in([("note", "likes")], limit=5),
         lambda: s.list_entities(after=(0, 0), limit=5),
         lambda: s.relations(["r"]),
         lambda: s.relations_of(some),

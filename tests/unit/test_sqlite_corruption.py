@@ -148,7 +148,7 @@ def _look(space: str) -> dict[str, Callable[[Any], Any]]:
         "entities": lambda s: s.entities(entities),
         "entities_of": lambda s: s.entities_of(episodes),
         "statements": lambda s: s.statements("alice", limit=99),
-        "slot": lambda s: s.statements("alice", "slot1", limit=99),
+        "slot": lambda s: s.statements_in([("alice", "slot1")], limit=99)["alice", "slot1"],
         "mentions": lambda s: s.statements("лампа", limit=99),
         "list": lambda s: s.list_entities(after=None, limit=99),
         "relations": lambda s: s.relations([f"r_{space}_{n}" for n in range(9)]),

@@ -363,11 +363,11 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "namespace-left-out",
         "Statements of one slot are read from every namespace.",
-        "umi.stores.sqlite.read.SqliteSnapshot.statements",
+        "umi.stores.sqlite.read.SqliteSnapshot.statements_in",
         partial(
             edited,
             SqliteSnapshot,
-            "statements",
+            "statements_in",
             "WHERE e.ns = ? AND e.subject = ? AND e.slot = ?",
             "WHERE ? AND e.subject = ? AND e.slot = ?",
         ),

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Final
 
 import numpy as np
@@ -25,7 +24,7 @@ from umi._erasure.naming import phrases
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._evolution.tracker import rejoin
 from umi._reading.extract import extract_rules
-from umi._reading.short_messages.known import open_before
+from umi._reading.short_messages.known import OpenStatements
 from umi._remember.apply import embedding_text, tombstone
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
 from umi.ports import Entropy, ReplayRow, Transaction
@@ -243,8 +242,8 @@ class Removal:
         borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
         for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
             episode, mine = episodes[episode_id], self._tx.entities_of([episode_id])[episode_id]
-            known = partial(open_before, self._tx, episode)
-            fresh = extract_rules(episode, self._tx.subject_of, known, self._reader).result.entities
+            known = OpenStatements(self._tx, episode)
+            fresh = extract_rules(episode, known.subject_of, known, self._reader).result.entities
             again = {entity.id: entity for entity in mine}
             for entity in borrowed:
                 if entity.episode_id == episode_id:

@@ -1,1 +1,1 @@
-"""What a new statement does to older ones, the relations that record it, and the states that follow from them."""
+"""Evolution: how a new statement relates to older ones, the relations that record it, and the states that follow."""

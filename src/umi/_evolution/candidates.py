@@ -1,6 +1,7 @@
-"""Which older statements a new one may concern: the ceiling of what can be noticed, for the rules and for a model alike.
+"""Candidate generation: the older statements that a new one is compared with, whoever judges the pairs.
 
-One list from four legs: statements of its subject, messages that tell the same thing with another value, messages alike in words, and in meaning.
+Statements outside this list cannot be noticed as changed. It merges four sources: statements about the same subject,
+messages that state another value of the same thing, messages similar in words, and messages similar in meaning.
 """
 
 from __future__ import annotations
@@ -18,26 +19,27 @@ from umi.ports import Snapshot, Vector
 from umi.ports.candidates import Keys
 from umi.types import Entity
 
-_COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
-_POOL = 60
-_SAME_SPEAKER = 3.0  # people correct and update themselves
+_COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX  # statements returned at most (seed 000)
+_POOL = 60  # messages considered by words and meaning
+_SAME_SPEAKER = 3.0  # factor on the score: people mostly correct and update themselves
 
 
 def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list[Entity]:
-    """Older statements that stand open, at most ten, the likeliest first.
+    """Older open statements that a new one may concern, at most ten, the most likely first.
 
-    Those of its subject and slots come first and its subject's others next; then, of each older message that tells the same with another value, shares words with it
-    (rare ones count for more, those of the same speaker for more still) or is near in meaning, the statement that shares most.
+    First those of its subject in its slots, then its subject's others. Then one statement of each similar message:
+    messages that state another value of the same thing, then those that share words (rare ones count more, the same
+    speaker's more still) or meaning. Of a message the statement with the most shared words is taken.
 
     Args:
-        snapshot: Where they are; `new` itself need not be there.
-        new: A statement.
-        vector: Of its message, where the store does not hold it yet.
+        snapshot: The store's state; `new` itself need not be in it.
+        new: The new statement.
+        vector: Embedding of its message, if the store does not hold it yet.
     """
     wanted = rules.candidate_slots(new).pairs
-    found = {old.id: old for subject, slot in wanted for old in snapshot.statements(subject, slot, limit=_COUNT)}
+    found = {old.id: old for some in snapshot.statements_in(wanted, limit=_COUNT).values() for old in some}
     if new.subject:
-        found |= {old.id: old for old in snapshot.statements(new.subject, None, limit=_COUNT)}
+        found |= {old.id: old for old in snapshot.statements(new.subject, limit=_COUNT)}
     order = list(dict.fromkeys([*akin(snapshot, new.episode_id, new.content), *alike(snapshot, new, vector)]))
     groups = snapshot.entities_of(order)
     words = frozenset(analyse(new.content))
@@ -50,11 +52,12 @@ def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) ->
 
 
 def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list[str]:
-    """The ids of the messages nearest in words and meaning, of whoever speaks in `new` before those of others."""
+    """Ids of the messages most similar in words and meaning; those of the same speaker rank higher."""
     text = snapshot.text_candidates(query_terms(new.content))
     scores = bm25(text.turn, 1.0)
     likeness = _by_meaning(snapshot, new, text.keys, vector)
     if likeness is not None:
+        # Scaled to 0..1, so that BM25 and cosine weigh about alike.
         scores = scores / max(float(scores.max(initial=0.0)), 1e-6) + likeness
     best = np.argsort(-scores, kind="stable")[:_POOL]
     episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
@@ -70,12 +73,13 @@ def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list
 
 
 def _precedes(old: Entity, new: Entity) -> bool:
+    """Whether a statement is of an earlier message and still open."""
     apart = old.id != new.id and old.episode_id != new.episode_id
     return apart and old.valid_to is None and statement_order(old) < statement_order(new)
 
 
 def _by_meaning(snapshot: Snapshot, new: Entity, keys: Keys, vector: Vector | None) -> npt.NDArray[np.float32] | None:
-    """The cosine of each of some messages to that of `new`; None where it has no vector."""
+    """The cosine of each of some messages to the message of `new`; None when that has no embedding."""
     if vector is None:
         windows = snapshot.vectors([new.episode_id]).get(new.episode_id)
         if windows is None or not len(windows):

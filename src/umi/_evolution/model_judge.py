@@ -1,7 +1,8 @@
-"""What a model says of pairs of statements: which older ones are offered to it, and what becomes of its verdicts.
+"""Evolution judged by a model: selects the pairs of statements to offer, asks, and turns the verdicts into proposals.
 
-Detection reads a snapshot, a model thinks, and the verdicts are written later. What was offered is kept with them: when another
-writer has changed it meanwhile, only pairs that the model has not judged yet are put to it, and verdicts about what has gone are dropped.
+A snapshot is read, then the model answers, and the verdicts are written later in another transaction. What was judged
+is kept, so that when another writer has changed the candidates meanwhile, only new pairs are put to the model, and
+verdicts on statements that are gone are dropped.
 """
 
 from __future__ import annotations
@@ -30,16 +31,19 @@ from umi.ports import Snapshot, Vector
 from umi.types import UNREAL, Detector, Entity, Episode, EvolutionType, Mode
 
 _COUNT: Final = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
-_OF_SUBJECT_COUNT: Final = (
-    4  # places that a statement's subjects, and the messages just before, have among its candidates
-)
+# Candidates reserved for statements about the same subjects, and as many for those of the messages just before.
+_OF_SUBJECT_COUNT: Final = 4
 
-Pair = tuple[str, str]  # ids of a new statement and of one that it may concern
+Pair = tuple[str, str]  # ids of a new statement and of a candidate
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """New statements of one message with the open ones that each may concern, likeliest first, as of a change sequence."""
+    """The new statements of one message, with the open candidates of each, most likely first.
+
+    `sequence` is the namespace's change sequence at which this was read; `before` the messages before, `speakers` who
+    said what, by episode id.
+    """
 
     new: tuple[Entity, ...]
     existing: Mapping[str, tuple[Entity, ...]]
@@ -48,20 +52,23 @@ class Offer:
     speakers: Mapping[str, str] | None = None
 
     def pairs(self) -> frozenset[Pair]:
-        """Every pair that is offered."""
+        """All pairs of a new statement and a candidate."""
         return frozenset((one.id, old.id) for one in self.new for old in self.existing[one.id])
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What a model said of the pairs that were put to it, of one message and as of one change sequence."""
+    """A model's verdicts on the pairs that were put to it, of one message.
+
+    `sequence` is the change sequence of the offer that was judged last; -1 when nothing was.
+    """
 
     relations: tuple[NamedRelation, ...] = ()
     judged: frozenset[Pair] = frozenset()
     sequence: int = -1
 
     def covers(self, offered: Offer) -> bool:
-        """Whether every pair that is offered was put to the model."""
+        """Whether every pair of the offer was put to the model."""
         return offered.pairs() <= self.judged
 
 
@@ -72,17 +79,18 @@ def offer(
     vectors: Mapping[str, Vector] | None = None,
     near_message: Sequence[str] | None = None,
 ) -> Offer:
-    """The open statements that each new one may concern, at most ten.
+    """Select the open statements that each new one may concern, at most ten each.
 
     Args:
-        snapshot: Where they are; the new ones need not be there.
+        snapshot: The store's state; the new statements need not be in it.
         episode: Their message.
         new: Statements of one message.
-        vectors: Of the new ones, by id, each of shape (dimensions,); of those that are missing here words alone decide.
-        near_message: Ids of the messages nearest to theirs, where that is known: a statement that says all of it need not be looked for.
+        vectors: Embeddings of the new statements by id, each of shape (dimensions,); without one, words alone decide.
+        near_message: Ids of the messages most similar to theirs, if known: used for a statement that says what its
+            whole message says, instead of another search.
     """
     new = [one for one in new if one.mode is not Mode.UNSTATED]
-    anew = [one.id for one in snapshot.entities_of([episode.id]).get(episode.id, ())]  # when it is read again
+    anew = [one.id for one in snapshot.entities_of([episode.id]).get(episode.id, ())]  # if read again
     before = messages_before(snapshot, episode)
     recent = snapshot.entities_of([one.id for one in before])
     existing: dict[str, tuple[Entity, ...]] = {}
@@ -92,7 +100,7 @@ def offer(
             near = nearest(snapshot, f"{one.name} {one.content}", (vectors or {}).get(one.id), _COUNT)
         groups = snapshot.entities_of(near)
         legs = (
-            [old for key in (one.subject, *one.also) for old in snapshot.statements(key, None, limit=_COUNT)],
+            [old for key in (one.subject, *one.also) for old in snapshot.statements(key, limit=_COUNT)],
             [old for place in reversed(before) for old in recent.get(place.id, ())],
             [old for id_ in near for old in _by_words(one, groups.get(id_, ()))],
         )
@@ -105,7 +113,13 @@ def offer(
 async def relate(
     model: Conversation, offered: Offer, known: Judgement | None = None, asked_before: int = 0
 ) -> Judgement:
-    """What a model says of an offer; pairs that it has judged already are not put to it again.
+    """Ask a model about the pairs of an offer that it has not judged yet.
+
+    Args:
+        model: The model, with the operation's time and budget.
+        offered: The pairs.
+        known: What it has judged before.
+        asked_before: Earlier attempts at the same work.
 
     Raises:
         LLMError: When a call got no usable answer.
@@ -114,7 +128,7 @@ async def relate(
     fresh = offered.pairs() - known.judged
     found = list(known.relations)
     for group in _groups(offered, fresh, first=not known.judged):
-        # Short ids of the prompt's own: a model copies them without slips, and they cost a tenth of the tokens.
+        # Short ids made for this prompt: a model copies them without mistakes, and they cost a tenth of the tokens.
         new = {f"n{place}": one for place, one in enumerate(group, 1)}
         existing = {f"m{place}": old for place, old in enumerate(_fitting(offered, group, fresh), 1)}
         prompt = build_evolution_prompt(new, existing, offered.before, offered.speakers)
@@ -128,21 +142,25 @@ async def relate(
 
 
 def proposals(judgement: Judgement, ends: Mapping[str, Entity]) -> Iterator[Proposal]:
-    """The verdicts as proposals from the earlier statement to the later one; those with an end that is gone are dropped.
+    """Turn verdicts into proposals from the earlier statement to the later one.
 
-    Of two that a prompt gives the same moment the one that arrived later is the later, whichever the model took for it.
-    What is wished, supposed or asked changes nothing that is so: such a verdict is dropped. What is so makes no wish untrue, and a verdict
-    about words that the older statement does not hold cannot be applied: these are recorded, and act on nothing.
+    `ends` are the statements that still exist, by id; verdicts on others are dropped. So are verdicts in which
+    something wished, supposed or asked would change a fact. Some proposals are recorded without acting: when a fact
+    would end a wish, when the words that the verdict is about are not in the older statement, or when the model had the
+    order reversed.
     """
     for row in judgement.relations:
         if row.new_id not in ends or row.related_id not in ends:
             continue
+        # The order of the statements decides which one is older, not the model.
         older, newer = sorted((ends[row.new_id], ends[row.related_id]), key=statement_order)
         changes = row.evolution_type is EvolutionType.UPDATE
         if changes and newer.mode in UNREAL and older.mode not in UNREAL:
             continue
         part, said = part_of(older, row.part)
         alike = (newer.mode in UNREAL) == (older.mode in UNREAL)
+        # The prompt shows times to the minute: with equal ones the model could not know the order, and its verdict
+        # still acts.
         turned = row.new_id == older.id and changes and moment(older) != moment(newer)
         yield Proposal(
             older.id,
@@ -158,9 +176,11 @@ def proposals(judgement: Judgement, ends: Mapping[str, Entity]) -> Iterator[Prop
 
 
 def part_of(older: Entity, words: str) -> tuple[tuple[int, int] | None, bool]:
-    """Where a statement says the words that a verdict is about, None for all of it; and whether it says them at all.
+    """Locate the words that a verdict is about within a statement.
 
-    Words that leave nothing of the statement but its subject are all of it.
+    Returns:
+        Their half-open range, None for the whole statement; and whether the statement contains them. When nothing but
+        the subject would be left, that is the whole statement.
     """
     if not words.strip():
         return None, True
@@ -176,14 +196,17 @@ def part_of(older: Entity, words: str) -> tuple[tuple[int, int] | None, bool]:
 
 
 def _merged(one: Entity, legs: Sequence[Sequence[Entity]]) -> list[Entity]:
-    """The first few of each leg, then the rest of the last, each once and at most ten."""
+    """Merge candidates: the first few by subject and by recency, then the similar ones, then the rest; at most ten."""
     about, recent, near = legs
     first = [*about[:_OF_SUBJECT_COUNT], *recent[:_OF_SUBJECT_COUNT], *near, *about, *recent]
     return list({old.id: old for old in first if old.id != one.id}.values())[:_COUNT]
 
 
 def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence[str]) -> list[Entity]:
-    """Those of other messages that hold when a statement begins to; what is over only because of what is read again (`anew`) holds too."""
+    """Candidates of other messages that hold when the statement begins to.
+
+    What is closed only by statements of a message that is being read again (`anew`) counts as open.
+    """
     found: list[Entity] = []
     ledger = RelationReader(snapshot)
     for old in leg:
@@ -199,7 +222,7 @@ def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence
 
 
 def _by_words(one: Entity, group: Sequence[Entity]) -> list[Entity]:
-    """The statements of one message, those that share most words with a new one first."""
+    """The statements of one message; those that share the most words with a new one first."""
     if len(group) < 2:
         return list(group)
     words = frozenset(analyse(f"{one.name} {one.content}"))
@@ -209,7 +232,10 @@ def _by_words(one: Entity, group: Sequence[Entity]) -> list[Entity]:
 
 
 def _groups(offered: Offer, fresh: frozenset[Pair], *, first: bool) -> Iterator[Sequence[Entity]]:
-    """The new statements in portions of a call each: those with a pair to judge; at first all of them, when they may concern each other."""
+    """The new statements in groups of one call each: those with unjudged pairs.
+
+    At first all, as they may concern each other.
+    """
     wanted = [one for one in offered.new if any(pair[0] == one.id for pair in fresh)]
     if wanted or (first and len(offered.new) > 1):
         whole = offered.new if first else wanted
@@ -218,7 +244,11 @@ def _groups(offered: Offer, fresh: frozenset[Pair], *, first: bool) -> Iterator[
 
 
 def _fitting(offered: Offer, group: Sequence[Entity], fresh: frozenset[Pair]) -> list[Entity]:
-    """As many existing statements as the prompt has room for: the likeliest of each new one, then the next ones, in order of time."""
+    """As many candidates as the prompt has room for: the best of each new statement, then the second best and so on.
+
+    Returned in order of time.
+    """
+    # At most half of the prompt: the new statements and the instructions need the rest.
     room = min(LLM_CANDIDATES_BYTES + LLM_CANDIDATES_MORE_BYTES * (len(group) - 1), LLM_PROMPT_BYTES_MAX // 2)
     columns = [[old for old in offered.existing[one.id] if (one.id, old.id) in fresh] for one in group]
     kept: dict[str, Entity] = {}

@@ -1,4 +1,4 @@
-"""What becomes of relations when a message is read anew: which are carried over to its new statements, and which are judged again."""
+"""Relations when a message is read again: which ones move to its new statements, and which are judged again."""
 
 from __future__ import annotations
 
@@ -8,24 +8,25 @@ from typing import Final
 
 from umi.types import Detector, Entity, EvolutionRelation
 
+# Detectors whose relations are derived from the statements, and can be derived again.
 _JUDGED: Final = frozenset({Detector.RULES, Detector.MODEL, Detector.RELINK})
 
 
 def carried_over(
     rows: Sequence[EvolutionRelation], before: Sequence[Entity], now: Sequence[Entity]
 ) -> tuple[list[EvolutionRelation], list[str]]:
-    """The relations of statements that are read anew, moved to the statements that take their place.
+    """Move the relations of statements that are read again to the statements that replace them.
 
-    What a judge said of older statements on the strength of these goes: the new reading comes with verdicts of its own. What later
-    statements, or a caller, said of these stays.
+    Relations that a judge derived from the old reading towards older statements are dropped: the new reading gets its
+    own verdicts. Relations of later statements to these, and a caller's own, are kept.
 
     Args:
-        rows: Every relation at either end of the old statements, undone ones too.
+        rows: All relations at either end of the old statements, undone ones too.
         before: The old statements.
-        now: The new ones, at least one.
+        now: The new statements, at least one.
 
     Returns:
-        The relations to write, and the ids of the older statements that those which go had concerned.
+        The relations to write, and the ids of the older statements that lose a relation and must be judged again.
     """
     old = {one.id: one for one in before}
     heirs = {one.id: _heir(one, now) for one in before}
@@ -38,16 +39,16 @@ def carried_over(
             continue
         source, target = (heirs[end].id if end in heirs else end for end in (row.source_id, row.target_id))
         if source == target != row.source_id and row.source_id != row.target_id:
-            continue  # two that are one statement now
+            continue  # both ends became the same statement
         part = row.part if row.source_id not in old else _part(row, old[row.source_id], heirs[row.source_id])
         if row.part is not None and part is None:
-            continue  # the words that it concerned are no longer one statement's
+            continue  # the words that it concerned are not in the new statement
         moved[row.id] = replace(row, source_id=source, target_id=target, part=part)
     return list(moved.values()), list(reopened)
 
 
 def _heir(one: Entity, now: Sequence[Entity]) -> Entity:
-    """The new statement that shares most of an old one's place in the text; the first of equals."""
+    """The new statement that overlaps most with an old one in the text; the first of equals."""
     start, end = one.span or (0, len(one.content))
 
     def shared(other: Entity) -> int:
@@ -58,6 +59,7 @@ def _heir(one: Entity, now: Sequence[Entity]) -> Entity:
 
 
 def _part(row: EvolutionRelation, old: Entity, new: Entity) -> tuple[int, int] | None:
+    """The words that a relation concerns, as a range of the new statement; None when it does not contain them."""
     if row.part is None:
         return None
     words = old.content[slice(*row.part)]

@@ -1,8 +1,9 @@
-"""What an older message said, read again once a later one says that it is over.
+"""Retroactive reading: an older message that was read as no statement may turn out to have been one.
 
-"Had a drink with Isolde, all we talked about was that job at Fable Toys" is read as no statement: it might mean anything. When
-Isolde says later that Fable Toys is behind them, it is clear what it meant. A change that names as over what no statement was read of
-therefore looks for the messages that name both, and closes those that say so after all.
+"Had a drink with Isolde, all we talked about was that job at Fable Toys" states nothing for certain. When a later
+message says that Isolde has left Fable Toys, it did. So when a change names a value as ended and no statement with that
+value is known, the most similar older messages are read again for that fact, and those that state it are closed (ADR
+0013).
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader
 from umi.types import Detector, Entity, Episode, EvolutionType, ReaderNotes
 
-_SAYS = 0.35  # how likely a message must say what is over
+_SAYS = 0.35  # least probability that the older message states the fact
 
 
 def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
-    """What a statement says is over and none of the older ones of its slot says."""
+    """Values that a statement ends and that none of the older statements of its slot has."""
     notes = new.notes or ReaderNotes()
     ended = list(notes.ended)
     if new.negated and "over" in notes.cues:
@@ -35,14 +36,14 @@ def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
 def closed(
     snapshot: Snapshot, new: Entity, ended: Sequence[str], near: Sequence[str], reader: TextReader | None
 ) -> list[Proposal]:
-    """The messages that were read as no statement and say what `new` ends.
+    """Updates that close older messages without a statement which state what `new` ends.
 
     Args:
-        snapshot: Where they are.
-        new: A statement.
+        snapshot: The store's state.
+        new: The statement that ends something.
         ended: Its `unread` values.
-        near: Ids of the messages nearest to it, nearest first.
-        reader: Of short messages, where there is one.
+        near: Ids of the most similar messages, best first; the first `HINDSIGHT_MESSAGES_COUNT_MAX` are read.
+        reader: The model that reads short messages, where there is one.
     """
     confidence = min(new.confidence, (new.notes or ReaderNotes()).acting)
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
@@ -66,10 +67,13 @@ def closed(
 
 
 def _is_older_note(old: Entity, new: Entity) -> bool:
+    """Whether an entity is an open note from before the statement."""
     return not old.slot and old.valid_to is None and statement_order(old) < statement_order(new)
 
 
 def _says(episode: Episode, fact: tuple[str, str, str], reader: TextReader | None, later: Episode) -> float:
+    """The probability that a message states the fact."""
     speaks = subject_key(later.speaker or later.role) or later.role
+    # The speaker's own fact: the same person said both messages, so the older one need not name the subject.
     mine = (episode.speaker, episode.role) == (later.speaker, later.role) and fact[0] == speaks
     return predict.says(episode.content, episode.at, fact, reader, mine=mine)

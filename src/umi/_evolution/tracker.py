@@ -229,10 +229,8 @@ _ASKED = 0.7
 
 def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
     wanted = rules.candidate_slots(new)
-    found: dict[str, Entity] = {}
-    for subject, slot in wanted.pairs:
-        for entity in tx.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX):
-            found[entity.id] = entity
+    by_pair = tx.statements_in(wanted.pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    found = {entity.id: entity for some in by_pair.values() for entity in some}
     if wanted.recent:  # "one of them", "it": whoever was spoken of just before
         before = tx.episodes_at(range(max(0, new.arrival - wanted.recent), new.arrival + 1))
         for group in tx.entities_of([episode.id for episode in before.values()]).values():

@@ -1,4 +1,7 @@
-"""Fitted numbers of `umi._evolution.value_judge`, in the order of `likeness.FEATURES`; written by `lab/tools/fit_retold.py`."""
+"""Fitted parameters of `umi._evolution.value_judge`, in the order of `value_features.FEATURES`.
+
+Written by `lab/tools/fit_retold.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Final
 
 BIAS: Final = -4.363
 # fmt: off
-WEIGHTS: Final = (  # 84
+WEIGHTS: Final = (  # one per feature
     0.191, 1.638, 2.409, 1.232, 0.101, -0.013, 0.875, -0.746, -0.54, 0.0, 0.003, 4.051, -0.084, -0.18, -2.212,
     0.017, -0.13, 0.411, -0.371, -2.905, -1.683, -2.224, -1.922, 0.0, -1.793, -0.229, 0.0, -0.161, 0.0, 0.499,
     0.242, 0.734, -1.202, 1.29, 0.0, -1.85, 0.296, -0.192, -1.786, -0.862, 0.211, 1.62, -1.027, -0.017,

@@ -1,4 +1,4 @@
-"""What of a message is shown: all of it, or, when part of it is over, what is left."""
+"""The visible text of a message: all of it or, when parts of it no longer hold, the remaining pieces."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Final
 
 from umi._core.text import analyse
 
-Span = tuple[int, int]  # half-open, characters
+Span = tuple[int, int]  # half-open range of characters
 
-GAP: Final = " ... "  # between what is left of a text
-_LOOSE: Final = " \t\n,;:.!?-–—/&|·•*)]}»”"  # what may hang over where something was taken out
+GAP: Final = " ... "  # between the remaining pieces
+_LOOSE: Final = " \t\n,;:.!?-–—/&|·•*)]}»”"  # marks left over where a piece was cut out
 
 
 def without(whole: Span, gone: Iterable[Span]) -> list[Span]:
-    """What is left of a range when others are taken out, in order."""
+    """The remaining parts of a range when others are cut out, in order."""
     left, start = [], whole[0]
     for begin, end in sorted(gone):
         if begin > start:
@@ -25,12 +25,13 @@ def without(whole: Span, gone: Iterable[Span]) -> list[Span]:
 
 
 def held_text(text: str, over: Sequence[Span], holding: Sequence[Span]) -> str:
-    """A message without what is over in it; "" when nothing else is said.
+    """A message without the parts that no longer hold; "" when nothing else is said.
 
     Args:
         text: The message.
-        over: Where it says what no longer holds.
-        holding: Where it says what does: such words stay, also within what is over, unless they hold it themselves.
+        over: Ranges that no longer hold.
+        holding: Ranges that hold. One inside a range of `over` is kept; where a range of `over` lies inside one of
+            these, it is cut all the same.
     """
     if not over:
         return text
@@ -43,5 +44,5 @@ def held_text(text: str, over: Sequence[Span], holding: Sequence[Span]) -> str:
 
 
 def tidied(piece: str) -> str:
-    """A piece of a text without the marks and spaces that its neighbours left at its beginning, and spaces at its end."""
+    """A piece of a text without the punctuation and white space that the cuts left at its ends."""
     return piece.lstrip(_LOOSE).rstrip(" \t\n,;:-–—/&|·•*([{«“")

@@ -1,4 +1,8 @@
-"""Amounts, counts, times and names in a sentence: what of it may be told again with another value."""
+"""Recognition of values in free text: amounts, counts, rates, times, days, names and places, with what is counted.
+
+`umi._reading.value_mentions` adds the context of each value; `umi._evolution.value_updates` compares values of
+different messages, to notice that the same thing was stated again with another value (ADR 0015).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +18,13 @@ from umi._reading.grammar.values import NUMBER_WORDS, fold, singular
 
 
 class Kind(StrEnum):
-    """What sort of value it is; only values of one sort are told anew of each other."""
+    """The sort of a value; only values of one sort are compared."""
 
     COUNT = "count"  # a number of something, or a bare number
     MONEY = "money"
     SHARE = "share"  # a percentage
     RATE = "rate"  # times a year
-    CLOCK = "clock"  # "7:30", "5 pm", and times that were run: "25:50"
+    CLOCK = "clock"  # "7:30", "5 pm", and running times: "25:50"
     DAY = "day"  # "March 14", "Tuesdays"
     NAME = "name"
     PLACE = "place"  # "under the bed"
@@ -28,7 +32,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One piece of a sentence: its sort, as written, folded, and where it begins and ends in the text."""
+    """One piece of a sentence: its sort (a group of `_PIECE`), as written, folded, start and end in the text."""
 
     sort: str
     word: str
@@ -39,10 +43,17 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A value: tokens `first` to `last`, both included.
+    """A value.
 
-    `number` is 0 where it has none; `unit` is the stem of what is counted, "" when nothing is named; `about` are the stems between
-    number and unit ("Korean"). `nth` says that it is a place in a row: "my fourth".
+    Attributes:
+        kind: Its sort.
+        key: Its normal form: equal values have equal keys.
+        number: 0 where it has none; of a rate times a year, of a clock time minutes, of a duration seconds.
+        unit: The stem of what is counted; "" when nothing is named.
+        about: The stems between number and unit: "Korean" in "three Korean restaurants".
+        first: Its first token.
+        last: Its last token, included.
+        nth: Whether it is a position in a row: "my fourth".
     """
 
     kind: Kind
@@ -55,11 +66,13 @@ class Amount:
     nth: bool = False
 
 
+# Without "mar" and "may", which are words of their own; `_DATE` takes them next to a day only.
 _MONTH: Final = "|".join(sorted((name for name in MONTHS if name not in {"mar", "may"}), key=lambda n: (-len(n), n)))
 _DATE: Final = (
     rf"\b(?:{_MONTH}|may|mar)\b\.?\s\d{{1,2}}(?:st|nd|rd|th)?\b(?!:)(?:,?\s(?:19|20)\d\d\b)?"
     rf"|\b\d{{1,2}}(?:st|nd|rd|th)?(?:\sof)?\s(?:{_MONTH}|may)\b|\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}/\d{{1,2}}(?:/\d{{2,4}})?\b"
 )
+# Alternatives in order of priority: a time or date must match before its first number does.
 _PIECE: Final = re.compile(
     r"(?P<money>[$€£¥₹]\s?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:\s?(?:k|m|thousand|million|grand)\b)?)"
     r"|(?P<clock>\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?|\b\d{1,2}\s?[ap]\.?m\b\.?)"
@@ -102,46 +115,53 @@ _NTH: Final = {
         start=2,
     )
 }
+# Rates are compared as times a year.
 _TIMES_A_YEAR: Final = {"day": 365.0, "night": 365.0, "evening": 365.0, "morning": 365.0, "workday": 260.0, "week": 52.0, "month": 12.0, "year": 1.0}  # fmt: skip
 _OFTEN: Final = {"once": 1.0, "twice": 2.0, "thrice": 3.0}
 _SCALE: Final = {"k": 1e3, "thousand": 1e3, "grand": 1e3, "m": 1e6, "million": 1e6, "hundred": 1e2}
+# Units under one name each.
 _UNITS: Final = {
     "sec": "second", "min": "minute", "hr": "hour", "yr": "year", "wk": "week", "mo": "month", "kilo": "kg", "kilos": "kg", "kilogram": "kg", "kilometre": "km",
     "kilometer": "km", "lb": "pound", "gram": "g", "metre": "m", "meter": "m", "dollar": "money", "buck": "money", "euro": "money", "quid": "money",
     "usd": "money", "eur": "money", "gb": "gigabyte", "mb": "megabyte", "milligram": "mg",
 }  # fmt: skip
-_STUCK: Final = words("kg g mg km m cm lb lbs gb mb tb ms min hr h sec k ml oz ft mph kbps mbps")  # "10mg"
-_SOME: Final = {"dozen": 12.0, "hundred": 100.0, "couple": 2.0}
+# Units that may follow a number without a space: "10mg".
+_STUCK: Final = words("kg g mg km m cm lb lbs gb mb tb ms min hr h sec k ml oz ft mph kbps mbps")
+_SOME: Final = {"dozen": 12.0, "hundred": 100.0, "couple": 2.0}  # "a dozen", "a couple"
+# "for a week" is one week; "a week" alone may be part of a rate.
 _BEFORE_A: Final = words("for been about over only almost nearly is to")
 TIME_UNITS: Final = words("second minute hour day week month year night")
-_NUMBERED: Final = words(
+_NUMBERED: Final = words(  # nouns that a number follows: "chapter 7"
     "chapter page level floor grade size version room module episode season lesson book volume step round stage phase tier sprint day week number gate "
     "position place line unit year"
 )
+# Words between "of" and what is counted: "three of my plants".
 _BETWEEN: Final = words("of the my our these those his her their")
-_FROM_NOW: Final = words("ago later earlier before early late")
-_RELATIVE: Final = words("more other extra additional further")
+_FROM_NOW: Final = words("ago later earlier before early late")  # "three weeks ago" is a point in time, not a duration
+_RELATIVE: Final = words("more other extra additional further")  # "two more": how many in all is not said
+# After "one" these make a pronoun or idiom: "one day".
 _NOT_COUNTED: Final = words("one thing time way day other another")
-_PLURALS: Final = words("people children men women feet mice teeth")
+_PLURALS: Final = words("people children men women feet mice teeth")  # plurals without -s
 _PER: Final = words("a an per each every")
 _FILLERS: Final = words("every each per")
+# "keep them under the bed", "my bike lives in the shed".
 _KEEPING: Final = words("keep keeps kept store stores stored put hang hung moved park")
 _OWN: Final = words("my our the his her their it them all")
 _LYING: Final = words("live lives sleep sleeps lie lies parked stored kept hang hangs rehearse rehearses sits")
 _PLACE_ENDS: Final = words("and but because so with for now since where which")
 _PLACE_WORDS_MOST: Final = 4
-_IN: Final = words("in under on at behind inside beside above below into to")
+_IN: Final = words("in under on at behind inside beside above below into to")  # prepositions that begin a place
 _ONE_AFTER: Final = words("only just to at least")
-_RACES: Final = words("3k 5k 8k 10k 15k 20k 21k 42k 50k 100k")
-_CHANGING: Final = words("adds saves")
+_RACES: Final = words("3k 5k 8k 10k 15k 20k 21k 42k 50k 100k")  # "a 10k" is a distance, not ten thousand
+_CHANGING: Final = words("adds saves")  # "adds 10 minutes": by how much something changes
 _RUNNING: Final = words("run ran running race raced time best jog jogged finished")
-_SINGLE_MOST: Final = 1.0
-_OF_A_KIND: Final = ("al", "ian", "an", "ese", "ish", "ic", "ful", "ive", "ous", "new")
-UNIT_NONE: Final = ""
+_SINGLE_MOST: Final = 1.0  # only up to this number the thing counted may be a singular noun
+_OF_A_KIND: Final = ("al", "ian", "an", "ese", "ish", "ic", "ful", "ive", "ous", "new")  # endings of adjectives
+UNIT_NONE: Final = ""  # unit of a bare number, a name or a place
 
 
 def tokens_of(text: str, start: int, end: int) -> list[Token]:
-    """The pieces of `text[start:end]`; positions are those in `text`."""
+    """The pieces of `text[start:end]`; positions refer to `text`."""
     return [
         Token(str(match.lastgroup), match.group(), fold(match.group()).replace("’", "'"), match.start(), match.end())
         for match in _PIECE.finditer(text, start, end)
@@ -149,13 +169,13 @@ def tokens_of(text: str, start: int, end: int) -> list[Token]:
 
 
 def stem(word: str) -> str:
-    """The term of one word, "" for a stop word."""
+    """The index term of one word; "" for a stop word."""
     terms = analyse(word)
     return terms[0] if terms else ""
 
 
 def amounts(tokens: list[Token]) -> Iterator[Amount]:
-    """The values of a sentence, in order; none overlaps another."""
+    """The values of a sentence, in order and without overlap."""
     place = 0
     while place < len(tokens):
         found = _numeric(tokens, place) or _named(tokens, place) or _placed(tokens, place)
@@ -167,6 +187,7 @@ def amounts(tokens: list[Token]) -> Iterator[Amount]:
 
 
 def _numeric(tokens: list[Token], place: int) -> Amount | None:
+    """The numeric value that begins at `place`, or None."""
     token = tokens[place]
     if token.sort in {"money", "share", "clock", "date", "minutes"}:
         return None if token.sort in {"money", "share"} and _is_change(tokens, place) else _written(token, place)
@@ -182,6 +203,7 @@ def _numeric(tokens: list[Token], place: int) -> Amount | None:
 
 
 def _written(token: Token, place: int) -> Amount:
+    """The value of a token that is one by itself: money, percentage, clock time, duration, date."""
     if token.sort in {"money", "share"}:
         kind = Kind.MONEY if token.sort == "money" else Kind.SHARE
         number = _value(token.low)
@@ -207,6 +229,7 @@ def _written(token: Token, place: int) -> Amount:
 
 
 def _value(text: str) -> float:
+    """The number in a text, times its scale ("12k")."""
     found = _DIGITS.search(text)
     if found is None:
         return 0.0
@@ -216,7 +239,7 @@ def _value(text: str) -> float:
 
 
 def _rate(tokens: list[Token], place: int) -> Amount | None:
-    """How often: "twice a week", "three times a month", "every other day"."""
+    """A rate: "twice a week", "three times a month", "every other day"."""
     low = tokens[place].low
     if low in _OFTEN:
         often, step = _OFTEN[low], place + 1
@@ -225,6 +248,7 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
     elif low == "every":
         gap, step = _gap(tokens, place + 1)
         unit = singular(_low(tokens, step))
+        # "every day" is often said loosely, without being a count.
         if gap == 1.0 or unit not in _TIMES_A_YEAR:
             return None
         return _often(_TIMES_A_YEAR[unit] / gap, place, step)
@@ -237,6 +261,7 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
 
 
 def _gap(tokens: list[Token], place: int) -> tuple[float, int]:
+    """Every how many: "other" is every second; and the next token."""
     if _low(tokens, place) == "other":
         return 2.0, place + 1
     number = _plain_number(tokens[place]) if place < len(tokens) else None
@@ -252,6 +277,7 @@ def _low(tokens: list[Token], place: int) -> str:
 
 
 def _plain_number(token: Token) -> float | None:
+    """A number in digits or words; of a range its upper end."""
     if token.sort == "number":
         return _value(token.low)
     if token.sort == "range":
@@ -265,6 +291,7 @@ def _number(tokens: list[Token], place: int) -> tuple[float | None, int]:
     token = tokens[place]
     if token.sort == "nth":
         return _value(token.low), place
+    # "second" may be a unit of time.
     if token.low in _NTH and (token.low != "second" or _low(tokens, place - 1) in {"my", "our", "a", "the"}):
         return float(_NTH[token.low]), place
     if token.low in {"a", "an"}:
@@ -279,12 +306,12 @@ def _number(tokens: list[Token], place: int) -> tuple[float | None, int]:
 
 
 def _is_change(tokens: list[Token], place: int) -> bool:
-    """Whether an amount is by how much something changes: "by 20%", "adds about 10 minutes"."""
+    """Whether an amount says by how much something changes: "by 20%", "adds about 10 minutes"."""
     return _low(tokens, place - 1) in {"by", "extra"} or any(_low(tokens, place - back) in _CHANGING for back in (1, 2))
 
 
 def _is_listed(tokens: list[Token], first: int, last: int) -> bool:
-    """Whether a bare number is one of a row of them: "6, 8, 10 cm"."""
+    """Whether a bare number is one of several in a list: "6, 8, 10 cm"."""
     after = tokens[last + 1 : last + 4]
     before = tokens[max(0, first - 3) : first]
     return any(
@@ -294,16 +321,18 @@ def _is_listed(tokens: list[Token], first: int, last: int) -> bool:
 
 
 def _is_one(tokens: list[Token], place: int) -> bool:
+    """Whether "one" counts what follows: not in "one of", "one day"."""
     following = singular(_low(tokens, place + 1))
     return following not in STOP_WORDS and following not in _NOT_COUNTED and following.isalpha()
 
 
 def _is_year(token: Token) -> bool:
+    """Whether a number looks like a year, 1900 to 2099."""
     return token.low.isdigit() and len(token.low) == 4 and token.low[:2] in {"19", "20"}
 
 
 def _counted(tokens: list[Token], first: int, last: int, number: float, *, nth: bool) -> Amount | None:
-    """The amount that a number begins; None where it is none ("5B", "two more", "Pixel 6", "the 10K", "in two weeks")."""
+    """The count that a number begins; None where it counts nothing ("5B", "two more", "Pixel 6", "in two weeks")."""
     stuck = _stuck(tokens[last])
     before = singular(_low(tokens, first - 1))
     if (stuck and stuck not in _STUCK) or _is_race(tokens, first, before) or _low(tokens, last + 1) in _RELATIVE:
@@ -321,7 +350,7 @@ def _counted(tokens: list[Token], first: int, last: int, number: float, *, nth: 
 
 
 def _of_head(tokens: list[Token], first: int, last: int, run: list[str], number: float, *, nth: bool) -> Amount | None:
-    """The amount of what the last of the words after a number names."""
+    """The count of what the last word of `run` names."""
     noun = singular(run[-1])
     unit = _UNITS.get(noun, noun if noun in TIME_UNITS else stem(run[-1]))
     apart = _low(tokens, last + 1) in _FROM_NOW or _is_stretch(tokens, first, unit)
@@ -333,13 +362,13 @@ def _of_head(tokens: list[Token], first: int, last: int, run: list[str], number:
 
 
 def _stuck(token: Token) -> str:
-    """The letters right after a number: "mg" of "10mg"."""
+    """The letters directly behind a number: "mg" in "10mg"."""
     digits = _DIGITS.match(token.low) if token.sort == "number" else None
     return token.low[digits.end() :] if digits else ""
 
 
 def _is_race(tokens: list[Token], first: int, before: str) -> bool:
-    """Whether "10K" is what was run."""
+    """Whether "10K" is the distance of a run."""
     if tokens[first].low not in _RACES:
         return False
     return before in {"a", "the", "my"} or any(token.low in _RUNNING for token in tokens)
@@ -350,13 +379,14 @@ def _is_stretch(tokens: list[Token], first: int, unit: str) -> bool:
     before, earlier = _low(tokens, first - 1), _low(tokens, first - 2)
     if before in {"last", "past", "next", "first"}:
         return earlier in STOP_WORDS
+    # "put in 20 hours": hours of work.
     if before == "in" and earlier == "put":
         return False
     return before in {"in", "within", "after"} and unit not in {"second", "minute"}
 
 
 def _run(tokens: list[Token], place: int) -> tuple[list[str], int]:
-    """The words after a number up to the next that cannot be of what is counted, at most four, and where they end."""
+    """The words behind a number that may name what is counted, at most four, and the last token of them."""
     if _low(tokens, place) == "of" and _low(tokens, place + 1) in _BETWEEN - {"of"} | {"them"}:
         place += 1
         while _low(tokens, place) in _BETWEEN or (place < len(tokens) and _plain_number(tokens[place]) is not None):
@@ -372,7 +402,10 @@ def _run(tokens: list[Token], place: int) -> tuple[list[str], int]:
 
 
 def _head(run: list[str], *, single: bool) -> int | None:
-    """Which word of a run is what is counted; `single` allows for one thing: "my fourth national park"."""
+    """The index of the word in a run that is counted: the first plural or unit.
+
+    `single` allows a singular noun ("my fourth national park"): the first word without the ending of an adjective.
+    """
     for place, word in enumerate(run):
         plural = word.endswith("s") and not word.endswith(("ss", "us", "is"))
         if plural or word in _PLURALS or singular(word) in TIME_UNITS or word in _UNITS or word in _STUCK:
@@ -383,7 +416,7 @@ def _head(run: list[str], *, single: bool) -> int | None:
 
 
 def _named(tokens: list[Token], place: int) -> Amount | None:
-    """A run of words with capitals that does not merely open the sentence."""
+    """A proper name that is stated as a value; one that merely opens the sentence is none."""
     if not _is_name(tokens, place):
         return None
     last = place
@@ -398,7 +431,7 @@ def _named(tokens: list[Token], place: int) -> Amount | None:
 
 
 def _names_something(tokens: list[Token], first: int, last: int) -> bool:
-    """Whether a name is told as what something of one's own is: "my dentist is ...", "I use ...", "... is my dentist"."""
+    """Whether a name is what something of one's own is: "my dentist is ...", "I use ...", "... is my dentist"."""
     start = first - 1 if _low(tokens, first - 1) in {"a", "an", "the"} else first
     before, around = _low(tokens, start - 1), {_low(tokens, place) for place in range(max(0, start - 6), start)}
     if before in {"is", "are", "to"} or before.endswith("'s"):
@@ -411,6 +444,7 @@ def _names_something(tokens: list[Token], first: int, last: int) -> bool:
 
 
 def _is_name(tokens: list[Token], place: int) -> bool:
+    """Whether a token is part of a proper name."""
     if place >= len(tokens) or tokens[place].sort != "word":
         return False
     token = tokens[place]
@@ -423,7 +457,7 @@ def _is_name(tokens: list[Token], place: int) -> bool:
 
 
 def _placed(tokens: list[Token], place: int) -> Amount | None:
-    """Where something is kept: "under the bed" of "I keep them under the bed"."""
+    """A place where something is kept: "under the bed" in "I keep them under the bed"."""
     if tokens[place].low not in _IN or not _is_kept(tokens, place) or _low(tokens, place + 1).rstrip("s") in WEEKDAYS:
         return None
     last = place + 1
@@ -438,7 +472,7 @@ def _placed(tokens: list[Token], place: int) -> Amount | None:
 
 
 def _is_kept(tokens: list[Token], place: int) -> bool:
-    """Whether what stands before says that something is kept, lives or lies there."""
+    """Whether the words before say that something is kept, lives or lies there."""
     if _low(tokens, place - 1) in _LYING:
         return True
     for back in range(max(0, place - 7), place - 1):

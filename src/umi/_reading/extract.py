@@ -1,4 +1,8 @@
-"""Text to entities: by a model when there is one, else by rules. Every message yields at least one entity."""
+"""From a message to entities, without a model: combines the clause reader and the reader of short messages.
+
+`EntityExtractor` is the public class of seed 001: it asks a model first, when it is given one. Every message yields at
+least one entity; text in which no fact was read becomes notes.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from umi._reading.grammar.values import value_key
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
-from umi._reading.short_messages.reader import read as read_gist
+from umi._reading.short_messages.reader import read as read_short_message
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, GIST_CHARACTERS_MAX
 from umi.ports import LLMProvider
@@ -30,19 +34,21 @@ from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
 
 log = logging.getLogger("umi")
 
-_NOTE_CONFIDENCE: Final = 0.5
-_FIRM: Final = 0.6  # below it, a gist gives way to whatever the clause reader found
+_NOTE_CONFIDENCE: Final = 0.5  # of an entity without a slot
+_FIRM: Final = 0.6  # a fact of a short message with less confidence gives way to a statement of the clause reader
 _DATES_PER_ENTITY_COUNT_MAX: Final = 16
-_VAGUE: Final = words("location status habit origin")  # slots for words that may mean a finer one: "is billed at $40"
-_GREETING_WORDS: Final = 4
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_OF_PEOPLE: Final = words("works_at lives_in speaks hobby")
+# Slots of words that may have a more specific meaning: "is billed at $40".
+_VAGUE: Final = words("location status habit origin")
+_GREETING_WORDS: Final = 4  # an exclamation of at most so many words is a greeting
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)  # stands for an unknown time
+_OF_PEOPLE: Final = words("works_at lives_in speaks hobby")  # slots whose subject is a person
+# Slots whose value is a subject itself, so that the statement is a relation as well.
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """Entities of one episode, and the aliases it taught: pairs of (alias, subject key)."""
+    """The entities of one episode, and the aliases that it states: pairs of (alias, subject key)."""
 
     result: ExtractionResult
     aliases: tuple[tuple[str, str], ...]
@@ -54,33 +60,38 @@ def extract_rules(
     known: Known = nothing_known,
     reader: TextReader | None = None,
 ) -> Extracted:
-    """Read an episode by rules.
+    """Read an episode without a model.
 
     Args:
-        episode: What was said; `at` dates it and resolves its dates.
-        resolve: The subject key that an alias stands for, or None.
-        known: The statements of a subject in a slot that are open at that time.
-        reader: Of short messages; without one, they are judged by their words alone.
+        episode: The message; its time resolves relative dates.
+        resolve: Returns the subject key that an alias stands for, or None.
+        known: Returns the statements of a subject in a slot that are open at that time.
+        reader: The model that reads short messages; without one, linear models over words judge.
 
     Returns:
-        At least one entity and at most 200, in order of span; what fills no slot becomes notes, one per run of sentences.
+        At least one entity and at most 200, in order of span. Text without a fact becomes notes, one per run of
+        sentences.
     """
     text = episode.content
-    room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2
+    room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
     stream = iter_statements(text, speaker=episode.speaker, role=episode.role, at=episode.at)
     statements = list(islice(stream, room))
-    gists = _gists(episode, known, reader)
-    gists = [gist for gist in gists if _adds(gist, statements)]
-    if gists:
+    facts = _short_facts(episode, known, reader)
+    facts = [fact for fact in facts if _adds(fact, statements)]
+    if facts:
+        # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
+        # value.
         since = {(one.slot, value_key(one.value)): one.valid_from for one in statements if one.valid_from is not None}
-        statements = [one for one in statements if one.single and not _meets(one, gists)]
+        statements = [one for one in statements if one.single and not _meets(one, facts)]
         entities = [_entity(episode, statement, resolve) for statement in statements]
-        entities += [_of_gist(episode, gist, resolve, since.get((gist.slot, value_key(gist.value)))) for gist in gists]
+        entities += [
+            _fact_entity(episode, fact, resolve, since.get((fact.slot, value_key(fact.value)))) for fact in facts
+        ]
     else:
         entities = [_entity(episode, statement, resolve) for statement in statements]
         spans = [span for span in _uncovered(text, statements) if not statements or not _only_asks(text, span)]
         entities += [_note(episode, span) for span in spans]
-    entities = list({entity.id: entity for entity in entities}.values())  # "I live here, I live here" is one
+    entities = list({entity.id: entity for entity in entities}.values())  # a repetition has the same id
     entities.sort(key=lambda entity: (entity.span or (0, 0), entity.slot, entity.value))
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
     aliases = tuple(dict.fromkeys(alias for statement in statements for alias in statement.aliases))
@@ -88,7 +99,7 @@ def extract_rules(
 
 
 def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str, **fields: Any) -> Entity:
-    """An entity for a span of an episode: its words, and when and where they were said; `fields` as `Entity` has them."""
+    """An entity for a span of an episode, with its text, time and arrival; `fields` are further fields of `Entity`."""
     spoken = {
         "valid_from": episode.at,
         "at": episode.at,
@@ -99,102 +110,108 @@ def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str
     return Entity(kind, name, words, episode_id=episode.id, span=span, **{**spoken, **fields})
 
 
-def _gists(episode: Episode, known: Known, reader: TextReader | None) -> list[MessageFact]:
+def _short_facts(episode: Episode, known: Known, reader: TextReader | None) -> list[MessageFact]:
+    """The facts of the reader of short messages."""
     if episode.speaker is None and episode.role in DRAFTERS:
-        return []  # what an assistant concludes or drafts changes nothing that people said
+        return []  # what an assistant concludes or drafts changes nothing that people stated
     name = episode.speaker or episode.role
-    return read_gist(episode.content, (name, subject_key(name) or name), episode.at, known, reader)
+    return read_short_message(episode.content, (name, subject_key(name) or name), episode.at, known, reader)
 
 
-def _adds(gist: MessageFact, statements: Sequence[Statement]) -> bool:
-    """Whether a gist says more than the clause reader, whose reading has the finer spans and dates: what is over, who says so."""
-    if gist.confidence < _FIRM and not gist.source and any(one.confidence >= _FIRM for one in statements):
+def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:
+    """Whether a fact of the short-message reader says more than the clause reader, whose spans and dates are finer.
+
+    It does when it ends a value, cites somebody, or states something that the clause reader has not read.
+    """
+    if fact.confidence < _FIRM and not fact.source and any(one.confidence >= _FIRM for one in statements):
         return False
     subjects = {one.subject for one in statements if one.single and one.confidence >= _FIRM}
-    if len(subjects) > 1 and not gist.ended and not gist.negated:
-        return False  # it says several things in plain sentences
-    same = [one for one in statements if _is_of(one, gist) and value_key(one.value) == value_key(gist.value)]
-    if UNREAD in gist.cues and any(
-        one.confidence >= _FIRM and (gist.acting < _FIRM or not _is_of(one, gist)) for one in statements
+    if len(subjects) > 1 and not fact.ended and not fact.negated:
+        return False  # several facts in plain sentences, which the clause reader handles
+    same = [one for one in statements if _is_of(one, fact) and value_key(one.value) == value_key(fact.value)]
+    if UNREAD in fact.cues and any(
+        one.confidence >= _FIRM and (fact.acting < _FIRM or not _is_of(one, fact)) for one in statements
     ):
-        return False  # it speaks of several facts, and what is over may be of another
+        return False  # the message states several facts, and the ended value may belong to another
     if same:
-        if gist.acting < _FIRM <= same[0].confidence and same[0].negated == gist.negated:
-            return False  # both read the same, and only the clause reader is sure of what it does
+        if fact.acting < _FIRM <= same[0].confidence and same[0].negated == fact.negated:
+            return False  # both read the same, and only the clause reader is sure enough to act
         ended = {value_key(value) for one in same for value in one.ended}
-        known = {value_key(value) for value in gist.ended} <= ended
-        return bool(gist.source) or (gist.negated and not same[0].negated) or not (known or gist.negated)
+        known = {value_key(value) for value in fact.ended} <= ended
+        return bool(fact.source) or (fact.negated and not same[0].negated) or not (known or fact.negated)
     firm = [
         one
         for one in statements
-        if one.single and one.confidence >= _FIRM and not _is_vague(one, gist) and _near(one, gist)
+        if one.single and one.confidence >= _FIRM and not _is_vague(one, fact) and _near(one, fact)
     ]
-    if gist.source or gist.ended or gist.negated or not firm:
+    if fact.source or fact.ended or fact.negated or not firm:
         return True
-    return gist.slot == "attr:value" and " of " in gist.subject
+    return fact.slot == "attr:value" and " of " in fact.subject
 
 
-def _is_vague(statement: Statement, gist: MessageFact) -> bool:
-    """Whether the gist is the finer reading of the two."""
-    return statement.slot in _VAGUE and statement.subject == gist.subject
+def _is_vague(statement: Statement, fact: MessageFact) -> bool:
+    """Whether the short-message reader's fact is the finer one of two about the same subject."""
+    return statement.slot in _VAGUE and statement.subject == fact.subject
 
 
-def _is_of(statement: Statement, gist: MessageFact) -> bool:
-    return statement.subject == gist.subject and statement.slot == gist.slot
+def _is_of(statement: Statement, fact: MessageFact) -> bool:
+    """Whether both are about the same subject and slot."""
+    return statement.subject == fact.subject and statement.slot == fact.slot
 
 
-def _near(statement: Statement, gist: MessageFact) -> bool:
-    """Whether both readers speak of the same: "Amara is head of sales" says two things, of Amara and of sales."""
+def _near(statement: Statement, fact: MessageFact) -> bool:
+    """Whether both are about the same: "Amara is head of sales" states two facts, of Amara and of sales."""
     return (
-        statement.subject == gist.subject
-        or statement.slot == gist.slot
-        or value_key(statement.value) == value_key(gist.value)
+        statement.subject == fact.subject
+        or statement.slot == fact.slot
+        or value_key(statement.value) == value_key(fact.value)
     )
 
 
-def _meets(statement: Statement, gists: Sequence[MessageFact]) -> bool:
-    """Whether the gists say what a statement says, or say that what it denies is over: "no longer $40 but $45"."""
-    values = {value_key(gist.value) for gist in gists}
+def _meets(statement: Statement, facts: Sequence[MessageFact]) -> bool:
+    """Whether the facts cover a statement, or end what it denies: "no longer $40 but $45"."""
+    values = {value_key(fact.value) for fact in facts}
     if statement.negated:
-        values |= {value_key(value) for gist in gists for value in gist.ended}
-    mine = any(_is_of(statement, gist) or _is_vague(statement, gist) for gist in gists)
+        values |= {value_key(value) for fact in facts for value in fact.ended}
+    mine = any(_is_of(statement, fact) or _is_vague(statement, fact) for fact in facts)
     return mine or value_key(statement.value) in values
 
 
-def _of_gist(
-    episode: Episode, gist: MessageFact, resolve: Callable[[str], str | None], since: datetime | None
+def _fact_entity(
+    episode: Episode, fact: MessageFact, resolve: Callable[[str], str | None], since: datetime | None
 ) -> Entity:
-    """The entity of a gist; `since` is the clause reader's date for the same value, where the message gives one."""
+    """The entity of a short message's fact; `since` is the date of the same value, when the clause reader found one."""
     notes = ReaderNotes(
         reader=SHORT_MESSAGES,
-        cues=tuple(gist.cues),
-        ended=tuple(gist.ended),
-        source=gist.source,
-        acting=min(1.0, gist.acting),
+        cues=tuple(fact.cues),
+        ended=tuple(fact.ended),
+        source=fact.source,
+        acting=min(1.0, fact.acting),
     )
     span = (0, len(episode.content))
     return said_in(
         episode,
         span,
-        type_of_slot(gist.slot, _type_of(gist)),
-        gist.name,
-        subject=resolve(gist.subject) or gist.subject,
-        slot=gist.slot,
-        value=gist.value,
-        negated=gist.negated,
-        confidence=gist.confidence,
+        type_of_slot(fact.slot, _type_of(fact)),
+        fact.name,
+        subject=resolve(fact.subject) or fact.subject,
+        slot=fact.slot,
+        value=fact.value,
+        negated=fact.negated,
+        confidence=fact.confidence,
         valid_from=since or episode.at,
         notes=notes,
     )
 
 
-def _type_of(gist: MessageFact) -> EntityType:
-    if not gist.slot:
+def _type_of(fact: MessageFact) -> EntityType:
+    if not fact.slot:
         return EntityType.NOTE
-    return EntityType.PERSON if gist.slot in _OF_PEOPLE else EntityType.TOPIC
+    return EntityType.PERSON if fact.slot in _OF_PEOPLE else EntityType.TOPIC
 
 
 def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str | None]) -> Entity:
+    """The entity of a statement of the clause reader."""
     owned = bool(statement.owner and statement.noun)
     notes = ReaderNotes(
         reader=GRAMMAR,
@@ -220,7 +237,9 @@ def _entity(episode: Episode, statement: Statement, resolve: Callable[[str], str
 
 
 def _note(episode: Episode, span: tuple[int, int]) -> Entity:
+    """The entity of text without a fact."""
     start, end = span
+    # Only the beginning of a long note is searched, which bounds the work.
     dates = find_dates(episode.content, episode.at, start, min(end, start + 10_000))
     return said_in(
         episode,
@@ -233,12 +252,13 @@ def _note(episode: Episode, span: tuple[int, int]) -> Entity:
 
 
 def _iso(dates: Sequence[DateSpan]) -> tuple[str, ...]:
+    """Dates as ISO 8601 "from/to"."""
     some = islice(dates, _DATES_PER_ENTITY_COUNT_MAX)
     return tuple(f"{date.start.isoformat()}/{date.end.isoformat()}" for date in some)
 
 
 def _uncovered(text: str, statements: list[Statement]) -> Iterator[tuple[int, int]]:
-    """Runs of sentences without a statement, at most half of what a message may hold; the last run takes the rest."""
+    """Runs of sentences without a statement, at most half of the entities allowed; the last run takes the rest."""
     covered = iter(sorted({statement.span for statement in statements}))
     current = next(covered, None)
     begin = finish = -1
@@ -260,7 +280,7 @@ def _uncovered(text: str, statements: list[Statement]) -> Iterator[tuple[int, in
 
 
 def _only_asks(text: str, span: tuple[int, int]) -> bool:
-    """Whether a run of sentences is a greeting and a question, which hold nothing."""
+    """Whether a run of sentences is only a greeting and questions, which state nothing."""
     if span[1] - span[0] > GIST_CHARACTERS_MAX:
         return False
     run = text[span[0] : span[1]]
@@ -271,6 +291,7 @@ def _only_asks(text: str, span: tuple[int, int]) -> bool:
 
 
 def _links(statement: Statement) -> bool:
+    """Whether a statement is a relation between two subjects as well."""
     return bool(statement.value) and not statement.negated and base_slot(statement.slot) in _LINKS
 
 
@@ -279,7 +300,7 @@ def _relation(statement: Statement) -> Relation:
 
 
 class EntityExtractor:
-    """Reads entities and relations from a text, with a model or (`llm=None`) by rules."""
+    """Extracts entities and relations from a text, with a model or, with `llm=None`, without (seed 001)."""
 
     def __init__(self, llm: LLMProvider | None = None) -> None:
         self._llm = llm
@@ -288,13 +309,13 @@ class EntityExtractor:
     async def extract(
         self, text: str, *, speaker: str | None = None, role: str = "user", at: datetime | None = None
     ) -> ExtractionResult:
-        """What `text` says. A model that fails or answers badly is counted, and the rules read instead.
+        """Extract the entities of `text`; when the model fails, that is counted and the rules read instead.
 
         Args:
             text: The text.
-            speaker: Who "I" is; the role when None.
+            speaker: Who "I" is; None uses the role.
             role: The speaker's role.
-            at: When it was said, aware; without it dates resolve against 1970.
+            at: When it was said, timezone-aware; without it dates are resolved against 1970.
         """
         moment = at or _EPOCH
         if self._llm is not None:

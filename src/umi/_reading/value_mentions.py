@@ -1,4 +1,8 @@
-"""What a message tells with a value: each value with the words around it and the signs that say how it is meant."""
+"""Value mentions: each value of a message with the words around it, whom it is about, and signs of how it is meant.
+
+`umi._evolution.value_updates` compares the mentions of two messages; `umi._retrieval.newest_value` those of the hits of
+a question for an amount (ADR 0015).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,8 @@ from umi._reading.grammar.tokens import sentences
 from umi._reading.grammar.values import singular
 from umi.limits import RETOLD_CHARACTERS_MAX, RETOLD_SENTENCE_CHARACTERS_MAX, RETOLD_TELLINGS_COUNT_MAX
 
+# Words near a value that are features of the comparison: "plan" and "may" mark values that do not hold yet, "then" and
+# "another" other times and things, the pronouns whom it is about.
 SIGNS: Final = {
     "now": r"now|currently|already|so far|by now|these days|lately|at the moment|at present|nowadays|as of|to date|until now|since then|altogether|in total|this point",
     "today": r"today|this (?:morning|afternoon|evening|week|weekend)|tonight",
@@ -37,8 +43,10 @@ SIGNS: Final = {
     "total": r"total|so far|altogether|overall|since|in all|streak|best|record|personal|collection|ever",
     "limit": r"about|around|roughly|approximately|almost|nearly|over|under|more than|less than|between|within",
 }
-ASKS: Final = "asks"
+ASKS: Final = "asks"  # sign: the sentence is a question
+# A value near one of these is not a fact yet.
 _FUTURE: Final = re.compile(r"(?<![\w'])(?:will|would|i'll|we'll|goal|next step)(?![\w'])|\w'll\b")
+# Sentences of exercises and calculations, whose values are nobody's.
 _EXERCISE: Final = re.compile(
     r"\b(?:calculat\w+|verif\w+|classif\w+|prove|proof|solv\w+|comput\w+|determin\w+|estimat\w+|formula|theorem|triangles?|example)\b",
     re.IGNORECASE,
@@ -47,9 +55,11 @@ _PATTERNS: Final = {name: re.compile(rf"(?<![\w']){'(?:' + parts + ')'}(?![\w])"
 
 
 def _stems(text: str) -> frozenset[str]:
+    """The index terms of a text as a set."""
     return frozenset(analyse(text))
 
 
+# Words that say little about what a value is of: they count for less.
 _LIGHT: Final = _stems(
     "now currently already far so still just really new got get go went make makes made take takes taking took time thing things lot bit like think thought know knew want need try "
     "way use used using start started day today week month year also much many good great well us come came keep have be finally currently total per set put even back around about "
@@ -58,27 +68,42 @@ _LIGHT: Final = _stems(
     "minute hour night old mile kilo kg km pound dollar percent gram euro second kinda worried curious might will maybe last next since mean idea usual usually pretty remember quite "
     "excited feel feeling love consider bring check total hope happy proud enough one two three little big nice managed getting having going doing making being looking lot cover covered "
 )
+# Words that say nothing about it: left out.
 _WORTHLESS: Final = _stems("now current already far still just really today every also actual almost soon")
+# Words before which the context of a value ends.
 _BREAKS: Final = words("considering but because which while although though whereas who")
+# Words that begin a new clause after "and".
 _AND: Final = words("i i'm i've we we're we've he she they my our it it's his her their that's there")
-_AROUND: Final = 11  # words to each side of a value that say what it is of
+_AROUND: Final = 11  # context words on each side of a value, at most
 _PEOPLE: Final = KIN | words(
     "friend boss colleague neighbour neighbor roommate teacher coach partner sister-in-law coworker instructor client"
 )
+# A cheap test for sentences that may hold a value.
 _HAS_VALUE: Final = re.compile(
     r"\d|(?<=[a-z,;] )[A-Z][A-Za-z]|[A-Z][a-z]+ is\b"
     r"|(?i:\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|\w+teen|hundred|thousand|dozen|couple|once|twice|second|third|\w+th|\w+ty|every|keep|kept|store|moved|sleep|live|hang|hung|park|parked"
     r"|day|hour|week|month|year|\w+day)s?\b|\b(?:is|are|\w+'s) (?:in|on|under|behind)\b)"
 )
-_CODE: Final = re.compile(r"[{}<>=\\`_#*]|://|\||\(\)|;$")
+_CODE: Final = re.compile(r"[{}<>=\\`_#*]|://|\||\(\)|;$")  # marks of code, tables and links
 
 
 @dataclass(frozen=True, slots=True)
 class ValueMention:
-    """One value, and what it is of.
+    """A value and its context.
 
-    `span` is its sentence; `weights` are the stems around the value with what each counts for; `names` the folded names among them; `before` tells
-    for a stem the one right before it ("half" of "half marathon"); `near` are the next to the value on both sides; `beside` are the other values of its sentence; `whose` is whom it speaks of, "" for the speaker.
+    Attributes:
+        amount: The value.
+        text: The value as written.
+        span: Half-open range of characters of its sentence.
+        weights: The stems around the value, with how much each counts, 0..1.
+        names: The proper names among them, in lower case.
+        before: For a stem, the one right before it ("half" for "marathon" in "half marathon").
+        whose: Whom it is about; "" for the speaker, "it" for nobody named.
+        dates: Days and months near it.
+        per: The period of a price or rate ("month"), or "".
+        near: The next meaningful stems on both sides.
+        signs: Names of the `SIGNS` found.
+        beside: Keys of the other values of its sort in the sentence.
     """
 
     amount: Amount
@@ -96,14 +121,17 @@ class ValueMention:
 
     @property
     def terms(self) -> tuple[str, ...]:
-        """The stems that another telling of the same must share some of, the unit first."""
+        """The stems of which another mention of the same thing must share some, the unit first."""
         unit = (self.amount.unit,) if self.amount.unit in self.weights else ()
         return tuple(dict.fromkeys((*unit, *(term for term, weight in self.weights.items() if weight >= _LEANT))))
 
 
 @lru_cache(maxsize=2_048)
 def tellings(content: str) -> tuple[ValueMention, ...]:
-    """What a message tells with a value, in order; at most `RETOLD_TELLINGS_COUNT_MAX`."""
+    """The value mentions of a message, in order; at most `RETOLD_TELLINGS_COUNT_MAX`.
+
+    Cached, because a message is compared with many others; `cache_clear` empties it.
+    """
     found: list[ValueMention] = []
     text = content[:RETOLD_CHARACTERS_MAX]
     for start, end in sentences(text):
@@ -121,18 +149,21 @@ def tellings(content: str) -> tuple[ValueMention, ...]:
 
 
 def _of_sentence(text: str, start: int, end: int) -> Iterator[ValueMention]:
+    """The value mentions of one sentence."""
     tokens = tokens_of(text, start, end)
     asks = text[start:end].rstrip("\"') ").endswith("?")
     found = [amount for amount in amounts(tokens) if not _is_left(tokens, amount)]
     for amount in found:
         first, last = _window(tokens, amount)
         weights, before = _context(tokens, first, last, amount)
+        # The clause refers back ("it's been 3 weeks"): it takes over the words of the clause before, with less weight.
         if _leans(tokens, first, amount) or (first and _is_bare(weights, amount)):
             ahead, _ = _context(tokens, _clause_before(tokens, first), first - 1, amount)
             weights = {term: _LIGHTLY if term in _LIGHT else _LEANT for term in ahead} | weights
         if not weights:
             continue
         said = text[tokens[first].start : tokens[last].end].lower().replace("’", "'")
+        # Each sign is looked for where it means something: a plan before the value, some signs only close to it.
         ahead_of = (
             text[tokens[_clause_start(tokens, first)].start : tokens[min(last, amount.last + 1)].end]
             .lower()
@@ -167,7 +198,7 @@ def _of_sentence(text: str, start: int, end: int) -> Iterator[ValueMention]:
 
 
 def _window(tokens: list[Token], amount: Amount) -> tuple[int, int]:
-    """The first and the last token of what stands around a value: its clause, and no farther than `_AROUND` words."""
+    """First and last token of a value's context: its clause, at most `_AROUND` words on each side."""
     first, last = amount.first, amount.last
     while first > 0 and amount.first - first < _AROUND and not _breaks(tokens, first - 1):
         first -= 1
@@ -177,7 +208,7 @@ def _window(tokens: list[Token], amount: Amount) -> tuple[int, int]:
 
 
 def _is_left(tokens: list[Token], amount: Amount) -> bool:
-    """Whether a value is what was, or a part of one: "from 420 to 540", "4 years and 3 months"."""
+    """Whether a value is the one left behind, or part of another: "from 420 to 540", "4 years and 3 months"."""
     before, after = tokens[max(0, amount.first - 3) : amount.first], tokens[amount.last + 1 : amount.last + 2]
     if before and after and before[-1].low == "from" and after[0].low == "to":
         return True
@@ -186,7 +217,7 @@ def _is_left(tokens: list[Token], amount: Amount) -> bool:
 
 
 def _leans(tokens: list[Token], first: int, amount: Amount) -> bool:
-    """Whether a clause speaks of what the one before it names: "my tidying routine - it's been 3 weeks"."""
+    """Whether a clause refers back to the one before: "my tidying routine - it's been 3 weeks"."""
     opening = {token.low for token in tokens[first : min(amount.first, first + 3)]}
     return first > 0 and (
         bool(opening & _LEANING) or amount.first == first or tokens[first - 1].low in {"which", "who"}
@@ -194,32 +225,36 @@ def _leans(tokens: list[Token], first: int, amount: Amount) -> bool:
 
 
 def _is_bare(weights: dict[str, float], amount: Amount) -> bool:
-    """Whether a clause says nothing of what a value is of, but its unit."""
+    """Whether a clause says nothing of what the value is of, apart from its unit."""
     return not any(weight >= _HEAVY for term, weight in weights.items() if term != amount.unit)
 
 
-_HEAVY: Final = 0.5
+_HEAVY: Final = 0.5  # least weight of a word that says what a value is of
 
 
 def _clause_before(tokens: list[Token], first: int) -> int:
+    """The first token of the clause before `first`."""
     place = first - 1
     while place > 0 and first - place < _AROUND + 3 and not (place < first - 2 and _breaks(tokens, place)):
         place -= 1
     return place
 
 
+# Pronouns that refer back.
 _LEANING: Final = words("it it's that that's this they they're them which i've we're we've i'm there's he's she's who")
-_LEANT: Final = 0.7
-_LIGHTLY: Final = 0.3
+_LEANT: Final = 0.7  # weight of words taken over from the clause before
+_LIGHTLY: Final = 0.3  # weight of light words
 
 
 def _clause_start(tokens: list[Token], first: int) -> int:
+    """The first token of the clause that contains `first`."""
     while first > 0 and not _breaks(tokens, first - 1):
         first -= 1
     return first
 
 
 def _breaks(tokens: list[Token], place: int) -> bool:
+    """Whether a clause ends at this token."""
     token = tokens[place]
     if token.sort == "end" or token.low in _BREAKS:
         return True
@@ -228,6 +263,7 @@ def _breaks(tokens: list[Token], place: int) -> bool:
 
 
 def _context(tokens: list[Token], first: int, last: int, amount: Amount) -> tuple[dict[str, float], dict[str, str]]:
+    """The stems around a value with their weights, and for each stem the one before it."""
     weights: dict[str, float] = {}
     before: dict[str, str] = {}
     previous = ""
@@ -242,13 +278,14 @@ def _context(tokens: list[Token], first: int, last: int, amount: Amount) -> tupl
             and not token.low.isdigit()
             and len(token.low) <= 4
         ):
-            weights[token.low] = 1.0  # "10k"
+            weights[token.low] = 1.0  # "10k": a name rather than a number
         if token.sort != "word" or token.low in MONTHS or token.low in WEEKDAYS:
             previous = ""
             continue
         terms = [term for term in analyse(token.low) if term not in _WORTHLESS]
         far = min(abs(place - amount.first), abs(place - amount.last))
         for term in terms:
+            # Words farther from the value say less about it.
             weight = (_LIGHTLY if term in _LIGHT else 1.0) * (1.0 if far <= 5 else 0.8 if far <= 8 else 0.4)
             weights[term] = max(weight, weights.get(term, 0.0))
             before.setdefault(term, previous)
@@ -258,7 +295,7 @@ def _context(tokens: list[Token], first: int, last: int, amount: Amount) -> tupl
 
 
 def _counts(token: Token, amount: Amount) -> bool:
-    """Whether a token inside a value says what is counted: "restaurants" of "three Korean restaurants"."""
+    """Whether a token inside a value says what is counted: "restaurants" in "three Korean restaurants"."""
     return (
         amount.kind in {Kind.COUNT, Kind.MONEY}
         and token.sort == "word"
@@ -267,6 +304,7 @@ def _counts(token: Token, amount: Amount) -> bool:
 
 
 def _names(tokens: list[Token], first: int, last: int, amount: Amount) -> Iterator[str]:
+    """The proper names around a value."""
     for place in range(first, last + 1):
         token = tokens[place]
         inside = amount.first <= place <= amount.last and amount.kind is Kind.NAME
@@ -283,6 +321,7 @@ def _names(tokens: list[Token], first: int, last: int, amount: Amount) -> Iterat
 
 
 def _dates(tokens: list[Token], first: int, last: int, amount: Amount) -> Iterator[str]:
+    """The days and months around a value."""
     for place in range(first, last + 1):
         token = tokens[place]
         if amount.first <= place <= amount.last:
@@ -300,7 +339,7 @@ _DAYS: Final = words("weekday weekdays weekend weekends workdays")
 
 
 def _near(tokens: list[Token], first: int, last: int, amount: Amount) -> frozenset[str]:
-    """What means something right before a value and right after it, what is counted left out."""
+    """The next meaningful stem before a value and the next after it."""
     found: set[str] = set()
     for places in (range(amount.first - 1, first - 1, -1), range(amount.last + 1, last + 1)):
         terms = (
@@ -313,12 +352,12 @@ def _near(tokens: list[Token], first: int, last: int, amount: Amount) -> frozens
     return frozenset(found)
 
 
-_CLOSE: Final = 7  # words before a value in which "want" is of it
-_CLOSELY: Final = frozenset({"then", "another", "limit", "not", "moved", "up", "total"})
+_CLOSE: Final = 7  # words before a value within which some signs refer to it
+_CLOSELY: Final = frozenset({"then", "another", "limit", "not", "moved", "up", "total"})  # these signs
 
 
 def _whose(tokens: list[Token], first: int, amount: Amount) -> str:
-    """Whom a clause speaks of before it comes to its value: "my sister", "she", "Dana"; "" for the speaker, "it" for a thing of no one's."""
+    """Whom a clause is about before its value: "sister", "she", "dana"; "" for the speaker, "it" for nobody named."""
     mine = False
     for place in range(first, amount.first):
         low = tokens[place].low
@@ -342,10 +381,12 @@ _OTHERS: Final = {
     "he": "he", "he's": "he", "his": "he", "him": "he", "she": "she", "she's": "she", "her": "she", "they": "they", "they're": "they", "their": "they",
     "your": "you",
 }  # fmt: skip
+# Verbs after a name at the beginning of a clause, which show that it is its subject.
 _SAYS: Final = words("has is was ran did does scored owes lives paid says wants got had and caught gave")
 
 
 def _per(tokens: list[Token], amount: Amount) -> str:
+    """The period that follows a value: "a month", "weekly"."""
     after = [token.low for token in tokens[amount.last + 1 : amount.last + 7]]
     for place, low in enumerate(after[:-1]):
         if low in {"a", "an", "per", "each", "every"} and after[place + 1].rstrip("s") in _PERIODS:

@@ -15,7 +15,6 @@ import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 
 from umi._core.style_flags import read_traits
 from umi._core.text import analyse, count_words
@@ -27,7 +26,7 @@ from umi._evolution.states import StateResolver, View
 from umi._evolution.tracker import evolve
 from umi._evolution.value_updates import ValueUpdates
 from umi._reading.extract import Extracted, extract_rules, said_in
-from umi._reading.short_messages.known import open_before
+from umi._reading.short_messages.known import OpenStatements
 from umi.errors import IdempotencyConflict, NotFound, RelationCycle, UmiError
 from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction, Vector
@@ -374,7 +373,8 @@ def read_episode(
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
-    return extract_rules(episode, snapshot.subject_of, partial(open_before, snapshot, episode), reader)
+    known = OpenStatements(snapshot, episode)
+    return extract_rules(episode, known.subject_of, known, reader)
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> WrittenReading:

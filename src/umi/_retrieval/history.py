@@ -138,7 +138,7 @@ def _cursor(text: str | None) -> tuple[int, int] | None:
 
 def _about(snapshot: Snapshot, name: str) -> list[Entity]:
     key = subject_key(name)
-    found = snapshot.statements(snapshot.subject_of(key) or key, None, limit=LIST_LIMIT_MAX)
+    found = snapshot.statements(snapshot.subject_of(key) or key, limit=LIST_LIMIT_MAX)
     return [entity for entity in found if entity.slot or key in (entity.subject, *entity.also)]
 
 

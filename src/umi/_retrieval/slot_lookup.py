@@ -182,11 +182,9 @@ def answer(
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
     """Every statement in the slots that the question asks for, of any state, slot by slot, newest first within each."""
     subject = snapshot.subject_of(question.subject) or question.subject
-    return [
-        entity
-        for slot in question.slots
-        for entity in snapshot.statements(subject, slot, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
-    ]
+    pairs = [(subject, slot) for slot in question.slots]
+    found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    return [entity for pair in pairs for entity in found[pair]]
 
 
 def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:

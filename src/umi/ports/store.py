@@ -105,8 +105,12 @@ class Snapshot(Protocol):
         """Per episode its entities in order of span; an episode without entities has no key."""
         ...
 
-    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
-        """What was said about a subject (in one slot), newest first by (at, arrival), then span."""
+    def statements(self, subject: str, *, limit: int) -> list[Entity]:
+        """What was said about a subject, newest first by (at, arrival), then span."""
+        ...
+
+    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
+        """For each (subject, slot) its statements, newest first, at most `limit` each, in one look-up for all of them."""
         ...
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:

@@ -1,4 +1,4 @@
-"""A world in virtual time, from one seed: test agents, and Umi itself, against everything that can go wrong.
+"""Deterministic simulation in virtual time, driven by one seed: test agents, and Umi itself, against injected faults.
 
     import umi.sim
 
@@ -7,10 +7,10 @@
 
     umi.sim.run(main(), seed=7, order="seeded")   # milliseconds; the same steps every time
 
-`simulate` makes a test run once per seed, in a `World` with a memory. `SimEnvironment` is everything at once, wired to one seed;
-its parts can be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under real SQLite that can lose power at
-any write, `SimNetwork` a network that can lose messages, `SimStorage` and `SimVectorBackend` a store that can fail,
-`SimEmbedder` and `SimLLM` models that can; a `FaultInjector` says when, from the seed.
+`simulate` runs a test once per seed, each time in a new `World` with a memory. `SimEnvironment` wires all parts to one
+seed; each part can also be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under the real SQLite
+that can lose power at any write, `SimNetwork` a network that can lose messages, `SimStorage` and `SimVectorBackend`
+stores that can fail, `SimEmbedder` and `SimLLM` models that can fail. A `FaultInjector` decides when, from the seed.
 """
 
 from __future__ import annotations

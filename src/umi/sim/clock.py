@@ -1,4 +1,4 @@
-"""Virtual time, and ids that are a function of a seed."""
+"""Virtual time, and ids that are a function of the seed."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from umi._core.invariants import check
 from umi.sim.errors import Forbidden
 from umi.sim.rng import DeterministicRng
 
-EPOCH: Final = datetime(2030, 1, 1, tzinfo=UTC)
+EPOCH: Final = datetime(2030, 1, 1, tzinfo=UTC)  # the time at virtual second 0, unless another is given
 
 
 class SimClock:
-    """Time that moves only when the loop has nothing to do, or when a slow part says so. Satisfies `umi.ports.Clock`.
+    """Time that advances only when the loop has nothing to do, or when a simulated part lets it pass. Satisfies `umi.ports.Clock`.
 
     Args:
-        start: What `now()` says at virtual second 0; timezone-aware.
+        start: The time of day at virtual second 0; timezone-aware.
     """
 
     def __init__(self, start: datetime = EPOCH) -> None:
@@ -26,7 +26,7 @@ class SimClock:
         self._elapsed_s = 0.0
 
     def now(self) -> datetime:
-        """The virtual time of day, timezone-aware, UTC, to the microsecond."""
+        """The virtual time of day in UTC, timezone-aware, to the microsecond."""
         return self._start + timedelta(seconds=self._elapsed_s)
 
     def monotonic_s(self) -> float:
@@ -37,14 +37,14 @@ class SimClock:
         """Wait in virtual time.
 
         Raises:
-            Forbidden: Outside the loop that this clock drives, where it would wait in real time.
+            Forbidden: When this clock does not drive the running loop; the wait would take real time.
         """
         if getattr(asyncio.get_running_loop(), "clock", None) is not self:
             raise Forbidden("this SimClock does not drive the running loop: give it to umi.sim.run(..., clock=)")
         await asyncio.sleep(seconds)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass without waiting: what a slow disk does. Timers that fall due run as soon as the loop may."""
+        """Let time pass without waiting, as a slow disk does. Timers that fall due run when the loop next gets control."""
         check(seconds >= 0, f"time does not go back, not even {seconds} s")
         self._elapsed_s += seconds
 
@@ -54,13 +54,13 @@ class SimClock:
 
 
 class SimEntropy:
-    """Ids and randomness from a stream. Satisfies `umi.ports.Entropy`."""
+    """Ids and random numbers from a stream of the seed. Satisfies `umi.ports.Entropy`."""
 
     def __init__(self, rng: DeterministicRng) -> None:
         self._rng = rng
 
     def new_id(self, prefix: str, at: datetime) -> str:
-        """An id of the same form as a real one: prefix, milliseconds of `at` in hex, 64 bits of the stream."""
+        """An id in the format of a real one: prefix, milliseconds of `at` in hexadecimal, 64 bits from the stream."""
         milliseconds = (at - _UNIX) // timedelta(milliseconds=1)
         return f"{prefix}_{milliseconds & 0xFFFFFFFFFFFF:012x}{self._rng.next_bits():016x}"
 

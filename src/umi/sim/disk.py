@@ -1,28 +1,30 @@
-"""A disk under real SQLite: every read, write and fsync goes through here, and the power may go at any of them.
+"""A simulated disk under the real SQLite. Every read, write and fsync goes through it, and power may be lost at any of them.
 
-The fault model. A file is bytes in a volatile cache and bytes on the medium, and the changes between the two.
-- write: reaches the cache; the medium at the next fsync of the same file, or in part at a power cut.
-- power cut: of the changes since a file's last fsync all, none, the first ones up to a torn one, or for each 512-byte sector
-  any of its versions survive; the last one may be torn at any byte. Bytes that no write touched are never damaged
-  ("powersafe overwrite", which SQLite assumes of real disks too). Every call then fails with SQLITE_IOERR until the handles are
-  closed and the disk is restarted. The cut comes when asked for, at the n-th change or fsync, or by a fault.
-- killed process: the handles die as at a power cut, but the cache survives, as a page cache does.
-- names: a file's name is durable with the file's first fsync, before that by chance; the first fsync of a new journal or WAL
-  makes every name and deletion durable (SQLite syncs the directory then). Other deletions are durable at once when SQLite asks
-  for it, else by chance: a rollback journal may come back.
-- StorageFull: a write that needs room beyond `capacity_bytes`, or by a fault, fails with SQLITE_FULL.
-- StorageReadFail, StorageWriteFail: the call fails and has had no effect.
-- StorageSyncFail: the fsync fails, and what was not yet durable stays so for ever but for a random part of it (as on Linux).
+A file is bytes in a volatile cache, bytes on the medium, and the changes between the two. The fault model:
+
+- write: reaches the cache. It reaches the medium at the next fsync of the same file, or in part at a power cut.
+- power cut: of the changes since a file's last fsync all survive, none, the first ones up to a torn one, or for each 512-byte
+  sector any of its versions. The last one may be torn at any byte. Bytes that no write touched are never damaged ("powersafe
+  overwrite", which SQLite assumes of real disks too). Every call then fails with SQLITE_IOERR until the handles are closed and the
+  disk is restarted. The cut happens on request, at the n-th change or fsync, or by a fault.
+- killed process: handles fail as after a power cut, but the cache survives, as the operating system's page cache does.
+- names: a file's name is durable after the file's first fsync, and before that survives by chance. The first fsync of a new
+  journal or WAL makes all names and deletions durable (SQLite syncs the directory then). Other deletions are durable at once
+  when SQLite asks for it, else by chance: a rollback journal may reappear.
+- StorageFull: a write beyond `capacity_bytes`, or hit by this fault, fails with SQLITE_FULL.
+- StorageReadFail, StorageWriteFail: the call fails without effect.
+- StorageSyncFail: the fsync fails. A random part of what was not durable reaches the medium, the rest never will (as on Linux).
 - StorageSlow: the call takes 0.05 to 5 s of virtual time.
-- TornWrite: a power cut in the middle of this very write.
-- StorageCorrupt: one bit of what is read flips on the medium. LostWrite: a write is acknowledged and never reaches even the
-  cache. No store on a single disk can undo these two; what matters is that a check sees them, or that little is lost.
+- TornWrite: a power cut in the middle of this write.
+- StorageCorrupt: one bit of what is read flips on the medium. LostWrite: a write is acknowledged and does not even reach the
+  cache. No store on a single disk can undo these two. What is tested is that they are detected, or that little is lost.
 
-Not modelled: shared memory (so WAL needs `PRAGMA locking_mode=EXCLUSIVE`, which `connect` sets), several processes at once,
-a disk that reorders across an fsync, misdirected writes.
+Not modelled: shared memory (so WAL needs `PRAGMA locking_mode=EXCLUSIVE`, which `connect` sets), several processes at
+once, a disk that reorders writes across an fsync, misdirected writes.
 
-Same seed, same bytes: SQLite draws from one random generator per process, seeded by the default VFS; opening a database here
-seeds it anew from the disk's own stream, and SQLite's clock is virtual. Two disks used in turns share that generator.
+The same seed gives the same bytes. SQLite has one random generator per process, seeded by the default VFS; opening a
+database here seeds it again from the disk's own stream, and SQLite's clock is virtual. Two disks used in turn share
+that generator.
 """
 
 from __future__ import annotations
@@ -42,17 +44,17 @@ from umi.sim.faults import FaultInjector
 from umi.sim.rng import DeterministicRng
 from umi.sim.vfs import DiskVfs, checkpoint_quietly
 
-_numbers: Final = itertools.count(1)
+_numbers: Final = itertools.count(1)  # a VFS name must be unique in the process
 
 
 class SimDisk(Medium):
-    """A disk of its own, with a name under which SQLite finds it (`vfs`).
+    """A simulated disk, registered with SQLite as the virtual file system named `vfs`.
 
     Args:
-        rng: Where everything that is random is drawn from.
-        clock: Virtual time, moved by a slow disk and shown to SQLite; a new one by default.
-        faults: What may go wrong by itself.
-        capacity_bytes: Room for all files together; None is without bound. May be changed at any time.
+        rng: Source of all randomness.
+        clock: Virtual time, which a slow disk advances and SQLite reads; a new clock by default.
+        faults: What may fail.
+        capacity_bytes: Room for all files together; None is unbounded. May be changed at any time.
     """
 
     def __init__(
@@ -76,7 +78,7 @@ class SimDisk(Medium):
         self.close(force=error is not None)
 
     def connect(self, path: str = "umi.db", *, synchronous: str = "FULL") -> apsw.Connection:
-        """A connection in WAL mode, locked exclusively because there is no shared memory.
+        """Open a connection in WAL mode, with an exclusive lock because there is no shared memory.
 
         Raises:
             apsw.Error: Whatever SQLite reports.
@@ -95,24 +97,24 @@ class SimDisk(Medium):
         return db
 
     def cut_power(self) -> None:
-        """Lose what is not durable, by the draw. Handles fail from now on; a disk without power has none to lose."""
+        """Cut the power: lose what is not durable, as drawn. Open handles fail from now on. No effect without power."""
         self.cut()
 
     def arm_power_cut(self, change: int) -> None:
-        """Let the power go at the n-th write, truncation, deletion or fsync from now on; 1 is the next one."""
+        """Cut the power at the n-th write, truncation, deletion or fsync from now; 1 is the next one."""
         check(change >= 1, f"the next change is number 1, not {change}")
         self.cut_at = self.changes_count + change
 
     def disarm_power_cut(self) -> None:
-        """Let no armed power cut happen."""
+        """Cancel an armed power cut."""
         self.cut_at = None
 
     def kill(self) -> None:
-        """End the process: its handles fail, what it has written stays in the cache."""
+        """End the process: its handles fail, but what it wrote stays in the cache."""
         self.switch_off()
 
     def restart(self) -> None:
-        """Power on again, with what has survived. Handles of before must have been closed."""
+        """Turn the power on again, with what has survived. Earlier handles must have been closed."""
         check(not self.handles, f"close the connections of before first: {len(self.handles)} files are still open")
         self.powered = True
 
@@ -121,15 +123,15 @@ class SimDisk(Medium):
         self.flip_bit(name, offset, bit)
 
     def file_names(self) -> list[str]:
-        """Names of the files, sorted."""
+        """The names of all files, sorted."""
         return sorted(self.files)
 
     def content(self, name: str) -> bytes:
-        """A file as a running program reads it."""
+        """A file's content as a running program reads it."""
         return bytes(self.files[name].volatile)
 
     def image_hash(self) -> str:
-        """SHA-256 over every name and byte, of the cache and of the medium: two runs of one seed must agree in it."""
+        """SHA-256 over every name and byte in the cache and on the medium; equal for two runs of one seed."""
         digest = hashlib.sha256()
         for names, of in ((self.files, "volatile"), (self.durable_names, "durable")):
             for name in sorted(names):
@@ -139,10 +141,10 @@ class SimDisk(Medium):
         return digest.hexdigest()
 
     def close(self, *, force: bool = False) -> None:
-        """Give the disk's name back to SQLite and its bytes to the memory.
+        """Unregister the disk from SQLite and release its memory.
 
         Args:
-            force: Also with files still open, and without complaint about errors of the disk itself.
+            force: Also with files still open, and without raising errors of the disk itself.
         """
         check(force or not self.handles, f"close the connections first: {len(self.handles)} files are still open")
         self.switch_off()

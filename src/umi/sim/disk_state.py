@@ -1,4 +1,4 @@
-"""The state of a simulated disk: files, names, power, and what may go wrong next. `umi.sim.disk` says what it means."""
+"""The state of a simulated disk: files, names, power, and the faults to come. `umi.sim.disk` describes the model."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
 from umi.sim.sectors import SectorFile
 
-SLOW_S: Final = (0.05, 5.0)
+SLOW_S: Final = (0.05, 5.0)  # virtual seconds of a slow call
 
 
 class Handle(Protocol):
-    """An open file: what the disk must know of it."""
+    """An open file, as far as the disk needs to know it. `leaving` is explained at `SimDiskFile._leave`."""
 
     dead: bool
     leaving: bool
@@ -27,7 +27,7 @@ class Handle(Protocol):
 
 
 class Medium:
-    """Files as SQLite sees them and as a power cut would leave them."""
+    """Files as SQLite sees them, and as a power cut would leave them."""
 
     def __init__(
         self, rng: DeterministicRng, clock: SimClock, faults: FaultInjector | None, capacity_bytes: int | None
@@ -35,12 +35,12 @@ class Medium:
         self.clock = clock
         self.capacity_bytes = capacity_bytes
         self.powered = True
-        self.changes_count = 0  # writes, truncations, deletions and fsyncs so far: where a power cut may be put
+        self.changes_count = 0  # writes, truncations, deletions and fsyncs so far; a power cut can be armed at any
         self.power_cuts_count = 0
         self.handles: list[Handle] = []
         self.files: dict[str, SectorFile] = {}
         self.durable_names: dict[str, SectorFile] = {}
-        self.unexpected: list[BaseException] = []  # errors of Python in a callback: bugs of the simulation
+        self.unexpected: list[BaseException] = []  # Python errors in callbacks, which are bugs of the simulation
         self.cuts = rng.fork("cuts")
         self.damage = rng.fork("damage")
         self.sqlite = rng.fork("sqlite")
@@ -50,7 +50,7 @@ class Medium:
         self._temporary = itertools.count(1)
 
     def fault(self, operation: str) -> FaultType | None:
-        """The fault of this call, if it is one that the caller must act out; being slow is done here."""
+        """The fault of this call, or None. A slow call is dealt with here, by letting time pass."""
         fault = None if self.faults is None else self.faults.should_inject(operation)
         if fault is FaultType.StorageSlow:
             self.clock.advance(self._slow.uniform(*SLOW_S))
@@ -58,13 +58,13 @@ class Medium:
         return fault
 
     def change(self) -> None:
-        """Count a change; the power may go at it."""
+        """Count a change; an armed power cut may happen at it."""
         self.changes_count += 1
         if self.cut_at is not None and self.changes_count >= self.cut_at:
             self.cut()
 
     def cut(self, mood: str | None = None) -> None:
-        """Lose the power, and what the draw says of all that is not durable."""
+        """Cut the power, and lose of everything not durable what is drawn. `mood` fixes the kind of loss."""
         if not self.powered:
             return
         self.switch_off()
@@ -72,6 +72,7 @@ class Medium:
         survivors: dict[str, SectorFile] = {}
         for name in sorted({*self.files, *self.durable_names}):
             now, before = self.files.get(name), self.durable_names.get(name)
+            # A name that was created, replaced or deleted since its last fsync survives in its new or its old state.
             file = now if now is before or self.cuts.chance(0.5) else before
             if file is not None:
                 file.lose_power(self.cuts, mood)
@@ -80,14 +81,14 @@ class Medium:
         self.durable_names = dict(survivors)
 
     def switch_off(self) -> None:
-        """Let every open file fail from now on."""
+        """Make every open file fail from now on."""
         self.powered = False
         self.cut_at = None
         for handle in self.handles:
             handle.dead = True
 
     def flip_bit(self, name: str, offset: int, bit: int) -> None:
-        """Damage a file on the medium itself."""
+        """Flip one bit of a file on the medium."""
         file = self.files[name]
         check(offset < len(file.volatile), f"{name} has {len(file.volatile)} bytes, none at {offset}")
         file.damage(offset, bytes([file.volatile[offset] ^ (1 << bit)]))
@@ -100,11 +101,14 @@ class Medium:
         return used + end - len(file.volatile) <= self.capacity_bytes
 
     def temporary_name(self) -> str:
-        """A name for a file that has none."""
+        """A new name for a file that SQLite opens without one."""
         return f"temporary-{next(self._temporary)}"
 
     def hidden(self, error: BaseException | None) -> bool:
-        """Take in an error that apsw could not raise. The disk's own are expected; True says it has been seen to."""
+        """Take an error that apsw cannot raise from a callback. Returns True: it has been dealt with.
+
+        Errors of the disk are expected. Any other error is kept in `unexpected`.
+        """
         if error is not None and not isinstance(error, apsw.Error):
             self.unexpected.append(error)
         return True

@@ -1,11 +1,13 @@
-"""An embedder for simulations: a pure function of the words, and exact arithmetic on every machine.
+"""A simulated embedder: a pure function of the words, with exact arithmetic on every machine.
 
-Each stem has 256 random signs, drawn from its hash; a text's vector is the sign of the sum over its stems (signed random
-projection: Charikar, "Similarity estimation techniques from rounding algorithms", 2002). So texts that share words point the same
-way: the cosine of two texts that share the part s of their words is about 1 - 2 * arccos(s) / pi, of strangers 0 +- 0.06.
+Each stem has 256 random signs, drawn from its hash. A text's vector is the sign of the sum over its stems (signed
+random projection: Charikar, "Similarity estimation techniques from rounding algorithms", 2002). So texts that share
+words point in similar directions: the cosine of two texts that share the part s of their words is about 1 - 2 *
+arccos(s) / pi; that of unrelated texts is 0 +- 0.06.
 
-Every entry is +1/16 or -1/16. A vector's length is exactly 1 in single and in half precision, and every dot product is a multiple
-of 1/256 that no order of summation, no BLAS and no rounding can move: scores are the same bytes everywhere.
+Every entry is +1/16 or -1/16. A vector's length is exactly 1 in single and in half precision. Every dot product is a
+multiple of 1/256, which no order of summation, no BLAS and no rounding can change, so scores are the same bytes
+everywhere.
 """
 
 from __future__ import annotations
@@ -28,11 +30,11 @@ from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
 
 DIMENSIONS: Final = 256
-LATENCY_S: Final = (0.001, 0.01)
+LATENCY_S: Final = (0.001, 0.01)  # bounds of a call's latency
 TIMEOUT_S: Final = 10.0
 WINDOW_WORDS: Final = 128
 OVERLAP_WORDS: Final = 16
-_SLOW: Final = (10.0, 100.0)
+_SLOW: Final = (10.0, 100.0)  # factor on the latency under EmbeddingSlow
 _WORDS_CACHED_COUNT: Final = 16_384
 _TEXTS_CACHED_COUNT: Final = 1_024
 
@@ -46,13 +48,13 @@ _FAILURES: Final[dict[FaultType, tuple[type[EmbeddingError], str]]] = {
 
 
 class SimEmbedder:
-    """Satisfies `umi.ports.EmbeddingProvider`. Stateless: one text has one vector, in every world.
+    """Satisfies `umi.ports.EmbeddingProvider`. One text has the same vector in every world.
 
     Args:
         clock: The virtual time of the running loop.
-        rng: Where latencies are drawn from.
-        faults: What may go wrong; operations `embed` and `embed_many`.
-        reads: Whether the local embedder's reader reads short messages beside it; otherwise they are judged by their words.
+        rng: Source of latencies.
+        faults: What may fail; operations `embed` and `embed_many`.
+        reads: Whether the local embedder's reader of short messages is offered too; without it rules read them.
     """
 
     def __init__(
@@ -75,18 +77,18 @@ class SimEmbedder:
 
     @property
     def reader(self) -> TextReader | None:
-        """As `umi.ports.text_reader.HasTextReader` has it."""
+        """The reader of short messages, if there is one; see `umi.ports.text_reader.HasTextReader`."""
         return self if self._reads else None
 
     def read(self, text: str) -> OpenText:
-        """A text, by the local embedder's reader."""
+        """Open a text with the local embedder's reader."""
         return _reader().read(text)
 
     async def embed(self, text: str) -> Vector:
-        """One query as a vector, its words beyond the first window not counted.
+        """Embed one query; words beyond the first window do not count.
 
         Returns:
-            Shape (256,), L2-normalised; under the faults EmbeddingWrongDimensions and EmbeddingNotFinite neither.
+            Shape (256,), L2-normalised; not so under the faults EmbeddingWrongDimensions and EmbeddingNotFinite.
 
         Raises:
             EmbeddingError: By a fault.
@@ -96,13 +98,13 @@ class SimEmbedder:
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """For each text its windows of 128 words, overlapping by 16.
+        """Embed each text as windows of 128 words, overlapping by 16.
 
         Returns:
             Matrices of shape (windows, 256), as for `embed`.
 
         Raises:
-            EmbeddingError: By a fault; then for none of the texts.
+            EmbeddingError: By a fault; then none of the texts is embedded.
         """
         fault = await self._arrive("embed_many")
         return [_bad(np.stack([text_vector(window) for window in _windows(text)]), fault) for text in texts]
@@ -125,23 +127,23 @@ class SimEmbedder:
 
 @cache
 def _reader() -> TextReader:
-    """Loaded once in a process."""
+    """The local embedder's reader, loaded once per process."""
     return LocalEmbedder().reader
 
 
 @lru_cache(maxsize=_TEXTS_CACHED_COUNT)
 def text_vector(text: str) -> Vector:
-    """The vector of one window; read-only, as it is remembered.
+    """The vector of one window; read-only, because it is cached.
 
     Args:
-        text: Any text; without a word that carries meaning, the text itself counts as one.
+        text: Any text. A text without meaningful words counts as one word itself.
 
     Returns:
         Shape (256,), each entry +1/16 or -1/16.
     """
     stems = list(dict.fromkeys(analyse(text))) or [text]
     summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64)
-    ties = _drawn(" ".join(sorted(stems)))  # of this text alone: a common rule would make strangers of two words alike
+    ties = _drawn(" ".join(sorted(stems)))  # ties fall differently for each text; a fixed rule would make texts of two words alike
     vector: Vector = np.where(2 * summed + ties > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
     vector.flags.writeable = False
     return vector
@@ -149,10 +151,12 @@ def text_vector(text: str) -> Vector:
 
 @lru_cache(maxsize=_WORDS_CACHED_COUNT)
 def _signs(stem: str) -> npt.NDArray[np.int64]:
+    """The signs of a stem, shape (256,), +1 or -1."""
     return _drawn(stem)
 
 
 def _drawn(text: str) -> npt.NDArray[np.int64]:
+    """Random signs that are a function of a text, shape (256,)."""
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(DIMENSIONS // 8)
     return np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.int64) * 2 - 1
 
@@ -166,7 +170,7 @@ def _windows(text: str) -> list[str]:
 
 
 def _bad(matrix: Matrix, fault: FaultType | None) -> Matrix:
-    """The answer of an embedder that is broken without saying so."""
+    """The answer of an embedder that is broken without reporting it."""
     if fault is FaultType.EmbeddingWrongDimensions:
         return matrix[:, : DIMENSIONS // 2]
     if fault is FaultType.EmbeddingNotFinite:

@@ -1,4 +1,4 @@
-"""Everything that an agent touches, wired to one seed (seed 002).
+"""All simulated parts, wired to one seed (seed 002).
 
 env = umi.sim.SimEnvironment(umi.sim.SimConfig.with_seed(42))
 
@@ -31,14 +31,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class SimConfig:
-    """What a simulated environment is made of.
+    """The settings of a simulated environment.
 
     Args:
-        seed: Decides everything that happens; any integer.
-        faults: What may go wrong from the start; `SimEnvironment.faults.register` adds more.
+        seed: Determines everything that happens; any integer.
+        faults: Faults that may happen from the start; `SimEnvironment.faults.register` adds more.
         temper: How hostile and how slow the model is.
         start: The time of day at virtual second 0; timezone-aware.
-        order: In which ready callbacks run: `fifo`, or `seeded`, where any may be next.
+        order: The order of ready callbacks: `fifo`, or `seeded`, where any of them may be next.
 
     Raises:
         InvalidInput: When the seed is no integer, `start` has no timezone, or the order is unknown.
@@ -60,15 +60,15 @@ class SimConfig:
 
     @classmethod
     def with_seed(cls, seed: int) -> Self:
-        """The defaults with this seed: nothing fails, the model is kind."""
+        """Default settings with this seed: nothing fails, and the model is never hostile."""
         return cls(seed)
 
 
 class SimEnvironment:
-    """The parts, each with a stream of its own: how much one of them is used moves nothing in the others.
+    """The simulated parts, each with its own random stream, so that using one does not change the others.
 
     Args:
-        config: Its seed, its faults, its model's temper.
+        config: Seed, faults and the model's temper.
     """
 
     config: SimConfig

@@ -1,4 +1,4 @@
-"""What the simulation itself raises. What the simulated world raises is the same as in the real one.
+"""Errors of the simulation itself. Parts inside the simulation raise the errors of the real ones.
 
 SimulationError(UmiError)
 |-- Deadlock          every task waits and no timer is left
@@ -13,15 +13,15 @@ from umi.errors import InvalidInput, UmiError
 
 
 class SimulationError(UmiError):
-    """A run that cannot go on, or was set up wrongly."""
+    """A run that cannot continue, or was set up wrongly."""
 
 
-class Deadlock(SimulationError):  # noqa: N818 - reads as what it is
-    """Nothing is ready and no timer is left; the message names every waiting task and where it waits."""
+class Deadlock(SimulationError):  # noqa: N818 - the established term
+    """No callback is ready and no timer is left. The message names every waiting task and where it waits."""
 
 
 class BoundExceeded(SimulationError):  # noqa: N818
-    """The run took more virtual time or more steps than it was given."""
+    """The run took more virtual time or more steps than it was allowed."""
 
 
 class Forbidden(SimulationError, RuntimeError):  # noqa: N818
@@ -29,4 +29,4 @@ class Forbidden(SimulationError, RuntimeError):  # noqa: N818
 
 
 class InvalidFault(SimulationError, InvalidInput):  # noqa: N818
-    """A fault's settings make no sense, or it was registered for an operation where it cannot happen."""
+    """A fault's settings are invalid, or it was registered for an operation where it cannot happen."""

@@ -1,8 +1,9 @@
-"""What can go wrong, where, and how often: faults drawn from a seed.
+"""Faults: what can fail, in which operations, and how often, drawn from a seed.
 
-A fault is tied to the operations in which it can happen in the real world (`OPERATIONS`); registering it for another one is
-an error, so that no run claims to have tested a thing that cannot be. Each pair of operation and registered fault draws from
-its own stream: taking one fault out of a run leaves the others where they were, which is what makes failures shrink.
+A fault belongs to the operations in which it can happen in reality (`OPERATIONS`). Registering it for another operation
+is an error, so that no run claims to have tested something impossible. Each pair of operation and registered fault
+draws from a stream of its own. So removing one fault from a run does not move the others, which makes failures
+shrinkable.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from umi.sim.rng import DeterministicRng
 
 
 class FaultType(StrEnum):
-    """The faults, by the seeds' names."""
+    """The kinds of faults, named as in the seeds."""
 
     # A model's provider refuses or fails.
     LlmTimeout = "LlmTimeout"
@@ -49,7 +50,7 @@ class FaultType(StrEnum):
     PowerCut = "PowerCut"
     TornWrite = "TornWrite"
     LostWrite = "LostWrite"
-    # The way to a server fails.
+    # The network to a server fails.
     NetworkRefused = "NetworkRefused"
     NetworkReset = "NetworkReset"
     NetworkTimeout = "NetworkTimeout"
@@ -62,7 +63,8 @@ _READ: Final = ("storage_read", "disk_read")
 _WRITE: Final = ("storage_write", "disk_write")
 _NETWORK: Final = ("network_request",)
 
-# Where each can happen. `storage_*` and `vector_*` are calls of a store's port, `disk_*` calls of SQLite to the disk.
+# The operations in which each fault can happen. `storage_*` and `vector_*` are calls of a store's port, `disk_*` are SQLite's
+# calls of the disk.
 OPERATIONS: Final[Mapping[FaultType, tuple[str, ...]]] = {
     FaultType.LlmTimeout: _LLM,
     FaultType.LlmRateLimit: _LLM,
@@ -102,11 +104,11 @@ class FaultConfig:
     """A fault and when it fires.
 
     Args:
-        fault_type: What happens.
-        probability: Of each call that may fire, 0..1.
-        operations: Where; None is everywhere the fault can happen.
+        fault_type: The fault.
+        probability: Its probability in each call, 0..1.
+        operations: The operations; None is all in which the fault can happen.
         after: Calls of an operation that are let through first.
-        count_max: How often it fires at most, over all its operations; None is without bound.
+        count_max: How often it fires at most, over all its operations; None is unbounded.
 
     Raises:
         InvalidFault: When a value is outside its range, or the fault cannot happen in one of the operations.
@@ -137,7 +139,7 @@ class FaultConfig:
 
 
 class _Armed:
-    """A registered fault: how often it has fired, and its stream per operation."""
+    """A registered fault: how often it has fired, and one random stream per operation."""
 
     __slots__ = ("config", "fired", "streams")
 
@@ -147,17 +149,17 @@ class _Armed:
         self.streams = {name: rng.fork(f"{name}:{config.fault_type}:{copy}") for name in config.where}
 
     def fires(self, operation: str, calls: int) -> bool:
-        """Whether it fires in this call; a number is drawn in every call, so that limits do not shift what follows."""
+        """Whether it fires in this call. A number is drawn in every call, so that `after` and `count_max` do not shift later draws."""
         drawn = self.streams[operation].chance(self.config.probability)
         spent = self.config.count_max is not None and self.fired >= self.config.count_max
         return drawn and not spent and calls > self.config.after
 
 
 class FaultInjector:
-    """Decides at every operation whether, and which, fault happens.
+    """Decides for every call of an operation whether a fault happens, and which.
 
     Args:
-        rng: Where decisions are drawn from.
+        rng: Source of the decisions.
         configs: Faults to register at once.
     """
 
@@ -173,17 +175,17 @@ class FaultInjector:
             self.register(config)
 
     def register(self, config: FaultConfig) -> None:
-        """Let a fault happen from now on. The same type may be registered several times, with its own settings each."""
+        """Let a fault happen from now on. The same type may be registered several times with different settings."""
         armed = _Armed(config, self._rng, self._copies[config.fault_type])
         self._copies[config.fault_type] += 1
         for operation in config.where:
             self._armed.setdefault(operation, []).append(armed)
 
     def should_inject(self, operation: str) -> FaultType | None:
-        """The fault that happens in this call of `operation`, or None. Of several, the one registered first.
+        """The fault in this call of `operation`, or None. If several fire, the one registered first.
 
         Raises:
-            InvalidFault: When no fault of any kind can happen in an operation of this name: it is misspelt.
+            InvalidFault: When no fault of any kind can happen in an operation of this name; it is probably misspelt.
         """
         self.calls[operation] = calls = self.calls[operation] + 1
         armed = self._armed.get(operation)
@@ -193,6 +195,7 @@ class FaultInjector:
             return None
         if self._stopped:
             return None
+        # All are asked, since each must draw its number in every call.
         firing = [one for one in armed if one.fires(operation, calls)]
         if not firing:
             return None
@@ -203,5 +206,5 @@ class FaultInjector:
         return chosen.config.fault_type
 
     def stop(self) -> None:
-        """Nothing fails any more: what was begun must now come to an end (the liveness phase)."""
+        """Let nothing fail any more. Used to check that everything begun then comes to an end (liveness)."""
         self._stopped = True

@@ -1,8 +1,8 @@
-"""A language model without a language model: every answer is a function of (seed, task, input, attempt).
+"""A simulated language model: every answer is a function of (seed, task, input, attempt).
 
-It answers in the real schemas (umi._reading.model.contracts), reads the names and organisations that are in its input, and can be
-hostile in the ways in which real models are. It has no memory, so one instance may serve any number of tasks at once and a
-run may ask in any order. Prompts without a task are routed by seed 002's word table.
+It answers in the real schemas (`umi._reading.model.contracts`), reads the names and organisations that its input
+contains, and can fail or be hostile in the ways real models are. It has no state that affects answers, so one instance
+may serve any number of tasks in any order. Prompts without a task are routed by the word table of seed 002.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from umi.types import Completion, CompletionRequest, Usage
 Answer = TypeVar("Answer")
 
 OPERATION: Final = "llm_complete"
-SLOW_S: Final = 120.0  # longer than any patience
-_WRAPPING_BYTES: Final = 100  # what stands around the entities of an answer
+SLOW_S: Final = 120.0  # longer than any timeout in Umi
+_WRAPPING_BYTES: Final = 100  # room for the JSON around the entities of an answer
 
-# Seed 002's routing of prompts that carry no task: every word of a row must be there; the first row that fits decides.
+# Seed 002's routing of prompts without a task: all words of a row must occur in the prompt, and the first such row decides.
 ROUTES: Final = (
     (("extract", "entit"), EXTRACT),
     (("rewrite", "query"), REWRITE),
@@ -47,6 +47,7 @@ ROUTES: Final = (
     (("evolution", "existing memories"), EVOLVE),
 )
 
+# The people and organisations that the model knows.
 NAMES: Final = (
     "Alice",
     "Bob",
@@ -64,35 +65,36 @@ NAMES: Final = (
     "Ravi",
 )
 ORGANIZATIONS: Final = ("Acme", "StartupX", "Bolt", "Cargo", "Globex", "Initech", "Tata", "Umbrella")
+# Relative frequency of verdicts where the texts decide nothing.
 EVOLUTION_WEIGHTS: Final = (("update", 0.35), ("extend", 0.3), ("derive", 0.1), ("contradict", 0.15), ("none", 0.1))
 
 _CHANGE: Final = re.compile(r"\b(?:left|now|moved|no longer|switched|joined|anymore|quit)\b", re.IGNORECASE)
 _NEGATION: Final = re.compile(r"\b(?:hate|hates|never|not)\b", re.IGNORECASE)
-_BEGINS: Final = re.compile(r"[A-Z][a-z]+(?=(?:'s)? [a-z])")  # whom a sentence is about, of those nobody knows
-_DATA: Final = re.compile(r"<data>\n?(.*?)\n?</data>", re.DOTALL)
+_BEGINS: Final = re.compile(r"[A-Z][a-z]+(?=(?:'s)? [a-z])")  # an unknown name at the beginning of a sentence
+_DATA: Final = re.compile(r"<data>\n?(.*?)\n?</data>", re.DOTALL)  # how prompts mark text that is data
 
 
 class Hostility(StrEnum):
-    """How a model that answers can still be useless."""
+    """The ways in which a model that answers can still be useless."""
 
-    TRUNCATED = "truncated"  # JSON that stops in the middle
-    CHATTY = "chatty"  # prose and fences around it: to be read
+    TRUNCATED = "truncated"  # JSON that ends in the middle
+    CHATTY = "chatty"  # prose and fences around the JSON; this one can be read
     WRONG_TYPES = "wrong_types"
     BAD_CONFIDENCE = "bad_confidence"  # NaN, 1.7
     INVENTED_ID = "invented_id"
     REFUSAL = "refusal"
-    INJECTED = "injected"  # does what the text told it to
+    INJECTED = "injected"  # obeys instructions in the text
     SLOW = "slow"
 
 
 @dataclass(frozen=True, slots=True)
 class Temper:
-    """What a SimLLM is like.
+    """How hostile and how slow a `SimLLM` is.
 
     Args:
-        hostile: Probability of each kind of hostility for an answer; together at most 1.
+        hostile: The probability of each kind of hostility in an answer; together at most 1.
         latency_ms: Bounds of an answer's latency in virtual time.
-        resolve: Kinds that a second attempt (the re-ask after a refused answer) never shows, as with a model in a bad moment.
+        resolve: Kinds that a second attempt (after a refused answer) never shows, as if the first was an accident.
 
     Raises:
         InvalidInput: When a probability or a latency is out of bounds.
@@ -115,10 +117,11 @@ class SimLLM:
     """A deterministic model (seed 002). Satisfies `umi.ports.LLMProvider`.
 
     Args:
-        seed: Decides every answer.
+        seed: Determines every answer.
         faults: Makes calls fail; None never does.
-        clock: Latency passes on it; None answers at once.
-        temper: How hostile and how slow. The attribute may be set in the middle of a run: a model that falls ill, or recovers.
+        clock: Latency passes on this clock; None answers at once.
+        temper: How hostile and how slow. The attribute may be changed during a run, to simulate a model that fails and
+            recovers.
     """
 
     def __init__(
@@ -134,14 +137,14 @@ class SimLLM:
         self._clock = clock
         self.temper = temper or Temper()
         self.calls = 0
-        self.shown: dict[Hostility, int] = {}
+        self.shown: dict[Hostility, int] = {}  # how often each kind of hostility changed an answer
 
     async def complete(self, request: CompletionRequest | str) -> Completion:
-        """Answer a prompt, 1..100,000 bytes.
+        """Answer a prompt of 1 to 100,000 bytes.
 
         Raises:
             InvalidInput: When the prompt is empty.
-            LLMError: When the injector says so, or the prompt is too long.
+            LLMError: By a fault, or when the prompt is too long.
         """
         if isinstance(request, str):
             request = CompletionRequest(request)
@@ -150,6 +153,7 @@ class SimLLM:
         if size > LLM_PROMPT_BYTES_MAX:
             raise LLMError.ContextOverflow(size // 4)
         self.calls += 1
+        # A stream per question, so that answers do not depend on the order of calls.
         rng = DeterministicRng(self._seed, f"llm/{request.task}/{request.attempt}/{_digest(request.prompt)}")
         fault = None if self._faults is None else self._faults.should_inject(OPERATION)
         await self._pass_time(rng, fault)
@@ -163,11 +167,12 @@ class SimLLM:
             self.shown[mood] = self.shown.get(mood, 0) + 1
         if mood is Hostility.SLOW and self._clock is not None:
             await self._clock.sleep(SLOW_S)
+        # Usage counts a token per four bytes, rounded up.
         content = _within_limit(answer)
         return Completion(content, Usage(1, -(-size // 4), -(-len(content.encode()) // 4)))
 
     async def complete_json(self, prompt: CompletionRequest | str, model: Callable[..., Answer]) -> Answer:
-        """Answer a prompt with an object: `model` is called with the answer's fields as keywords.
+        """Answer a prompt with an object: `model` is called with the fields of the answer as keyword arguments.
 
         Raises:
             LLMError.JsonError: When the answer is no JSON object, or `model` refuses its fields.
@@ -180,6 +185,7 @@ class SimLLM:
             raise LLMError.JsonError(str(error)) from error
 
     def _mood(self, rng: DeterministicRng, attempt: int) -> Hostility | None:
+        """The kind of hostility of this answer, or None."""
         draw = rng.next_float()
         for kind, chance in self.temper.hostile:
             draw -= chance
@@ -188,6 +194,7 @@ class SimLLM:
         return None
 
     async def _pass_time(self, rng: DeterministicRng, fault: FaultType | None) -> None:
+        """Wait as long as the answer takes. Draws its number even without a clock."""
         low, high = self.temper.latency_ms
         latency_ms = rng.uniform(low, high)
         if self._clock is not None:
@@ -199,18 +206,18 @@ class SimLLM:
         return f"Acknowledged: {_digest(request.prompt)[:8]}" if handler is None else handler(request.prompt, rng)
 
 
-SimLLMProvider = SimLLM  # the seed's other name
+SimLLMProvider = SimLLM  # the other name in seed 002
 
 
 def route(prompt: str) -> str:
-    """The task of a prompt that carries none, by the seed's word table; "" for none of them."""
+    """The task of a prompt without one, by the word table of seed 002; "" when no row fits."""
     lowered = prompt.lower()
     return next((task for words, task in ROUTES if all(word in lowered for word in words)), "")
 
 
 def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
-    """Statements of the small language of `umi.sim.verdicts`; else every known name and organisation with its sentence; else one note."""
-    said = _data(prompt)[-1].strip()  # what stands before it is context
+    """Extract statements of `umi.sim.verdicts`' language; else each known name with its sentence; else one note."""
+    said = _data(prompt)[-1].strip()  # the blocks before the last are context
     entities: list[dict[str, Any]] = list(verdicts.read(said))
     if entities:
         return {"entities": entities, "relations": []}
@@ -220,7 +227,7 @@ def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
             confidence = round(rng.uniform(0.7, 1.0), 2)
             entity = {"name": name, "type": kind, "content": sentence, "confidence": confidence}
             room -= len(_written(entity).encode()) + 2
-            if room >= 0:  # a model that has said enough stops, and its JSON is whole
+            if room >= 0:  # the answer stays within the limit, so that its JSON is complete
                 entities.append(entity)
     if not entities:
         entities = [{"name": f"Note_{_digest(said)[:8]}", "type": "note", "content": said[:100], "confidence": 0.5}]
@@ -228,7 +235,7 @@ def _extract(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
 
 
 def _rewrite(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
-    """The query's words in other orders: its long words alone, and its last words."""
+    """Rewrite a query: its long words alone, its words in reverse order, and one random long word."""
     words = re.findall(r"\w+", _data(prompt)[0])
     long_words = [word for word in words if len(word) > 3] or words
     queries = [" ".join(long_words), " ".join(reversed(words)), rng.choice(long_words) if long_words else "memory"]
@@ -236,7 +243,7 @@ def _rewrite(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
 
 
 def _evolve(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
-    """A verdict for each new memory on the existing one nearest to it in words; the texts decide where they can."""
+    """Judge each new memory against the existing one nearest in words; the texts decide where they can."""
     blocks = _data(prompt)
     old = _rows(blocks[-1]) if len(blocks) > 1 else []
     new = _rows(blocks[-2]) if len(blocks) > 2 else []
@@ -247,7 +254,7 @@ def _evolve(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
         others = [row for row in old if row["id"] not in known]
         found = [(row, _verdict(row, others, rng.fork(_digest(str(row["id"]))))) for row in rest]
         return {"relations": [*told, *({"new_id": row["id"], **verdict} for row, verdict in found if verdict)]}
-    alone = {"about": "", "memory": blocks[0]}  # the seed's single form: plain text against rows
+    alone = {"about": "", "memory": blocks[0]}  # the form of seed 002: one plain text against rows
     return _verdict(alone, old, rng) or {"type": "none", "reason": "unrelated", "related_id": None, "confidence": 0.9}
 
 
@@ -259,6 +266,7 @@ HANDLERS: Final[dict[str, Callable[[str, DeterministicRng], Any]]] = {
 
 
 def _verdict(new: dict[str, Any], old: list[dict[str, Any]], rng: DeterministicRng) -> dict[str, Any] | None:
+    """A verdict on the nearest existing memory, or None when no word is shared."""
     if not old:
         return None
     nearest = max(old, key=lambda row: (_shared(new, row), row["about"] == new["about"], str(row["id"])))
@@ -284,11 +292,12 @@ def _shared(one: dict[str, Any], other: dict[str, Any]) -> int:
 
 
 def _data(prompt: str) -> list[str]:
-    """What lies between the prompt's marks; all of it when it has none."""
+    """The blocks between a prompt's data marks; the whole prompt when it has none."""
     return _DATA.findall(prompt) or [prompt]
 
 
 def _rows(block: str) -> list[dict[str, Any]]:
+    """The memories in a block, one JSON object per line; other lines are skipped."""
     rows = []
     for line in block.splitlines():
         try:
@@ -301,6 +310,7 @@ def _rows(block: str) -> list[dict[str, Any]]:
 
 
 def _hostile(mood: Hostility | None, answer: Any, rng: DeterministicRng) -> str:
+    """The answer as text, spoilt by the kind of hostility."""
     text = _written(answer)
     if mood is None or mood is Hostility.SLOW:
         return text
@@ -351,13 +361,14 @@ def _written(answer: Any) -> str:
 
 
 def _mentioned(sentence: str) -> list[tuple[str, str]]:
+    """The known names and organisations in a sentence, each with its type."""
     known = [(name, "person") for name in NAMES] + [(name, "organization") for name in ORGANIZATIONS]
     words = frozenset(re.findall(r"\w+", sentence))
     return [(name, kind) for name, kind in known if name in words]
 
 
 def _begun_with(sentence: str) -> list[tuple[str, str]]:
-    """Whom a sentence is about, where it names nobody known."""
+    """The unknown name with which a sentence begins, if any, as a person."""
     match = _BEGINS.match(sentence)
     return [] if match is None else [(match[0], "person")]
 

@@ -1,17 +1,17 @@
-"""An asyncio event loop in virtual time: two hours of sleeping take milliseconds, and a seed repeats a run to the step.
+"""An asyncio event loop in virtual time: two hours of sleeping take milliseconds, and a seed repeats a run step by step.
 
-Every source of disorder that asyncio has is closed:
-- time jumps to the next timer when nothing is ready; timers of one moment run in the order they were set;
-- ready callbacks run in the order they came (`fifo`), or in one drawn from the seed (`seeded`): as threads and sockets would
-  have it, any of them may be next. Each callback still runs whole;
-- tasks and futures are hashed by creation number, so a set of them (TaskGroup, `asyncio.wait`) has the same order in every
-  process, and an unnamed task is named by that number;
-- an executor's jobs run on the loop, one at a time, in the order they were submitted, with other callbacks in between;
-- async generators are shut down in the order of their first iteration, and the cyclic garbage collector runs only at
-  fixed steps.
+Every source of nondeterminism in asyncio is removed:
+- Time jumps to the next timer when nothing is ready. Timers of the same moment run in the order they were set.
+- Ready callbacks run in the order they came (`fifo`), or in an order drawn from the seed (`seeded`): with threads and sockets
+  any of them could be next. Each callback still runs as a whole.
+- Tasks and futures are hashed by creation number, so a set of them (TaskGroup, `asyncio.wait`) has the same order in every
+  process. An unnamed task is named by that number.
+- Jobs of an executor run on the loop, one at a time, in the order they were submitted, with other callbacks in between.
+- Async generators are shut down in the order of their first iteration, and the cyclic garbage collector runs only at fixed
+  steps.
 
 Sockets, subprocesses, signals, and calls from other threads are refused. What a callback does between two awaits is not
-interleaved with anything, as on a real loop; preemption of real threads is not simulated.
+interleaved with anything, as on a real loop. Preemption of real threads is not simulated.
 """
 
 # ruff: noqa: SLF001 - asyncio has no public way to write a loop: these few private names are the same in 3.11 to 3.13
@@ -42,17 +42,17 @@ Ts = TypeVarTuple("Ts")
 Order = Literal["fifo", "seeded"]
 
 _COLLECT_STEPS: Final = 65_536  # steps between two runs of the garbage collector
-_PURGE_COUNT: Final = 256  # cancelled timers that are carried along before they are thrown out
-_CLEANUP_S: Final = 3_600.0  # of virtual time that cancelled tasks get to clean up, whatever the run has used
-_CLEANUP_STEPS: Final = 100_000
-_DEADLOCK_TASKS_COUNT: Final = 20  # named in the message
+_PURGE_COUNT: Final = 256  # cancelled timers that are kept before they are purged
+_CLEANUP_S: Final = 3_600.0  # virtual time for cancelled tasks to clean up, whatever the run has used
+_CLEANUP_STEPS: Final = 100_000  # and callbacks
+_DEADLOCK_TASKS_COUNT: Final = 20  # tasks named in the message of a deadlock
 
 
 class SimTask(asyncio.Task[T]):
     """A task hashed by its creation number."""
 
     def __init__(self, number: int, coro: Coroutine[Any, Any, T], **kwargs: Any) -> None:
-        self.number = number  # first: asyncio hashes the task while it is made
+        self.number = number  # before `super()`: asyncio hashes the task while it is being created
         super().__init__(coro, **kwargs)
 
     def __hash__(self) -> int:
@@ -71,7 +71,7 @@ class SimFuture(asyncio.Future[T]):
 
 
 class _OrderedWeakSet:
-    """Async generators in the order of their first iteration; a WeakSet would give them by address."""
+    """Async generators in the order of their first iteration. A WeakSet would order them by address."""
 
     def __init__(self) -> None:
         self._references: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
@@ -94,15 +94,15 @@ class _OrderedWeakSet:
 
 
 class SimLoop(asyncio.BaseEventLoop):
-    """The loop. `run` makes one, and most users need no more.
+    """The event loop. `run` creates one, and most users need no more.
 
     Args:
         clock: The virtual time that it drives.
-        rng: Where the seeded order is drawn from.
+        rng: Source of the seeded order.
         order: `fifo` or `seeded`.
         virtual_s_max: Virtual seconds after which the run is stopped.
-        steps_count_max: Callbacks after which it is.
-        on_step: Called before each callback with the virtual second and the name of the task or callback: a trace.
+        steps_count_max: Callbacks after which the run is stopped.
+        on_step: Called before each callback with the virtual second and the name of the task or callback.
     """
 
     def __init__(
@@ -154,7 +154,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> Any:
-        """Set a timer; those of one moment run in the order they were set."""
+        """Set a timer. Timers of the same moment run in the order they were set."""
         self._check_open()
         timer: Any = asyncio.TimerHandle(when, callback, args, self, context)
         heapq.heappush(self._timers, (when, next(self._numbers), timer))
@@ -167,17 +167,17 @@ class SimLoop(asyncio.BaseEventLoop):
         """As `call_soon`, from the loop's own thread only.
 
         Raises:
-            Forbidden: From another thread, whose timing no seed decides.
+            Forbidden: From another thread, whose timing no seed controls.
         """
         if threading.get_ident() != self._owner:
             self._refuse("call_soon_threadsafe from another thread")
         return self.call_soon(callback, *args, context=context)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
-        """Run `func` on the loop, after what the same executor was given before.
+        """Run `func` on the loop, after earlier jobs of the same executor.
 
-        A job whose waiter was cancelled before it began still runs (fifo), or runs if the seed says so: a real worker may
-        or may not have begun it.
+        A job that was cancelled before it began still runs (fifo), or runs if the seed says so: a real worker may or
+        may not have started it.
         """
         self._check_open()
         future: asyncio.Future[T] = self.create_future()
@@ -187,7 +187,8 @@ class SimLoop(asyncio.BaseEventLoop):
         return future
 
     def _run_job(self, executor_id: int) -> None:
-        _, queue = self._jobs[executor_id]  # the executor is kept there so that its id stays its own
+        """Run the oldest job of an executor."""
+        _, queue = self._jobs[executor_id]  # `_jobs` also holds the executor, so that its id is not reused
         future, job = queue.popleft()
         if not queue:
             del self._jobs[executor_id]
@@ -196,7 +197,7 @@ class SimLoop(asyncio.BaseEventLoop):
         asyncio._set_running_loop(None)  # a worker thread has no running loop
         try:
             result = job()
-        except Exception as error:  # noqa: BLE001 - as every executor: what a job raises is for who waits for it
+        except Exception as error:  # noqa: BLE001 - an executor passes any error of a job to its waiter
             if not future.done():
                 future.set_exception(error)
         else:
@@ -206,12 +207,12 @@ class SimLoop(asyncio.BaseEventLoop):
             asyncio._set_running_loop(self)
 
     def extend(self, *, virtual_s: float, steps_count: int) -> None:
-        """Give the run this much from now on, whatever it has used."""
+        """Allow the run this much more from now on, whatever it has used."""
         self._virtual_s_max, self._give_up_s = virtual_s, self.time() + virtual_s
         self._steps_count_max = self.steps_count + steps_count
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:  # noqa: ASYNC109 - asyncio's own
-        """Nothing to shut down: no thread was ever started."""
+        """Nothing to shut down: no thread was started."""
 
     def _check_open(self) -> None:
         if self.is_closed():
@@ -227,7 +228,7 @@ class SimLoop(asyncio.BaseEventLoop):
     def call_soon(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.Handle:
-        """As asyncio's own, without its way through debug mode when that is off."""
+        """As asyncio's own, but skips its checks for debug mode when that is off."""
         if self.get_debug():
             return super().call_soon(callback, *args, context=context)
         self._check_open()
@@ -236,7 +237,12 @@ class SimLoop(asyncio.BaseEventLoop):
         return handle
 
     def _run_once(self) -> None:
-        """One callback; before it, when nothing is ready, the jump to the next timer."""
+        """Run one callback. When nothing is ready, jump to the next timer first.
+
+        Raises:
+            Deadlock: When nothing is ready and no timer is left.
+            BoundExceeded: When the virtual time is used up.
+        """
         if self._timers:
             self._wake(self.time())
         while not self._ready:
@@ -259,7 +265,7 @@ class SimLoop(asyncio.BaseEventLoop):
         handle._run()
 
     def _wake(self, now_s: float) -> None:
-        """Make the timers due ready, and forget cancelled ones at the head so that none of them moves time."""
+        """Make due timers ready, and drop cancelled ones at the head, so that none of them advances time."""
         while self._timers and (self._timers[0][0] <= now_s or self._timers[0][2].cancelled()):
             handle = heapq.heappop(self._timers)[2]
             handle._scheduled = False
@@ -274,7 +280,11 @@ class SimLoop(asyncio.BaseEventLoop):
         return self._ready.popleft()
 
     def _pause(self) -> None:
-        """Now and then: is this too long, and what is garbage."""
+        """Check the bound on steps, and collect garbage.
+
+        Raises:
+            BoundExceeded: When the steps are used up.
+        """
         if self.steps_count > self._steps_count_max:
             raise BoundExceeded(
                 f"{self._steps_count_max:,} steps are over at virtual second {self.time():g}: a task may be spinning"
@@ -290,16 +300,16 @@ class SimLoop(asyncio.BaseEventLoop):
         return f"{len(tasks)} unfinished tasks at virtual second {self.time():g}, no timer is left: {listed}"
 
     def _refuse(self, what: str) -> NoReturn:
-        # Kept too: whoever called may swallow it, and `run` then raises it at the end.
+        # Also kept: if the caller swallows the error, `run` raises it at the end.
         error = Forbidden(f"{what} would leave the simulation: use umi.sim's parts, or hand in a port of your own")
         self.refused.append(error)
         raise error
 
     def _process_events(self, event_list: object) -> None:
-        """No selector, no events."""
+        """There is no selector, so there are no events."""
 
     def _write_to_self(self) -> None:
-        """Nobody sleeps in a selector."""
+        """No selector has to be woken."""
 
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
@@ -309,7 +319,7 @@ def _refusal(name: str) -> Callable[..., NoReturn]:
     return refuse
 
 
-# What a loop can do with the world outside; each would be real input or output in the middle of a simulation.
+# Methods of a loop that do real input or output; refused in a simulation.
 for _name in (
     "add_reader", "add_writer", "add_signal_handler", "connect_accepted_socket", "connect_read_pipe", "connect_write_pipe",
     "create_connection", "create_datagram_endpoint", "create_server", "create_unix_connection", "create_unix_server",
@@ -334,15 +344,15 @@ def run(
 
     Args:
         main: What to run.
-        seed: Decides the order of ready callbacks when `order` is `seeded`.
+        seed: Determines the order of ready callbacks when `order` is `seeded`.
         order: `fifo` or `seeded`.
         clock: The virtual time; a new one by default.
         virtual_s_max: Virtual seconds after which the run is stopped.
-        steps_count_max: Callbacks after which it is.
+        steps_count_max: Callbacks after which the run is stopped.
         on_step: Called before each callback with the virtual second and the name of the task or callback.
 
     Returns:
-        What `main` returned. Tasks it left behind are cancelled and waited for, in the order they were made.
+        What `main` returned. Tasks that it left running are cancelled and awaited in the order of their creation.
 
     Raises:
         Deadlock: When every task waits and no timer is left.
@@ -365,7 +375,7 @@ def run(
 
 @contextmanager
 def _collector_held() -> Iterator[None]:
-    """Keep the cyclic collector from running finalisers at a moment that depends on what ran before in this process."""
+    """Disable the cyclic garbage collector: its timing, and that of finalisers, depends on what ran before in this process."""
     was_on = gc.isenabled()
     gc.disable()
     try:
@@ -376,12 +386,13 @@ def _collector_held() -> Iterator[None]:
 
 
 def _shut_down(loop: SimLoop) -> None:
+    """Cancel what is left, shut down async generators, and close the loop."""
     loop.extend(virtual_s=_CLEANUP_S, steps_count=_CLEANUP_STEPS)
     try:
         _cancel_all(loop)
         loop.run_until_complete(loop.shutdown_asyncgens())
     except (Deadlock, BoundExceeded):
-        # The run itself has said so already, or a task refuses to be cancelled: there is no more to wait for.
+        # The run has raised this already, or a task resists cancellation. There is nothing more to wait for.
         left: list[Any] = sorted(asyncio.all_tasks(loop), key=hash)
         for task in left:
             task._log_destroy_pending = False
@@ -390,6 +401,7 @@ def _shut_down(loop: SimLoop) -> None:
 
 
 def _cancel_all(loop: SimLoop) -> None:
+    """Cancel all tasks and run the loop until they are done; report the errors of those that fail."""
     tasks = sorted(asyncio.all_tasks(loop), key=hash)
     if not tasks:
         return
@@ -414,6 +426,7 @@ def _cancel_all(loop: SimLoop) -> None:
 
 
 def _label(handle: Any) -> str:
+    """The name of the task or callback behind a handle."""
     callback = handle._callback
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):
@@ -424,7 +437,7 @@ def _label(handle: Any) -> str:
 
 
 def _where(task: asyncio.Task[Any]) -> str:
-    """A task's name and the line in which its innermost coroutine waits."""
+    """A task's name and the line where its innermost coroutine waits."""
     coroutine: Any = task.get_coro()
     frame = None
     while coroutine is not None:

@@ -1,14 +1,15 @@
-"""A network in virtual time: named endpoints that answer requests, and everything that can go wrong between them.
+"""A network in virtual time: named endpoints that answer requests, and the faults between them.
 
-The fault model. A request travels to the endpoint, is handled there, and the response travels back; each way takes a latency
-drawn from the seed.
-- NetworkRefused: nobody listens; the handler never ran. Also when the endpoint is not served.
-- NetworkReset: the connection breaks before the handler ran, or after it: the caller cannot know which.
-- NetworkTimeout, and a partition between two endpoints: the request or the response is lost; the caller waits until its timeout.
+The fault model. A request travels to the endpoint, is handled there, and the response travels back. Each way takes a
+latency drawn from the seed.
+
+- NetworkRefused: nobody listens, and the handler did not run. Also raised when the endpoint is not served.
+- NetworkReset: the connection breaks before or after the handler ran; the caller cannot know which.
+- NetworkTimeout, and a partition between two endpoints: the request or the response is lost, and the caller waits for its timeout.
 - NetworkSlow: each way takes 10 to 100 times as long.
 
-Errors are those of real sockets (`ConnectionRefusedError`, `ConnectionResetError`, `TimeoutError`), so that an adapter's own
-handling of them is what is tested. Not modelled: bandwidth, streams, TLS, names.
+Errors are those of real sockets (`ConnectionRefusedError`, `ConnectionResetError`, `TimeoutError`), so that an
+adapter's own handling of them is tested. Not modelled: bandwidth, streams, TLS, name resolution.
 """
 
 from __future__ import annotations
@@ -27,21 +28,21 @@ from umi.types import Completion, CompletionRequest
 Handler = Callable[[Any], Awaitable[Any]]
 
 LATENCY_S: Final = (0.001, 0.02)  # one way
-TIMEOUT_S: Final = 30.0  # of a request that names none
-_SLOW: Final = (10.0, 100.0)
+TIMEOUT_S: Final = 30.0  # of a request without a timeout of its own
+_SLOW: Final = (10.0, 100.0)  # factor on the latency under NetworkSlow
 
 
-MODEL_TIMEOUT_S: Final = 300.0  # beyond any patience of the asker's
+MODEL_TIMEOUT_S: Final = 300.0  # longer than Umi waits for a model, so that Umi's own timeout fires first
 
 
 class SimNetwork:
-    """Endpoints, and the ways between them.
+    """Endpoints, and the connections between them.
 
     Args:
         clock: The virtual time of the running loop.
-        rng: Where latencies and the moments of breaks are drawn from.
-        faults: What may go wrong by itself; operation `network_request`.
-        latency_s: Bounds of one way's latency, seconds.
+        rng: Source of latencies and of the moments of breaks.
+        faults: What may fail; operation `network_request`.
+        latency_s: Bounds of the latency of one way, in seconds.
     """
 
     def __init__(
@@ -61,16 +62,16 @@ class SimNetwork:
         self._partitions: list[tuple[frozenset[str], frozenset[str]]] = []
 
     def serve(self, endpoint: str, handler: Handler) -> None:
-        """Let `handler` answer requests to `endpoint`: an async callable of the request, whose errors reach the caller."""
+        """Let `handler`, an async callable, answer requests to `endpoint`. Its errors reach the caller."""
         self._handlers[endpoint] = handler
 
     def stop(self, endpoint: str) -> None:
-        """Let nobody listen at `endpoint` any more; requests under way are still answered."""
+        """Stop serving `endpoint`. Requests in progress are still answered."""
         check(endpoint in self._handlers, f"nobody serves {endpoint!r}")
         del self._handlers[endpoint]
 
     def partition(self, one: Iterable[str], other: Iterable[str]) -> None:
-        """Cut every way between two groups of endpoints: what is sent from now on is lost, both ways."""
+        """Cut all connections between two groups of endpoints: what is sent from now on is lost, both ways."""
         self._partitions.append((frozenset(one), frozenset(other)))
 
     def heal(self) -> None:
@@ -78,7 +79,7 @@ class SimNetwork:
         self._partitions.clear()
 
     async def request(self, source: str, target: str, payload: Any, *, timeout_s: float = TIMEOUT_S) -> Any:
-        """Send `payload` from `source` to `target`, and wait for the answer.
+        """Send `payload` from `source` to `target` and wait for the answer.
 
         Returns:
             What the target's handler returned.
@@ -86,7 +87,7 @@ class SimNetwork:
         Raises:
             ConnectionRefusedError: When nobody listens.
             ConnectionResetError: When the connection broke, before or after the handler ran.
-            TimeoutError: When no answer came within `timeout_s` virtual seconds, whether the handler ran or not.
+            TimeoutError: When no answer came within `timeout_s` virtual seconds, whether or not the handler ran.
         """
         fault = None if self._faults is None else self._faults.should_inject("network_request")
         async with asyncio.timeout(timeout_s):
@@ -106,7 +107,7 @@ class SimNetwork:
 
     async def _travel(self, source: str, target: str, slowness: float, *, lost: bool) -> None:
         if lost or self._parted(source, target):
-            await asyncio.Event().wait()  # for ever: the caller's timeout ends it
+            await asyncio.Event().wait()  # never set; the caller's timeout ends the wait
         await self._clock.sleep(self._latency.uniform(*self._latency_s) * slowness)
 
     def _parted(self, source: str, target: str) -> bool:
@@ -117,7 +118,7 @@ class SimNetwork:
 
 
 class RemoteModel:
-    """A model at the other end of a network: what `SimLLM` answers, when the network lets it through."""
+    """A model reached over the simulated network."""
 
     def __init__(self, network: SimNetwork, model: LLMProvider, name: str = "model") -> None:
         self._network = network
@@ -125,6 +126,6 @@ class RemoteModel:
         network.serve(name, model.complete)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Ask over the network; its errors are what a real client's socket would raise."""
+        """Ask over the network. Its errors are those of a real client's socket."""
         answer: Completion = await self._network.request("umi", self._name, request, timeout_s=MODEL_TIMEOUT_S)
         return answer

@@ -1,4 +1,4 @@
-"""The pytest side of `umi.sim.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Comes with `pip install "umi-memory[sim]"`."""
+"""The pytest plugin of `umi.sim.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Installed with `pip install "umi-memory[sim]"`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _count(text: str) -> int:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The two options."""
+    """Add the two options."""
     group = parser.getgroup("umi", "simulated worlds (umi.sim.simulate)")
     group.addoption(
         "--umi-seeds", type=_count, metavar="N", help="run every simulated test with N seeds instead of its own number"
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
-    """Let a simulated test know what the command line says, and its own name there."""
+    """Tell a simulated test what the command line chose, and its own name there."""
     options = pyfuncitem.config.option
     choice = Choice(options.umi_seeds, options.umi_seed, pyfuncitem.nodeid)
     token = CHOICE.set(choice)
@@ -40,7 +40,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None
 
 @pytest.fixture
 def world() -> None:
-    """A test gets its world from `@umi.sim.simulate(seeds=200)`; without that there is none.
+    """Stand in for the world in a test without `@umi.sim.simulate(seeds=200)`, which would provide one.
 
     Raises:
         pytest.UsageError: Always.

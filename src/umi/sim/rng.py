@@ -1,8 +1,8 @@
-"""Randomness that is a pure function of a seed: the same numbers on every machine and in every release of Python.
+"""Random numbers that are a pure function of a seed: the same on every machine and in every release of Python.
 
-The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Streams are told
-apart by name: the stream "disk" of seed 7 gives the same numbers however much the stream "loop" was used, so a fault that is
-taken out of a run does not move all others.
+The generator is SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014). Streams are
+separated by name. The stream "disk" of seed 7 gives the same numbers however much the stream "loop" was used, so
+removing one fault from a run does not move the others.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from umi._core.invariants import check
 T = TypeVar("T")
 
 _MASK: Final = (1 << 64) - 1
-_GAMMA: Final = 0x9E3779B97F4A7C15
-_UNIT: Final = 1.0 / (1 << 53)
+_GAMMA: Final = 0x9E3779B97F4A7C15  # SplitMix64's increment, the golden ratio in 64 bits
+_UNIT: Final = 1.0 / (1 << 53)  # a float has 53 bits of fraction
 
 
 class DeterministicRng:
@@ -25,7 +25,7 @@ class DeterministicRng:
 
     Args:
         seed: Any integer.
-        stream: The stream's path; `fork` makes it.
+        stream: The path of the stream; set by `fork`.
     """
 
     __slots__ = ("_state", "seed", "stream")
@@ -41,7 +41,7 @@ class DeterministicRng:
     def fork(self, name: str) -> DeterministicRng:
         """The stream `name` below this one, from its beginning.
 
-        Depends on the seed and on the path of names only: asking twice gives two copies of one stream.
+        It depends only on the seed and the path of names: two calls give two copies of one stream.
         """
         check(name and "/" not in name, f"a stream's name is a word without '/', not {name!r}")
         return DeterministicRng(self.seed, f"{self.stream}/{name}")
@@ -49,6 +49,7 @@ class DeterministicRng:
     def next_bits(self) -> int:
         """64 random bits, as an integer in [0, 2**64)."""
         self._state = state = (self._state + _GAMMA) & _MASK
+        # The constants and shifts are SplitMix64's finaliser.
         state = ((state ^ (state >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
         state = ((state ^ (state >> 27)) * 0x94D049BB133111EB) & _MASK
         return state ^ (state >> 31)
@@ -61,23 +62,23 @@ class DeterministicRng:
         """An integer in [low, high], both ends included; the span is at most 2**64."""
         span = high - low + 1
         check(0 < span <= 1 << 64, f"no integer between {low} and {high} can be drawn")
-        return low + (self.next_bits() * span >> 64)
+        return low + (self.next_bits() * span >> 64)  # scales 64 bits to the span without a modulo
 
     def uniform(self, low: float, high: float) -> float:
         """A number in [low, high)."""
         return low + (high - low) * self.next_float()
 
     def chance(self, probability: float) -> bool:
-        """True with this probability. Takes one number from the stream whatever the probability is."""
+        """True with this probability. Always takes one number from the stream, so that probabilities do not shift later draws."""
         return self.next_float() < probability
 
     def choice(self, items: Sequence[T]) -> T:
-        """One of a non-empty sequence, each as likely."""
+        """One item of a non-empty sequence, all equally likely."""
         check(len(items), "nothing to choose from")
         return items[self.next_bits() * len(items) >> 64]
 
     def weighted(self, items: Sequence[tuple[T, float]]) -> T:
-        """One of (item, weight) pairs, each as likely as its weight; weights are >= 0 and not all 0."""
+        """One of (item, weight) pairs, with probability proportional to its weight; weights are >= 0 and not all 0."""
         total = sum(weight for _, weight in items)
         check(total > 0, "no weight to choose by")
         left = self.next_float() * total
@@ -85,19 +86,20 @@ class DeterministicRng:
             left -= weight
             if left < 0:
                 return item
-        return next(item for item, weight in reversed(items) if weight > 0)  # rounding used up the last one
+        return next(item for item, weight in reversed(items) if weight > 0)  # rounding errors passed the last item
 
     def shuffle(self, items: MutableSequence[Any]) -> None:
-        """Put the items into a random order, in place."""
+        """Shuffle the items in place (Fisher-Yates)."""
         for last in range(len(items) - 1, 0, -1):
             other = self.next_bits() * (last + 1) >> 64
             items[last], items[other] = items[other], items[last]
 
     def shuffled(self, items: Sequence[T]) -> Iterator[T]:
-        """The items in a random order, each drawn when it is asked for; takes as many numbers from the stream as `shuffle`.
+        """The items in a random order, drawn lazily. Takes as many numbers from the stream as `shuffle`.
 
-        What is drawn is what `shuffle` would leave, from the end: a few of many are had without shuffling all.
+        The order is what `shuffle` leaves, read from the end, so a few of many items are had without shuffling all.
         """
+        # A copy draws lazily, while this stream skips the numbers that a full shuffle would take.
         own = DeterministicRng(self.seed, self.stream)
         own._state = self._state
         self._state = (self._state + _GAMMA * max(0, len(items) - 1)) & _MASK

@@ -1,4 +1,4 @@
-"""A file on a disk with a volatile cache: what is written, what is durable, and what a power cut leaves of the difference."""
+"""A file on a disk with a volatile cache: what was written, what is durable, and what a power cut leaves of the difference."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Final
 
 from umi.sim.rng import DeterministicRng
 
-SECTOR_BYTES: Final = 512
+SECTOR_BYTES: Final = 512  # the unit that survives a power cut independently of others
 
-# How a power cut treats the unsynced writes of one file, with its weight.
+# What a power cut does to the unsynced writes of one file; `_MOODS` gives each outcome its weight.
 ALL_LOST: Final = "all lost"
 ALL_KEPT: Final = "all kept"
-IN_ORDER: Final = "in order"  # the first ones are kept, the next is torn, the rest are lost
-SCATTERED: Final = "scattered"  # each sector goes its own way
+IN_ORDER: Final = "in order"  # the first writes are kept, the next one is torn, the rest are lost
+SCATTERED: Final = "scattered"  # decided for each sector separately
 _MOODS: Final = ((ALL_LOST, 1.0), (ALL_KEPT, 1.0), (IN_ORDER, 2.0), (SCATTERED, 4.0))
 
 Write = tuple[int, bytes]  # offset, data
@@ -21,7 +21,7 @@ Change = Write | Truncation
 
 
 class SectorFile:
-    """Bytes as the running system sees them, bytes as they would be found after a power cut, and the changes between."""
+    """A file: `volatile` as running programs see it, `durable` as it is after a power cut, and the `changes` between."""
 
     __slots__ = ("changes", "durable", "volatile")
 
@@ -31,7 +31,7 @@ class SectorFile:
         self.changes: list[Change] = []
 
     def write(self, offset: int, data: bytes) -> None:
-        """Write into the cache; a gap before `offset` reads as zeros."""
+        """Write into the cache; a gap before `offset` is filled with zeros."""
         _put(self.volatile, offset, data)
         self.changes.append((offset, data))
 
@@ -41,18 +41,18 @@ class SectorFile:
         self.changes.append((size, None))
 
     def sync(self) -> None:
-        """Make all that was written durable."""
+        """Make everything that was written durable."""
         for offset, data in self.changes:
             _apply(self.durable, offset, data)
         self.changes.clear()
 
     def lose_power(self, rng: DeterministicRng, mood: str | None = None) -> None:
-        """Keep of the unsynced changes what the draw says, and forget the cache."""
+        """Lose the cache. A random part of the unsynced changes survives; `mood` fixes the kind."""
         self.settle(rng, mood)
         self.volatile = bytearray(self.durable)
 
     def settle(self, rng: DeterministicRng, mood: str | None = None) -> None:
-        """Let some of the unsynced changes reach the disk, and drop the others from what will ever reach it.
+        """Let a random part of the unsynced changes reach the disk, and drop the others for good.
 
         The cache still shows all of them. This is a failed fsync: Linux marks the pages clean, and a later fsync that
         succeeds does not write them.
@@ -72,7 +72,7 @@ class SectorFile:
         self.changes.clear()
 
     def damage(self, offset: int, data: bytes) -> None:
-        """Overwrite bytes of the medium itself, behind everybody's back."""
+        """Overwrite bytes on the medium and in the cache, without any write being recorded."""
         _put(self.volatile, offset, data)
         _put(self.durable, offset, data)
 
@@ -100,15 +100,15 @@ def _apply(image: bytearray, offset: int, data: bytes | None) -> None:
 
 
 def _tear(image: bytearray, offset: int, data: bytes | None, rng: DeterministicRng) -> None:
-    """Apply the beginning of a write; a truncation is one step in the file system's journal and never half done."""
+    """Apply the beginning of a write. A truncation is one step of the file system's journal and is never half done."""
     if data is not None:
         _put(image, offset, data[: rng.next_int(0, len(data))])
 
 
 def _scatter(image: bytearray, changes: list[Change], rng: DeterministicRng) -> None:
-    """Each sector ends at one of its versions: lost, kept, one in between, or torn within the sector.
+    """Let each sector end at one of its versions: lost, kept, one in between, or torn within the sector.
 
-    Truncations are kept in order up to a random one; a kept one takes with it what was written beyond it before.
+    Truncations are kept in order up to a random one. A kept truncation also removes what was written beyond it before.
     """
     truncations = sum(data is None for _, data in changes)
     kept_truncations = rng.next_int(0, truncations) if truncations else 0
@@ -123,6 +123,7 @@ def _scatter(image: bytearray, changes: list[Change], rng: DeterministicRng) -> 
             versions = {sector: kept for sector, pieces in versions.items() if (kept := _before(pieces, offset))}
     for sector in sorted(versions):
         pieces = versions[sector]
+        # 0: all writes lost; 1: all kept; 2: a random number kept and the next one torn.
         fate = rng.next_int(0, 2)
         count = (0, len(pieces), rng.next_int(0, len(pieces) - 1))[fate]
         for offset, data in pieces[:count]:
@@ -133,7 +134,7 @@ def _scatter(image: bytearray, changes: list[Change], rng: DeterministicRng) -> 
 
 
 def _pieces(offset: int, data: bytes) -> list[Write]:
-    """A write, cut at the sectors' borders."""
+    """A write, split at sector borders."""
     first = SECTOR_BYTES - offset % SECTOR_BYTES
     starts = [0, *range(first, len(data), SECTOR_BYTES)]
     ends = [*starts[1:], len(data)]
@@ -141,4 +142,5 @@ def _pieces(offset: int, data: bytes) -> list[Write]:
 
 
 def _before(pieces: list[Write], size: int) -> list[Write]:
+    """The parts of these writes that lie before `size`."""
     return [(offset, data[: size - offset]) for offset, data in pieces if offset < size]

@@ -1,8 +1,8 @@
-"""A model behind a wire: HTTP requests in the formats of OpenAI and Anthropic in, HTTP responses out.
+"""A model server: HTTP requests in the formats of OpenAI and Anthropic in, HTTP responses out.
 
-What answers is any `LLMProvider` and any embedder, such as SimLLM and SimEmbedder; so the real adapters can be run against models
-whose answers are known, over a simulated network (umi.sim.transport) or a real socket (umi.bench.model_server). Faults are
-those of real servers: they have a status, words and headers, or nothing at all comes back.
+Any `LLMProvider` and any embedder may answer, such as SimLLM and SimEmbedder. So the real adapters can be run against
+models whose answers are known, over a simulated network (`umi.sim.transport`) or a real socket
+(`umi.bench.model_server`). Faults are those of real servers: a status with message and headers, or no response at all.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from umi.errors import EmbeddingError, LLMError, UmiError
 from umi.ports import EmbeddingProvider, LLMProvider
 from umi.types import Completion, CompletionRequest
 
+# The paths that are served: OpenAI's, and Anthropic's messages.
 CHAT: Final = "/v1/chat/completions"
 MESSAGES: Final = "/v1/messages"
 EMBEDDINGS: Final = "/v1/embeddings"
 MODELS: Final = "/v1/models"
 MODEL_NAME: Final = "sim-model"
-TEMPLATE_TOKENS: Final = 7
-_CREATED: Final = 1_577_880_000
+TEMPLATE_TOKENS: Final = 7  # added to each prompt's tokens, see `ModelService._complete`
+_CREATED: Final = 1_577_880_000  # a fixed time of creation, 1 January 2020, 12:00 UTC
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +51,14 @@ class WireResponse:
 
 
 class Hang:
-    """In place of a response: nothing, for ever."""
+    """In place of a response: none ever comes."""
 
 
 Fault = WireResponse | Hang
 
 
 def refused(status: int, said: str, **headers: str) -> WireResponse:
-    """A response that says no, in the shape that both protocols share."""
+    """An error response in the shape that both protocols share; `headers` use `_` for `-`."""
     body = {"type": "error", "error": {"type": "error", "message": said}}
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     return WireResponse(status, json.dumps(body).encode(), {"content-type": "application/json", **names})
@@ -65,7 +66,7 @@ def refused(status: int, said: str, **headers: str) -> WireResponse:
 
 @dataclass(slots=True)
 class Count:
-    """What a service was asked for: requests that reached a model or embedder, and their tokens."""
+    """What a service answered: requests that reached a model or embedder by task, and their tokens."""
 
     calls: Counter[str] = field(default_factory=Counter)
     input_tokens: Counter[str] = field(default_factory=Counter)
@@ -73,12 +74,13 @@ class Count:
 
 
 class ModelService:
-    """Answers requests.
+    """Answers HTTP requests.
 
     Args:
-        llm: What answers prompts.
-        embedder: What embeds; None knows no embeddings.
-        shapes: What it can hold an answer to: any of "schema" and "tool". It refuses the others, as real servers do.
+        llm: Answers prompts.
+        embedder: Answers requests for embeddings; None refuses them.
+        shapes: The ways in which it can enforce a schema, any of "schema" and "tool". Others are refused, as real
+            servers do.
     """
 
     def __init__(
@@ -91,14 +93,14 @@ class ModelService:
         self._embedder = embedder
         self._shapes = shapes
         self._asked: Counter[str] = Counter()
-        self.faults: list[Fault | None] = []  # for the next requests, one each; None answers
-        self.always: Fault | None = None  # for all after those
-        self.only: str = ""  # the path that faults are for; empty is all
+        self.faults: list[Fault | None] = []  # for the next requests, one each; None answers normally
+        self.always: Fault | None = None  # for all requests after those
+        self.only: str = ""  # the path that faults apply to; empty for all
         self.requests: list[WireRequest] = []
         self.count = Count()
 
     async def answer(self, request: WireRequest) -> WireResponse:
-        """The response to a request; one that hangs has to be cancelled."""
+        """The response to a request. One that hangs has to be cancelled by the caller."""
         self.requests.append(request)
         fault = self._fault(request.path)
         if isinstance(fault, Hang):
@@ -126,13 +128,14 @@ class ModelService:
         prompt = body["messages"][-1]["content"]
         task = _task(schema)
         digest = hashlib.sha256(prompt.encode()).hexdigest()
+        # HTTP carries no attempt number; the same prompt again is the next attempt.
         attempt, self._asked[digest] = self._asked[digest], self._asked[digest] + 1
         try:
             completion = await self._llm.complete(CompletionRequest(prompt, task, attempt, schema))
         except LLMError as error:
             return _failed(error)
         spent = completion.usage
-        # A chat template costs tokens too, so that the bill is never what a client would guess from the prompt.
+        # As with a real chat template, the bill differs from what a client would compute from the prompt.
         completion = replace(completion, usage=replace(spent, input_tokens=spent.input_tokens + TEMPLATE_TOKENS))
         self.count.calls[task] += 1
         self.count.input_tokens[task] += completion.usage.input_tokens
@@ -162,7 +165,7 @@ class ModelService:
 
 
 def _wanted(body: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
-    """How the answer shall be held to a schema, and to which."""
+    """How the answer shall be held to a schema ("schema", "tool" or "words"), and the schema."""
     for options, inner in (("response_format", "json_schema"), ("output_config", "format")):
         if options in body:
             return "schema", body[options][inner]["schema"]
@@ -172,6 +175,7 @@ def _wanted(body: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
 
 
 def _task(schema: Mapping[str, Any] | None) -> str:
+    """The task that uses this schema; HTTP requests do not name it."""
     if schema == VERDICT_SCHEMA:
         return EVOLVE
     return next((task for task, known in SCHEMAS.items() if known == schema), "")
@@ -207,7 +211,7 @@ def _openai(completion: Completion, shape: str) -> dict[str, Any]:
 def _anthropic(completion: Completion, shape: str) -> dict[str, Any]:
     block: dict[str, Any] = {"type": "text", "text": completion.content, "citations": None}
     if shape == "tool":
-        with suppress(ValueError):  # a model that should call a tool may say something instead
+        with suppress(ValueError):  # a model that should call a tool may answer with text instead
             block = {"type": "tool_use", "id": "toolu_1", "name": "answer", "input": json.loads(completion.content)}
     return {
         "id": "msg_1",

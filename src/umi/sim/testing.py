@@ -1,4 +1,4 @@
-"""Test your own agent in a hostile world: `@umi.sim.simulate` runs a test once per seed, in virtual time.
+"""Test your own agent under faults: `@umi.sim.simulate` runs a test once per seed, in virtual time.
 
     @umi.sim.simulate(seeds=200, faults=[FaultConfig(FaultType.LlmTimeout, 0.3)])
     async def test_my_agent(world: umi.sim.World) -> None:
@@ -7,8 +7,9 @@
         await world.cut_power()                   # what was acknowledged is still there
         await world.sleep(7200)                   # takes no time
 
-A seed decides everything: answers, faults, what a power cut leaves, and in which order concurrent tasks go on. A failure
-names its seed and the command that runs just it. Works under pytest with `umi.sim.pytest_plugin`, and as a plain call.
+A seed determines everything: answers, faults, what a power cut leaves, and the order in which concurrent tasks
+continue. A failure names its seed and the command that runs only that seed. Works under pytest with
+`umi.sim.pytest_plugin`, and as a plain call.
 """
 
 from __future__ import annotations
@@ -34,14 +35,14 @@ from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
 from umi.sim.rng import DeterministicRng
 
-OPEN_TRIES_COUNT: Final = 60
-LOG_TAIL_COUNT: Final = 12
-WORLD: Final = "world"
+OPEN_TRIES_COUNT: Final = 60  # before a world gives up opening its store
+LOG_TAIL_COUNT: Final = 12  # lines of the log in a failure's report
+WORLD: Final = "world"  # the argument through which a test gets its world
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What every world of a test is like."""
+    """The settings of every world of a test."""
 
     faults: tuple[FaultConfig, ...] = ()
     temper: Temper | None = None
@@ -54,7 +55,7 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a command line said about seeds: how many instead of the test's own number, or just one; and the test's name there."""
+    """What the command line chose: a number of seeds instead of the test's own, or one seed; and the test's name there."""
 
     count: int | None = None
     only: int | None = None
@@ -65,15 +66,15 @@ CHOICE: Final[ContextVar[Choice]] = ContextVar("umi_sim_choice", default=Choice(
 
 
 class World:
-    """One simulated machine, and a memory on it.
+    """One simulated machine with a memory on it.
 
     Attributes:
-        seed: The number that decides everything here.
+        seed: Determines everything that happens.
         clock: Virtual time.
-        rng: Randomness for the test's own use.
-        faults: What goes wrong by itself; register more, or `stop()` them to see everything come to rest.
-        disk: The disk under the memory; `arm_power_cut(n)` lets the power go in the middle of things.
-        network: Endpoints that the test may serve and its agent may ask.
+        rng: Random numbers for the test's own use.
+        faults: The faults; `register` adds more, `stop` ends them all.
+        disk: The disk under the memory; `arm_power_cut(n)` cuts the power in the middle of an operation.
+        network: Endpoints that the test may serve and its agent may call.
         embedder: The memory's embedder.
         llm: A model for the memory and for the agent.
     """
@@ -98,7 +99,7 @@ class World:
 
     @property
     def memory(self) -> Memory:
-        """The open memory; another object after each restart, as in a new process."""
+        """The open memory; a new object after each restart, as in a new process."""
         if self._memory is None:
             raise StoreUnavailable("this world's memory is not open: it is between a power cut and a restart")
         return self._memory
@@ -108,28 +109,28 @@ class World:
         await self.clock.sleep(seconds)
 
     async def restart(self) -> Memory:
-        """Close the memory and open it again, in a new process as it were; with power, if that was gone.
+        """Close the memory and open it again, as a new process would; turn the power on if it was off.
 
         Raises:
-            StoreUnavailable: When the store cannot be opened in 60 tries, because of the world's faults.
+            StoreUnavailable: When the store could not be opened in 60 tries because of faults.
         """
         await self._close()
         return await self._open()
 
     async def kill(self) -> Memory:
-        """End the process without a goodbye, keep what the operating system holds, and open the memory again."""
+        """End the process without closing the memory, keep the operating system's cache, and open the memory again."""
         self.disk.kill()
         self.tell("process killed")
         return await self.restart()
 
     async def cut_power(self) -> Memory:
-        """Lose what no fsync has made durable, power on again and open the memory. What was acknowledged must be there."""
+        """Lose what no fsync has made durable, turn the power on and open the memory again. Acknowledged writes must survive."""
         self.disk.cut_power()
         self.tell("power cut")
         return await self.restart()
 
     def tell(self, line: str) -> None:
-        """A line for the report of a failure."""
+        """Add a line to the report of a failure."""
         self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
 
     async def live(self, test: Callable[[], Any]) -> None:
@@ -142,7 +143,7 @@ class World:
         await self._close()
 
     def end(self) -> None:
-        """Give the disk back."""
+        """Release the disk."""
         self.disk.close(force=True)
 
     def account(self) -> str:
@@ -179,7 +180,7 @@ class World:
             return
         try:
             await memory.close()
-        except StoreError as error:  # a disk without power may complain, as may one with faults
+        except StoreError as error:  # expected without power, or with faults of the disk
             self.tell(f"the memory did not close cleanly: {error}")
 
 
@@ -196,22 +197,22 @@ def simulate(
     virtual_s_max: float = SIM_VIRTUAL_S_MAX,
     steps_count_max: int = SIM_STEPS_COUNT_MAX,
 ) -> Callable[[Callable[..., Any]], Callable[..., None]]:
-    """Run a test once per seed, each time in a new world, in virtual time. It stops at the first seed that fails.
+    """Run a test once per seed, each time in a new world, in virtual time. Stops at the first seed that fails.
 
-    The test takes the world as its argument `world`; under pytest its other arguments are fixtures, which all seeds share.
-    An async test may wait for anything of the world; a plain one has its disk, its randomness and its clock.
+    The test gets the world as its argument `world`. Under pytest its other arguments are fixtures, which all seeds
+    share. An async test may await anything in the world; a plain one can use its disk, random numbers and clock.
 
     Args:
-        seeds: How many; `pytest --umi-seeds=N` overrides it.
-        first: The first of them.
-        also: Seeds that failed before: they are run first, always.
-        faults: What goes wrong by itself.
+        seeds: How many seeds; `pytest --umi-seeds=N` overrides it.
+        first: The first seed.
+        also: Seeds that failed before; they always run, and first.
+        faults: What may fail.
         temper: How hostile and how slow the model is.
-        embedder: False gives the memory no embedder: words only.
-        model: False lets rules alone read what the memory is told; `world.llm` is there for the agent all the same.
+        embedder: False gives the memory no embedder, so that only words are searched.
+        model: False lets rules read what the memory is told; `world.llm` is still there for the agent.
         order: `seeded` lets any ready task be next, by the seed; `fifo` keeps asyncio's order.
-        virtual_s_max: Virtual seconds of one world after which it is stopped.
-        steps_count_max: Callbacks of one world after which it is.
+        virtual_s_max: Virtual seconds after which a world is stopped.
+        steps_count_max: Callbacks after which a world is stopped.
 
     Raises:
         InvalidInput: When `seeds` is less than 1, or the test has no argument `world`.
@@ -237,7 +238,7 @@ def simulate(
                 )
 
         others = [parameter for name, parameter in signature.parameters.items() if name != WORLD]
-        simulated.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined] # no fixture is asked for
+        simulated.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined] # hides `world` from pytest's fixtures
         return simulated
 
     return decorate
@@ -248,6 +249,7 @@ def _seeds(choice: Choice, past: tuple[int, ...], fresh: range) -> Iterable[int]
 
 
 def _live(world: World, settings: Settings, test: Callable[[], Any], command: str) -> None:
+    """Run one world in virtual time; a failure gets a note with its seed and the command that repeats it."""
     __tracebackhide__ = True
     try:
         run(
@@ -269,5 +271,6 @@ def _live(world: World, settings: Settings, test: Callable[[], Any], command: st
 
 
 def _command(test: Callable[..., Any], choice: Choice) -> str:
+    """The pytest command for one test."""
     code = inspect.unwrap(test).__code__
     return f"pytest {shlex.quote(choice.node or f'{code.co_filename}::{test.__name__}')}"

@@ -1,9 +1,9 @@
-"""The real adapters over the simulated network: their SDKs' HTTP goes through `SimNetwork` to a `ModelService`.
+"""The real model adapters over the simulated network: the HTTP of their SDKs goes through `SimNetwork` to a `ModelService`.
 
-Needs the extras `openai` and `anthropic`. What breaks on the way is told to the SDK in its HTTP library's own errors, as a real
-socket's would be, so that the adapters' handling of them is what runs.
+Needs the extras `openai` and `anthropic`. Network faults are raised in the error types of the SDKs' HTTP library, as a
+real socket would cause them, so that the adapters' own handling of them runs.
 """
-# ruff: noqa: SLF001 - the SDKs ask a thread what machine this is before their first request; here nobody may start one
+# ruff: noqa: SLF001 - a private attribute keeps the SDKs from starting a thread (see `Adapter`), which no simulation allows
 
 from __future__ import annotations
 
@@ -28,26 +28,28 @@ _URL: Final = f"http://{HOST}"
 
 
 class SimTransport(httpx2.AsyncBaseTransport):
-    """HTTP over a simulated network, which notes how its client behaves.
+    """HTTP over a simulated network. It counts what its client should not do.
 
     Args:
-        network: Carries the requests to the endpoint that their host names.
+        network: Carries requests to the endpoint named by their host.
         clock: The time of the running loop.
-        timeout_s: After so long without a response a request is given up; virtual time.
+        timeout_s: Virtual seconds after which a request without response is given up.
     """
 
     def __init__(self, network: SimNetwork, clock: SimClock, timeout_s: float = MODEL_TIMEOUT_S) -> None:
         self._network = network
         self._clock = clock
         self._timeout_s = timeout_s
-        self._left_alone: tuple[float, float] = (0.0, 0.0)  # from when until when the server wants no requests
+        self._left_alone: tuple[float, float] = (0.0, 0.0)  # start and end of the time of the last `retry-after`
+        # Requests in all, requests during `retry-after`, requests answered with status 400; and (sent, received) tokens
+        # of each answer.
         self.requests = 0
         self.impatient = 0
         self.refused = 0
         self.billed: Counter[tuple[int, int]] = Counter()
 
     def forget(self) -> None:
-        """The client is a new one, which has been told nothing."""
+        """Forget the last `retry-after`, because the client is a new one that was not told."""
         self._left_alone = (0.0, 0.0)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
@@ -80,14 +82,14 @@ class SimTransport(httpx2.AsyncBaseTransport):
 
 
 class Adapter:
-    """A real adapter ("openai" or "anthropic") over a simulated network, and what it may not do there.
+    """A real adapter ("openai" or "anthropic") over a simulated network, with checks of its behaviour.
 
     Args:
-        kind: Which one.
-        network: On it, the server is "model".
+        kind: The adapter.
+        network: The network, on which the server is named "model".
         clock: The time of the running loop.
         service: The server.
-        timeout_s: Of one request, for the SDK.
+        timeout_s: The SDK's timeout for one request.
     """
 
     def __init__(
@@ -102,20 +104,25 @@ class Adapter:
             self._inner = OpenAILLM(_server(timeout_s), self.transport)
         else:
             self._inner = AnthropicLLM(MODEL_NAME, NO_KEY, _URL, timeout_s, self.transport)
+        # Otherwise the SDK finds out the platform in a thread before its first request.
         self._inner._client._platform = "Linux"
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """As the adapter."""
+        """Ask the adapter."""
         self._calls += 1
         completion = await self._inner.complete(request)
         self._read[completion.usage.input_tokens, completion.usage.output_tokens] += 1
         return completion
 
     def findings(self, *, clients: int = 1) -> list[str]:
-        """What it did that no client may do; empty when all is well. Of several clients none knows what another was told."""
+        """What the adapter did that no client may do; empty when nothing is wrong.
+
+        With several clients `retry-after` is not checked: one of them does not know what another was told.
+        """
         transport, found = self.transport, []
         if transport.impatient and clients == 1:
             found.append(f"{transport.impatient} requests were sent while the server had asked to be left alone")
+        # A status 400 lets the adapter repeat a request in another form; any other extra request is a hidden retry.
         if transport.requests > self._calls + transport.refused:
             found.append(f"{transport.requests} requests were sent for {self._calls} questions")
         if self._read - transport.billed:
@@ -126,7 +133,7 @@ class Adapter:
 def served_embedder(
     network: SimNetwork, clock: SimClock, service: ModelService, timeout_s: float = MODEL_TIMEOUT_S
 ) -> OpenAIEmbedder:
-    """The real adapter for embeddings, served likewise; its server is "embedder"."""
+    """The real adapter for embeddings over the simulated network; its server is named "embedder"."""
     network.serve(EMBEDDER_HOST, service.answer)
     made = OpenAIEmbedder(_server(timeout_s, EMBEDDER_HOST), SimTransport(network, clock, timeout_s))
     made._client._platform = "Linux"

@@ -1,7 +1,9 @@
-"""A small language of things and what they are like, in which a simulated model reads and judges without fail.
+"""A small language about things and their looks, in which a simulated model extracts and judges without errors.
 
-"Ada's lamp is red." states. "... from now on" changes, "... and always was" corrects, "... is gone" ends, "As noted, ..." says the
-same again, "They say ..." is hearsay, "... wishes ... were ..." is a wish. A kit is two things in one statement, of which one may change.
+"Ada's lamp is red." states something. "... from now on" changes it, "... and always was" corrects it, "... is gone"
+ends it, "As noted, ..." repeats it, "They say ..." is hearsay, and "... wishes ... were ..." is a wish. A kit has two
+looks in one statement, of which one may change. `umi_lab.worlds.things` holds Umi's results against the meaning of this
+language.
 """
 
 from __future__ import annotations
@@ -29,7 +31,7 @@ class Tells(StrEnum):
     REPEATS = "repeats"
     HEARS = "hears"
     WISHES = "wishes"
-    SWAPS = "swaps"  # one half of a kit
+    SWAPS = "swaps"  # changes one of the two looks of a kit
 
 
 FORMS: Final[Mapping[Tells, str]] = {
@@ -62,7 +64,10 @@ _MODES: Final = {Tells.WISHES: "wished", Tells.HEARS: "reported"}
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence of the language: what it does, about whose what, and the look it names (`old`: the half that is swapped)."""
+    """One sentence of the language: what it does, the owner, the thing, and the look it names.
+
+    `old` is the look that a swap replaces; `span` are its half-open characters in the text.
+    """
 
     tells: Tells
     who: str
@@ -73,7 +78,7 @@ class Sentence:
 
     @property
     def name(self) -> str:
-        """The thing by its owner."""
+        """The thing with its owner."""
         return f"{self.who}'s {self.thing}"
 
 
@@ -87,6 +92,7 @@ def sentences(text: str) -> list[Sentence]:
         ]
         if not matches:
             return found
+        # The earliest match, and of those the longest: "is X" is a prefix of "is X from now on".
         _, _, tells, match = min(matches, key=lambda one: one[:2])
         parts = match.groupdict()
         found.append(
@@ -114,17 +120,18 @@ def read(text: str) -> list[dict[str, Any]]:
 
 
 def is_told(row: Mapping[str, Any]) -> bool:
-    """Whether a line of a prompt is of this language."""
+    """Whether a line of a prompt is in this language."""
     return bool(sentences(str(row["memory"])))
 
 
 def judge(new: Sequence[Mapping[str, Any]], old: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The verdict on pairs of lines about one thing, one of them new, in the schema of evolution.
+    """Verdicts on pairs of lines about one thing, at least one of them new, in the schema of evolution.
 
-    Of earlier lines that say the same only the last is named: what says the same must go with it.
+    Of earlier lines that say the same, only the last one is named: Umi must close the others with it.
     """
     rows = [*old, *new]
     fresh = {str(row["id"]) for row in new}
+    # In order of the dates that the prompt gives; equal dates in order of the prompt.
     order = sorted(range(len(rows)), key=lambda place: (str(rows[place].get("on", "")), place))
     found: list[dict[str, Any]] = []
     for later_place, later in enumerate(order):
@@ -152,7 +159,7 @@ def judge(new: Sequence[Mapping[str, Any]], old: Sequence[Mapping[str, Any]]) ->
 
 
 def between(new: Sentence, old: Sentence) -> tuple[str, str | None]:
-    """What the later of two sentences about one thing does to the earlier one, "" for nothing, and to which of its words."""
+    """What the later of two sentences about one thing does to the earlier one ("" for nothing), and to which of its words."""
     if Tells.WISHES in {new.tells, old.tells}:
         return "", None
     if new.tells is Tells.SWAPS:

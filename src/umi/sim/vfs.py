@@ -1,4 +1,4 @@
-"""The simulated disk as SQLite sees it: an apsw VFS and its open files."""
+"""The simulated disk as SQLite uses it: an apsw virtual file system and its open files."""
 
 # ruff: noqa: N802, ARG002 - the names and the arguments are SQLite's
 from __future__ import annotations
@@ -14,19 +14,21 @@ from umi.sim.faults import FaultType
 from umi.sim.rng import DeterministicRng
 from umi.sim.sectors import SCATTERED, SectorFile
 
-CHECKPOINT_PAGES: Final = 64  # in the WAL; SQLite waits for 1,000, which a short life never reaches
-_JULIAN_ZERO_MS: Final = 210_866_760_000_000  # milliseconds from noon of 24 November 4714 BC to 1970
+CHECKPOINT_PAGES: Final = 64  # WAL pages before a checkpoint; SQLite's 1,000 would never be reached in a short run
+_JULIAN_ZERO_MS: Final = 210_866_760_000_000  # from Julian day 0 (noon, 24 November 4714 BC) to 1970
 _UNIX: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _NO_POWER: Final = "the power is off, or the process was killed"
 _PATH_BYTES: Final = 1_024
+# New files of these kinds make SQLite sync the directory with their first fsync.
 _JOURNALS: Final = apsw.SQLITE_OPEN_MAIN_JOURNAL | apsw.SQLITE_OPEN_SUPER_JOURNAL | apsw.SQLITE_OPEN_WAL
+# Methods of a VFS that SQLite does not need here.
 _UNUSED: Final = {
     "xDlOpen", "xDlSym", "xDlClose", "xDlError", "xSetSystemCall", "xGetSystemCall", "xNextSystemCall", "xGetLastError",
 }  # fmt: skip
 
 
 class SimDiskFile:
-    """An open file, as SQLite uses it. Made by `SimDisk`, one per handle."""
+    """An open file as SQLite uses it; one per handle. Method names are SQLite's."""
 
     def __init__(self, disk: Medium, name: str, file: SectorFile, flags: int) -> None:
         self.name = name
@@ -41,7 +43,7 @@ class SimDiskFile:
     def xRead(self, amount: int, offset: int) -> bytes:
         """Read up to `amount` bytes."""
         if self.dead and not self._alive(apsw.SQLITE_IOERR_READ):
-            return b""  # a short read is an error to the closing checkpoint, but none that `close` would raise
+            return b""  # a short read stops the checkpoint of a closing connection without raising in `close`
         disk = self._disk
         fault = self._fault("disk_read")
         if fault is FaultType.StorageReadFail:
@@ -80,7 +82,7 @@ class SimDiskFile:
         self._alive(apsw.SQLITE_IOERR_TRUNCATE)
 
     def xSync(self, flags: int) -> None:
-        """Make the file durable, and its name."""
+        """Make the file and its name durable."""
         if not self._alive(apsw.SQLITE_IOERR_FSYNC):
             return
         disk = self._disk
@@ -101,17 +103,18 @@ class SimDiskFile:
             disk.durable_names[self.name] = self.file
 
     def xFileSize(self) -> int:
-        """Bytes of the file."""
+        """The size of the file in bytes."""
         self._alive(apsw.SQLITE_IOERR_FSTAT)
         return len(self.file.volatile)
 
     def xLock(self, level: int) -> None:
-        """Take a lock on the file, or raise `apsw.BusyError` when another handle's is in the way."""
+        """Take a lock, or raise `apsw.BusyError` when another handle's lock is in the way."""
         if level == apsw.SQLITE_LOCK_EXCLUSIVE == self.lock:
             self._leave(leaving=True)
         if not self._alive(apsw.SQLITE_IOERR_LOCK) or level <= self.lock:
             return
         others = [each.lock for each in self._disk.handles if each is not self and each.file is self.file]
+        # The highest lock of another handle that each level tolerates (SQLite, "File Locking And Concurrency").
         allowed = {
             apsw.SQLITE_LOCK_SHARED: apsw.SQLITE_LOCK_RESERVED,
             apsw.SQLITE_LOCK_RESERVED: apsw.SQLITE_LOCK_SHARED,
@@ -122,53 +125,54 @@ class SimDiskFile:
         self.lock = level
 
     def xUnlock(self, level: int) -> None:
-        """Lower the lock; works without power too, as SQLite relies on it."""
+        """Lower the lock. Works without power too, as SQLite expects."""
         self.lock = min(self.lock, level)
 
     def xCheckReservedLock(self) -> bool:
-        """Whether some handle means to write."""
+        """Whether some handle holds the lock to write."""
         self._alive(apsw.SQLITE_IOERR_CHECKRESERVEDLOCK)
         return any(each.lock >= apsw.SQLITE_LOCK_RESERVED for each in self._disk.handles if each.file is self.file)
 
     def xFileControl(self, operation: int, pointer: int) -> bool:
-        """No file control is understood."""
+        """Support no file control; only notice when a commit is about to be synced."""
         if operation == apsw.SQLITE_FCNTL_SYNC:
-            self._leave(leaving=False)  # it committed: it only left the WAL mode
+            self._leave(leaving=False)  # a commit: the connection was not closing, it only left WAL mode
         return False
 
     def xSectorSize(self) -> int:
-        """What Unix tells SQLite; tearing happens at smaller sectors and inside them."""
+        """The sector size that SQLite's Unix VFS reports. Tearing happens at smaller units."""
         return 4_096
 
     def xDeviceCharacteristics(self) -> int:
-        """What Unix tells SQLite."""
+        """The characteristics that SQLite's Unix VFS reports."""
         return apsw.SQLITE_IOCAP_POWERSAFE_OVERWRITE
 
     def xClose(self) -> None:
-        """Forget the handle; works without power too."""
+        """Close the handle. Works without power too."""
         if self in self._disk.handles:
             self._disk.handles.remove(self)
             if self._delete_on_close:
                 self._disk.files.pop(self.name, None)
 
     def excepthook(self, etype: object, evalue: BaseException | None, etraceback: object) -> bool:
-        """Take in what apsw cannot raise: an error of the disk's is expected, one of Python's is a bug here."""
+        """Take an error that apsw cannot raise; see `Medium.hidden`."""
         return self._disk.hidden(evalue)
 
     def _fault(self, operation: str) -> FaultType | None:
+        """The fault of this call, or None."""
         return None if self.leaving else self._disk.fault(operation)
 
     def _alive(self, code: int) -> bool:
-        """Whether calls have an effect; raises if they do not and SQLite should know."""
+        """Whether calls still have an effect. Raises when they do not and SQLite should be told."""
         if self.dead and not self.leaving:
             raise _failure(code, _NO_POWER)
         return not self.dead
 
     def _leave(self, *, leaving: bool) -> None:
-        """SQLite takes the exclusive lock that it has: it is closing the database, or leaving the WAL mode.
+        """Handle that SQLite takes the exclusive lock it already has: it is closing the database, or leaving WAL mode.
 
-        On a real machine that never fails, whatever the disk says, but apsw raises in `close` whatever was raised here. So from
-        here on no call of this connection raises, and without power none has an effect.
+        On a real machine closing never fails, whatever the disk reports. But apsw raises in `close` whatever was raised
+        here. So from now on no call of this connection raises, and without power none has an effect.
         """
         for each in self._disk.handles:
             if each.name.startswith(self.name):
@@ -176,7 +180,7 @@ class SimDiskFile:
 
 
 class DiskVfs(apsw.VFS):
-    """The disk's face to SQLite."""
+    """The virtual file system of one disk."""
 
     def __init__(self, disk: Medium, name: str) -> None:
         self._disk = disk
@@ -185,7 +189,7 @@ class DiskVfs(apsw.VFS):
     def xOpen(
         self, name: str | apsw.URIFilename | None, flags: list[int]
     ) -> Any:  # any object with a file's methods will do
-        """Open or make a file."""
+        """Open or create a file."""
         disk = self._disk
         self._alive(apsw.SQLITE_CANTOPEN)
         path = name.filename() if isinstance(name, apsw.URIFilename) else name or disk.temporary_name()
@@ -205,7 +209,7 @@ class DiskVfs(apsw.VFS):
         """Delete a file."""
         disk = self._disk
         if not disk.powered:
-            return  # a dead process deletes nothing, and SQLite does not care
+            return  # a dead process deletes nothing, and SQLite ignores the result
         if disk.files.pop(filename, None) is None:
             raise _failure(apsw.SQLITE_IOERR_DELETE_NOENT, f"there is no file {filename}")
         disk.change()
@@ -214,20 +218,20 @@ class DiskVfs(apsw.VFS):
             disk.durable_names.pop(filename, None)
 
     def xAccess(self, pathname: str, flags: int) -> bool:
-        """Whether a file is there."""
+        """Whether a file exists."""
         self._alive(apsw.SQLITE_IOERR_ACCESS)
         return pathname in self._disk.files
 
     def xFullPathname(self, name: str) -> str:
-        """There are no folders here."""
+        """The name itself: there are no folders."""
         return name
 
     def xRandomness(self, numbytes: int) -> bytes:
-        """Never the default VFS, never asked."""
+        """Random bytes. SQLite asks only its default VFS, which this is not; see `_seed_sqlite`."""
         return self._disk.sqlite.next_bytes(numbytes)
 
     def xCurrentTimeInt64(self) -> int:
-        """Virtual time, as SQLite counts it: milliseconds of the Julian day."""
+        """Virtual time in SQLite's unit, milliseconds since Julian day 0."""
         return (self._disk.clock.now() - _UNIX) // timedelta(milliseconds=1) + _JULIAN_ZERO_MS
 
     def xCurrentTime(self) -> float:
@@ -240,7 +244,7 @@ class DiskVfs(apsw.VFS):
         return microseconds
 
     def excepthook(self, etype: object, evalue: BaseException | None, etraceback: object) -> bool:
-        """As for a file."""
+        """Take an error that apsw cannot raise; see `Medium.hidden`."""
         return self._disk.hidden(evalue)
 
     def _alive(self, code: int) -> None:
@@ -255,9 +259,10 @@ def _failure(code: int, what: str) -> Exception:
 
 
 def checkpoint_quietly(vfs: str, db: apsw.Connection) -> None:
-    """Let a connection to the disk `vfs` checkpoint after a commit as SQLite does by itself: an error in it is nobody's.
+    """Make a connection to the disk `vfs` checkpoint after a commit, ignoring errors, as SQLite does by itself.
 
-    The commit is durable then, and SQLite says so. But apsw would raise the disk's error out of that very commit.
+    The commit is durable at that point, so an error of the checkpoint is no error of the commit. But apsw would raise
+    it from the commit.
     """
     if db.open_vfs == vfs:
         db.set_wal_hook(_checkpoint)
@@ -271,7 +276,7 @@ def _checkpoint(db: apsw.Connection, name: str, pages: int) -> int:
 
 
 class _Seed(apsw.VFS):
-    """The default VFS for a moment: SQLite seeds its generator from there, and nowhere else."""
+    """A VFS that is the default for a moment, because SQLite seeds its random generator from the default VFS only."""
 
     def __init__(self, rng: DeterministicRng) -> None:
         self._rng = rng
@@ -282,9 +287,10 @@ class _Seed(apsw.VFS):
 
 
 def _seed_sqlite(rng: DeterministicRng) -> None:
+    """Seed SQLite's random generator from a stream of the simulation."""
     seed = _Seed(rng)
     try:
-        apsw.randomness(0)  # forget the old seed,
-        apsw.randomness(1)  # and take a new one now, while this is the default
+        apsw.randomness(0)  # discard the old seed
+        apsw.randomness(1)  # take a new one now, while `seed` is the default VFS
     finally:
         seed.unregister()

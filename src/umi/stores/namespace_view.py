@@ -1,6 +1,6 @@
-"""One namespace of a store: the two transactions that pipelines use, and the seeds' narrow methods on top of them.
+"""One namespace of a store: the two transactions that Umi uses, and the narrow methods of the seeds on top of them.
 
-Both stores hand out this one class, so the narrow methods cannot differ between them.
+Both stores return this class, so the narrow methods behave the same in both.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from umi.types import Entity, Episode, EvolutionRelation, VectorHit
 
 T = TypeVar("T")
 
-_ROLE: Final = "user"
+_ROLE: Final = "user"  # of the episode made for an entity that is stored without one
 
 
 class StoreSnapshot(Snapshot, Protocol):
-    """What the stores' snapshots offer the narrow methods beyond the port."""
+    """What the stores' snapshots offer to the narrow methods."""
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]: ...
 
 
 class StoreTransaction(StoreSnapshot, Transaction, Protocol):
-    """What the stores' transactions offer the narrow methods beyond the port."""
+    """What the stores' transactions offer to the narrow methods, beyond the port."""
 
     def remove_vectors(self, episode_id: str) -> bool: ...
 
 
 class Transactions(Protocol):
-    """A store as its bound views see it."""
+    """A store as its namespace views use it."""
 
     async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T: ...
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T: ...
@@ -48,10 +48,11 @@ class Transactions(Protocol):
 class NamespaceView:
     """One namespace. See `umi.ports.StorageBackend` and, for vectors, `umi.ports.VectorBackend`.
 
-    Umi keeps text, terms and vectors of one message together, as an episode. So an id of either an entity or its episode
-    names the episode's vectors; a vector hit carries the id of the episode's first entity (or the episode's own id while it
-    has none); and `delete` takes the whole episode, since leaving its text would leave what was to be deleted. `delete` and
-    `count` here are about entities; `vectors` is the same namespace with `delete` and `count` about vectors.
+    Umi keeps text, terms and vectors of a message together, as an episode. So the id of an entity, or of its episode,
+    names the episode's vectors. A vector hit carries the id of the episode's first entity, or the episode's own id
+    while it has none. `delete` removes the whole episode, since keeping its text would keep what was to be deleted.
+    `delete` and `count` here are about entities; `vectors` is the same namespace with `delete` and `count` about
+    vectors.
     """
 
     def __init__(self, store: Transactions, namespace: str, clock: Clock, entropy: Entropy) -> None:
@@ -66,7 +67,7 @@ class NamespaceView:
 
     @property
     def vectors(self) -> NamespaceVectors:
-        """This namespace's vectors alone."""
+        """This namespace with `delete` and `count` about its vectors."""
         return NamespaceVectors(self._store, self._namespace, self._clock, self._entropy)
 
     async def read(self, work: Callable[[Snapshot], T]) -> T:
@@ -76,7 +77,7 @@ class NamespaceView:
         return await self._store.write(self._namespace, work)
 
     async def store_entity(self, entity: Entity) -> str:
-        """Keep an entity made by hand; without an episode it gets one of its own content.
+        """Store an entity made by hand; without an episode it gets one with its own content.
 
         Returns:
             Its id. Storing the same entity again changes nothing.
@@ -118,7 +119,7 @@ class NamespaceView:
     async def search(
         self, query: str | Vector, /, limit: int = RECALL_LIMIT_DEFAULT
     ) -> builtins.list[Entity] | builtins.list[VectorHit]:
-        """By words: entities of the texts that share a word with the query, by BM25. By vector: the nearest, by cosine."""
+        """By words: entities of texts that share a term with the query, by BM25. By vector: the nearest, by cosine."""
         if isinstance(query, str):
             terms = query_terms(query)
             return await self.read(lambda snapshot: _by_words(snapshot, terms, limit))
@@ -130,7 +131,7 @@ class NamespaceView:
         return [entity for _, entity in page]
 
     async def delete(self, id: str) -> bool:  # noqa: A002 - the seed's name
-        """The episode of this id, or of the entity of this id, with all that hangs on it. True if it was there."""
+        """Delete the episode with this id, or of the entity with this id, and everything that belongs to it. True if it existed."""
 
         def work(transaction: StoreTransaction) -> bool:
             episode_id = _episode_of(transaction, id)
@@ -139,15 +140,15 @@ class NamespaceView:
         return await self._store.write(self._namespace, work)
 
     async def count(self) -> int:
-        """How many entities there are."""
+        """The number of entities."""
         return await self.read(lambda snapshot: snapshot.counts().entities)
 
     async def store(self, id: str, embedding: Vector) -> None:  # noqa: A002 - the seed's name
-        """Keep one vector for the episode of this id, or of the entity of this id; replaces those it had.
+        """Store one vector for the episode with this id, or of the entity with this id; replaces those it had.
 
         Raises:
-            NotFound: When nothing has this id: a vector never stands without its text.
-            EmbedderMismatch: When its dimensions are not those of the vectors kept.
+            NotFound: When nothing has this id: a vector cannot exist without its text.
+            EmbedderMismatch: When its dimensions differ from those of the stored vectors.
         """
 
         def work(transaction: StoreTransaction) -> None:
@@ -159,11 +160,11 @@ class NamespaceView:
         await self._store.write(self._namespace, work)
 
     async def exists(self, id: str) -> bool:  # noqa: A002 - the seed's name
-        """Whether a vector is kept for this id."""
+        """Whether a vector is stored for this id."""
         return await self.get(id) is not None
 
     async def get(self, id: str) -> Vector | None:  # noqa: A002 - the seed's name
-        """The vector kept for this id, in half precision; of a long text its first window's."""
+        """The vector stored for this id, in half precision; for a long text that of its first window."""
 
         def work(snapshot: StoreSnapshot) -> Vector | None:
             episode_id = _episode_of(snapshot, id)
@@ -174,10 +175,10 @@ class NamespaceView:
 
 
 class NamespaceVectors(NamespaceView):
-    """One namespace's vectors: `delete` and `count` are about them, and texts stay. See `umi.ports.VectorBackend`."""
+    """One namespace's vectors: `delete` and `count` are about them, texts stay. See `umi.ports.VectorBackend`."""
 
     async def delete(self, id: str) -> bool:  # noqa: A002 - the seed's name
-        """The vectors kept for this id; its text stays, findable by words. True if there were any."""
+        """Delete the vectors stored for this id; the text stays and is found by words. True if there were any."""
 
         def work(transaction: StoreTransaction) -> bool:
             episode_id = _episode_of(transaction, id)
@@ -186,15 +187,15 @@ class NamespaceVectors(NamespaceView):
         return await self._store.write(self._namespace, work)
 
     async def count(self) -> int:
-        """How many episodes have a vector."""
+        """The number of episodes that have a vector."""
         return await self.read(lambda snapshot: snapshot.counts().vectors)
 
 
-REEMBED_WHY: Final = "its vectors came from another embedder"
+REEMBED_WHY: Final = "its vectors came from another embedder"  # the reason in outbox items
 
 
 def another_embedder(kept: EmbedderIdentity, given: EmbedderIdentity) -> str:
-    """What to say when a store's vectors come from another embedder."""
+    """The message for a store whose vectors come from another embedder."""
     return (
         f"the vectors here come from {kept.name} ({kept.dimensions} dimensions, {kept.digest[:12]}), not from {given.name} "
         f"({given.dimensions} dimensions, {given.digest[:12]}): use the embedder that made them, or give all "
@@ -203,7 +204,13 @@ def another_embedder(kept: EmbedderIdentity, given: EmbedderIdentity) -> str:
 
 
 def vector_fault(episode_id: str, windows: Matrix, dimensions: int) -> UmiError | None:
-    """Why these windows cannot be kept for an episode; `dimensions` are those of the vectors kept, 0 while there are none."""
+    """Why these windows cannot be stored for an episode, or None.
+
+    Args:
+        episode_id: The episode's id, for the message.
+        windows: The vectors, shape (windows, dimensions).
+        dimensions: Those of the stored vectors, 0 while there are none.
+    """
     if windows.ndim != 2 or 0 in windows.shape:
         return InvalidInput(
             f"vectors of {episode_id} have shape {windows.shape}: give (windows, dimensions), neither 0"
@@ -219,7 +226,7 @@ def vector_fault(episode_id: str, windows: Matrix, dimensions: int) -> UmiError 
 
 
 def packed_fault(episode_id: str, packed: PackedVectors, dimensions: int) -> UmiError | None:
-    """As `vector_fault`, of windows that are packed."""
+    """As `vector_fault`, for windows that are packed."""
     if packed.dimensions < 1 or not packed.blob or len(packed.blob) % (2 * packed.dimensions):
         return InvalidInput(
             f"vectors of {episode_id} have {len(packed.blob)} bytes, which are no rows of {packed.dimensions} dimensions"
@@ -228,22 +235,24 @@ def packed_fault(episode_id: str, packed: PackedVectors, dimensions: int) -> Umi
 
 
 def subjects_of(entity: Entity) -> dict[str, None]:
-    """The keys by which an entity is found: its subject's and the further ones'."""
+    """The keys under which an entity is found: its subject's and those of its further subjects."""
     return dict.fromkeys((entity.subject, *entity.also))
 
 
 def repointed(relation: EvolutionRelation, old: str, new: str) -> EvolutionRelation:
-    """A relation with one of its ends, or both, under another id."""
+    """A relation in which the id `old` is replaced by `new`, at either end."""
     ends = {old: new}
     source, target = ends.get(relation.source_id, relation.source_id), ends.get(relation.target_id, relation.target_id)
     return replace(relation, source_id=source, target_id=target)
 
 
 def _claim(entity: Entity) -> tuple[object, ...]:
+    """What an entity says; two entities with the same id must agree in it."""
     return (entity.entity_type, entity.name, entity.content, entity.subject, entity.slot, entity.value, entity.negated)
 
 
 def _episode_of(snapshot: Snapshot, id_: str) -> str | None:
+    """The episode of an entity or episode id, or None."""
     entity = snapshot.entities([id_]).get(id_)
     if entity is not None:
         return entity.episode_id

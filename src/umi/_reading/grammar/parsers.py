@@ -198,7 +198,7 @@ _SOFTWARE: Final = TOOLS | frozenset(CATEGORIES)
 
 
 def acquaintance(context: Context, index: int) -> list[str]:
-    """An acquaintance: a capitalised name of no software or language, with nothing behind it ("know Bob's work")."""
+    """An acquaintance: a capitalised name of no software or language, before a mark, the end, "from" or "since"."""
     found = name(context, index)
     if found is None or not found[0][:1].isupper() or found[0].lower() in _SOFTWARE:
         return []
@@ -214,7 +214,7 @@ _NATIONS: Final = words(
 
 
 def given_name(context: Context, index: int) -> list[str]:
-    """A name that someone or something is given: capitalised or quoted."""
+    """A name that someone or something is given: capitalised, perhaps in quotation marks."""
     tokens = context.tokens
     if tokens.at(index) in {'"', "“", "'", "‘", "*"}:
         index += 1

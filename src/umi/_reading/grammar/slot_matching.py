@@ -220,7 +220,7 @@ _SPANS: Final = words("minute minutes hour hours day days week weeks month month
 
 
 def _better(found: Found) -> Found:
-    """"I like coffee better than tea" is a preference."""
+    """A preference from "I like coffee better than tea"."""
     match = re.fullmatch(r"(.+?) (?:better|more) than (.+)", found.values[0])
     if match is None:
         return found

@@ -1,4 +1,4 @@
-"""Asking a model: what may be asked, how answers are read, and how long Umi is patient."""
+"""Reading with a language model: prompts, parsing of answers, retries, budget, locating statements in the text."""
 
 from umi._reading.model.budget import Allowance
 from umi._reading.model.calls import Asker, Conversation, Meter, judge

@@ -1,4 +1,4 @@
-"""What models may cost: tokens and money, reserved before a call and settled after it."""
+"""Budget of tokens and money for model calls: reserved before a call, settled after it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 
 from umi.errors import LLMError
 
-Price = tuple[float, float]  # of a million input tokens, of a million output tokens; any currency
+Price = tuple[float, float]  # per million input tokens, per million output tokens; any currency
 
 
 @dataclass(frozen=True, slots=True)
 class Allowance:
-    """How patient and how free with money an `Asker` is.
+    """Limits of an `Asker`.
 
     Args:
-        call_timeout_s: Of one call.
-        token_budget: Tokens that all calls together may spend; None is no bound.
-        money_budget: What all calls together may cost, in the currency of the price; None is no bound.
-        price_per_million: What a million input and a million output tokens cost.
+        call_timeout_s: Seconds that one call may take.
+        token_budget: Tokens that all calls together may use; None is unlimited.
+        money_budget: What all calls together may cost, in the currency of the price; None is unlimited.
+        price_per_million: Price of a million input and of a million output tokens.
     """
 
     call_timeout_s: float
@@ -27,7 +27,7 @@ class Allowance:
 
 
 class Budget:
-    """What is left of an allowance. A prompt is paid for before it is sent, so that concurrent calls share one purse."""
+    """What is left of an allowance; a prompt is paid before it is sent, so that concurrent calls do not overspend."""
 
     def __init__(self, allowance: Allowance) -> None:
         self._tokens_left = allowance.token_budget
@@ -35,7 +35,7 @@ class Budget:
         self._price = allowance.price_per_million
 
     def reserve(self, tokens: int) -> None:
-        """Pay for a prompt of about so many tokens.
+        """Reserve the cost of a prompt of about so many tokens.
 
         Raises:
             LLMError.BudgetExceeded: When not enough is left.
@@ -45,6 +45,7 @@ class Budget:
                 f"the prompt needs about {tokens} tokens, {self._tokens_left} are left of Config.token_budget"
             )
         cost = self._cost(tokens, 0)
+        # With a price of 0 for input, an exhausted budget must stop calls all the same.
         if self._money_left is not None and (cost > self._money_left or self._money_left <= 0):
             raise LLMError.BudgetExceeded(
                 f"the prompt costs about {cost:.6f}, {max(0.0, self._money_left):.6f} are left of Config.money_budget"
@@ -52,11 +53,17 @@ class Budget:
         self._take(tokens, 0)
 
     def give_back(self, tokens: int) -> None:
-        """A prompt that was paid for was not answered and will not be billed."""
+        """Return a reservation, when the call failed and will not be billed."""
         self._take(-tokens, 0)
 
     def settle(self, reserved: int, sent: int, got: int) -> None:
-        """The call is over: what it spent takes the place of what was reserved for it."""
+        """Replace a reservation by what the call used.
+
+        Args:
+            reserved: Tokens reserved for the prompt.
+            sent: Input tokens used.
+            got: Output tokens used.
+        """
         self._take(sent - reserved, got)
 
     def _take(self, sent: int, got: int) -> None:

@@ -1,8 +1,8 @@
-"""Patience with a model, and its end: timeouts, retries with full jitter, one re-ask, a breaker, a budget, a bound on calls at once.
+"""Calls of a model: time limits, retries, a repetition after a bad answer, circuit breaker, budget, concurrency limit.
 
-Full jitter: the wait before retry n is uniform in [0, min(cap, base * 2**n)] (M. Brooker, "Exponential Backoff and Jitter",
-AWS Architecture Blog, 2015); a server's own `retry_after` is honoured when it is longer, and ends the patience when it
-exceeds the time left.
+The wait before retry n has full jitter: uniform in [0, min(cap, base * 2**n)] (M. Brooker, "Exponential Backoff and
+Jitter", AWS Architecture Blog, 2015). A longer `retry_after` of the server is honoured; when it exceeds the time left,
+the operation gives up.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ log = logging.getLogger("umi")
 
 T = TypeVar("T")
 
-# The model's trouble, not the text's: these are retried, and trip the breaker.
+# Failures of the service, not of the text: these are retried and count for the circuit breaker.
 _TRANSIENT: Final = (LLMError.Timeout, LLMError.RateLimit, LLMError.ServiceUnavailable)
 _BAD_ANSWER: Final = (LLMError.JsonError, LLMError.InvalidResponse)
 
 
 class _LeftAlone(LLMRateLimit):
-    """Nothing was sent, since the server had asked for a longer rest than the operation has time."""
+    """Nothing was sent: the server asked to wait longer than the operation has time."""
 
 
 @dataclass(slots=True)
 class Meter:
-    """What one operation has spent, and until when it may go on: `deadline_s` is on the clock's monotonic scale.
+    """What one operation has used, and its deadline on the clock's monotonic scale.
 
-    The time runs from the first question: what else an operation waits for, an embedder or a disk, is not the model's fault.
+    The time runs from the first question: waiting for an embedder or a disk does not count against the model.
     """
 
     deadline_s: float
@@ -48,18 +48,18 @@ class Meter:
     output_tokens: int = 0
 
     def usage(self) -> Usage:
-        """For the receipt."""
+        """The totals for a receipt."""
         return Usage(self.calls, self.input_tokens, self.output_tokens)
 
 
 class Asker:
-    """Puts tasks to one model. One instance serves all operations of a memory; the breaker and the budget are shared.
+    """Puts tasks to one model. One instance serves all operations of a memory, so breaker and budget are shared.
 
     Args:
         llm: The user's model; whatever it raises becomes an `LLMError`.
         clock: For deadlines and waits.
         entropy: For jitter.
-        allowance: The bounds of one call and of all together.
+        allowance: Limits of one call and of all together.
     """
 
     def __init__(self, llm: LLMProvider, clock: Clock, entropy: Entropy, allowance: Allowance | None = None) -> None:
@@ -69,25 +69,33 @@ class Asker:
         allowance = allowance or Allowance(limits.LLM_CALL_TIMEOUT_S)
         self._call_timeout_s = allowance.call_timeout_s
         self._budget = Budget(allowance)
-        self._places = asyncio.Semaphore(limits.LLM_CONCURRENT_CALLS_COUNT_MAX)
-        self._failures = 0
+        self._places = asyncio.Semaphore(limits.LLM_CONCURRENT_CALLS_COUNT_MAX)  # limits concurrent calls
+        self._failures = 0  # in a row
         self._last_failure = ""
-        self._rests_until_s = 0.0
-        self._left_alone_until_s = 0.0  # by the server's own wish, whichever operation was told
+        self._rests_until_s = 0.0  # circuit breaker
+        self._left_alone_until_s = 0.0  # `retry_after`, told to any operation
 
     def begin(self, seconds: float) -> Conversation:
         """The model for one operation, which may take so many seconds from its first question on."""
         return Conversation(self, seconds)
 
     def deadline_in(self, seconds: float) -> float:
-        """So many seconds from now, on the clock's monotonic scale."""
+        """The time so many seconds from now, on the clock's monotonic scale."""
         return self._clock.monotonic_s() + seconds
 
     async def ask(self, task: str, prompt: str, read: Callable[[str], T], meter: Meter, asked_before: int = 0) -> T:
-        """The model's answer, as `read` understands it; `asked_before` counts earlier attempts at the same work.
+        """Ask for one task and parse the answer.
+
+        Args:
+            task: One of `contracts.TASKS`.
+            prompt: The prompt.
+            read: Parses the answer; raises `LLMError` for a bad one.
+            meter: Of the operation.
+            asked_before: Earlier attempts at the same work.
 
         Raises:
-            LLMError: When no answer that `read` accepts came within the deadline, the retries, one re-ask and the budget.
+            LLMError: When no answer that `read` accepts came within the deadline, the retries, one repetition and the
+                budget.
         """
         if task not in SCHEMAS:
             raise LLMError.InvalidResponse(f"unknown task {task!r}")
@@ -99,6 +107,7 @@ class Asker:
                 completion = await self.complete(request, meter)
                 answer = read(completion.content)
             except _BAD_ANSWER as error:
+                # Tells a router that the model it chose broke the contract.
                 await judge(self, completion, 0.0)
                 log.warning("model answer to %s refused: %s", task, error)
                 if reask == limits.LLM_REASKS_COUNT_MAX:
@@ -112,17 +121,17 @@ class Asker:
         raise LLMError.InvalidResponse("no answer")  # pragma: no cover - the loop returns or raises
 
     async def complete(self, request: CompletionRequest, meter: Meter) -> Completion:
-        """One answer of a length that can be read, after retries.
+        """One answer of acceptable length, after retries.
 
         Raises:
-            LLMError: As `ask`, but for an answer's content.
+            LLMError: As `ask`, except for the content of the answer.
         """
         for attempt in range(limits.LLM_RETRIES_COUNT_MAX + 1):
             self._require_patience(meter)
             try:
                 completion = await self._pay_and_call(replace(request, attempt=request.attempt + attempt), meter)
             except (LLMError.DeadlinePassed, _LeftAlone):
-                raise  # the model was not asked
+                raise  # nothing was sent, so nothing failed that the breaker should count
             except _TRANSIENT as error:
                 self._failed(error)
                 if attempt == limits.LLM_RETRIES_COUNT_MAX or self._rests():
@@ -137,7 +146,7 @@ class Asker:
         raise LLMError.ServiceUnavailable  # pragma: no cover - the loop returns or raises
 
     async def judged(self, decision_id: str, quality: float) -> None:
-        """Say whether an answer could be used to whoever chose the model for it."""
+        """Tell a router whether an answer could be used."""
         if isinstance(self._llm, RoutedProvider):
             await self._llm.judged(decision_id, quality)
 
@@ -150,10 +159,11 @@ class Asker:
         try:
             completion = await self._call_in_turn(request, meter)
         except LLMError.Timeout:
-            raise  # the server may have done the work, and will bill it
+            raise  # not given back: the server may have done the work, and will bill it
         except LLMError:
             self._budget.give_back(about)
             raise
+        # Servers that report no usage are charged an estimate.
         sent = completion.usage.input_tokens or about
         got = completion.usage.output_tokens or _tokens(len(completion.content.encode("utf-8", "surrogatepass")))
         meter.input_tokens += sent
@@ -162,6 +172,7 @@ class Asker:
         return completion
 
     async def _call_in_turn(self, request: CompletionRequest, meter: Meter) -> Completion:
+        """Wait for a free place among the concurrent calls, then call."""
         try:
             async with asyncio.timeout(self._left_s(meter)):
                 await self._places.acquire()
@@ -174,7 +185,7 @@ class Asker:
             self._places.release()
 
     async def _leave_alone(self, meter: Meter) -> None:
-        """Wait while the server wishes to be left alone.
+        """Wait as long as the server asked to be left alone.
 
         Raises:
             LLMError.RateLimit: When that lasts past the deadline.
@@ -185,6 +196,7 @@ class Asker:
             await self._clock.sleep(wait_s)
 
     async def _call(self, request: CompletionRequest, meter: Meter) -> Completion:
+        """One call, within the time limit of a call and of the operation."""
         left_s = self._left_s(meter)
         meter.calls += 1
         try:
@@ -197,12 +209,18 @@ class Asker:
         return completion
 
     def _left_s(self, meter: Meter) -> float:
+        """Seconds left until the operation's deadline.
+
+        Raises:
+            LLMError.DeadlinePassed: When none are left.
+        """
         left_s = meter.deadline_s - self._clock.monotonic_s()
         if left_s <= 0:
             raise LLMError.DeadlinePassed("the operation's deadline has passed")
         return left_s
 
     def _require_patience(self, meter: Meter) -> None:
+        """Raise unless time is left and the circuit breaker is closed."""
         self._left_s(meter)
         if self._rests():
             raise LLMError.ServiceUnavailable(
@@ -210,9 +228,11 @@ class Asker:
             )
 
     def _rests(self) -> bool:
+        """Whether the circuit breaker is open. After its pause the next call is a trial."""
         return self._failures >= limits.LLM_BREAKER_FAILURES_COUNT and self._clock.monotonic_s() < self._rests_until_s
 
     def _failed(self, error: LLMError) -> None:
+        """Count a failure of the service, and note for how long it wants no requests."""
         self._failures += 1
         self._last_failure = str(error)
         wish_s = error.retry_after_s if isinstance(error, LLMError.RateLimit | LLMError.ServiceUnavailable) else None
@@ -222,6 +242,7 @@ class Asker:
             self._rests_until_s = self._clock.monotonic_s() + limits.LLM_BREAKER_REST_S
 
     async def _wait(self, attempt: int, error: LLMError, meter: Meter) -> None:
+        """Wait before a retry; raise `error` when the deadline would pass meanwhile."""
         bound_s = min(limits.LLM_BACKOFF_MAX_S, limits.LLM_BACKOFF_BASE_S * 2**attempt)
         wished_s = self._left_alone_until_s - self._clock.monotonic_s()
         wait_s = max(self._entropy.uniform() * bound_s, wished_s)
@@ -231,17 +252,17 @@ class Asker:
 
 
 class Conversation:
-    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that a pipeline need not know which it was given.
+    """An `Asker` with one operation's meter. Also an `LLMProvider`, so that callers need not distinguish the two.
 
     Args:
         asker: Of the memory.
-        seconds: How long it may take from the first question on.
+        seconds: Time of the operation from its first question on.
     """
 
     def __init__(self, asker: Asker, seconds: float) -> None:
         self._asker = asker
         self._seconds = seconds
-        self._meter = Meter(math.inf)
+        self._meter = Meter(math.inf)  # no deadline before the first question
 
     async def ask(self, task: str, prompt: str, read: Callable[[str], T], asked_before: int = 0) -> T:
         """See `Asker.ask`."""
@@ -262,17 +283,18 @@ class Conversation:
             self._meter.deadline_s = self._asker.deadline_in(self._seconds)
 
     def usage(self) -> Usage:
-        """What the operation has spent so far."""
+        """What the operation has used so far."""
         return self._meter.usage()
 
 
 async def judge(asked: object, completion: Completion, quality: float) -> None:
-    """Say whether an answer could be used: 1, or 0. Costs nothing where no routing chose the model."""
+    """Report whether an answer could be used (1 or 0) to the router that chose the model; nothing without one."""
     if completion.decision_id and isinstance(asked, RoutedProvider):
         await asked.judged(completion.decision_id, quality)
 
 
 def _failure(error: Exception) -> LLMError:
+    """The error of an exception raised by the user's model."""
     return (
         LLMError.Timeout()
         if isinstance(error, TimeoutError)
@@ -281,5 +303,5 @@ def _failure(error: Exception) -> LLMError:
 
 
 def _tokens(size: int) -> int:
-    """About how many tokens so many bytes are: four bytes each, rounded up."""
+    """Approximate number of tokens of so many bytes: four bytes each, rounded up."""
     return -(-size // 4)

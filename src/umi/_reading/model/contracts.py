@@ -1,8 +1,8 @@
-"""The one parser of model answers, and the schema of each task.
+"""The JSON schema of each task, and the only parser of model answers.
 
-Real and simulated models answer the same schemas, and everything they answer is read here: fences and chatter around JSON
-are taken off once, then each field is checked. A field that breaks the contract rejects the answer (`LLMError.InvalidResponse`)
-rather than being guessed at; the asker then asks once more, and the work is deferred if that fails too.
+Real and simulated models answer the same schemas, and all answers are parsed here: code fences and text around the JSON
+are removed, then each field is checked. An invalid field rejects the whole answer (`LLMError.InvalidResponse`) instead
+of being guessed. The caller (`calls.Asker`) then asks once more; if that fails too, the work is deferred.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ TASKS: Final = (EXTRACT, EVOLVE, REWRITE)
 
 
 def _closed(properties: dict[str, Any]) -> dict[str, Any]:
-    """An object with exactly these properties: the form that every server's strict mode takes."""
+    """The schema of an object with exactly these properties, as strict modes of model servers require."""
     return {
         "type": "object",
         "properties": properties,
@@ -52,10 +52,10 @@ def _one_of(*values: str) -> dict[str, Any]:
 
 
 _TEXT: Final = {"type": "string"}
-# In tenths: every server holds a model to an enumeration, few to a minimum and a maximum, and small models then write 78 or 3.5.
+# An enumeration of tenths: every server can enforce an enumeration, few a range, and small models then write 78 or 3.5.
 _CONFIDENCE: Final = {"type": "number", "enum": [tenths / 10 for tenths in range(1, 11)]}
 _MAYBE_TEXT: Final = {"type": ["string", "null"]}
-# What a verdict says and how it is kept: the seeds' four types, and beside them what kind of update or extension it is.
+# The verdicts of a prompt, mapped to a type of the seeds and the kind of update or extension.
 VERDICTS: Final[dict[str, tuple[EvolutionType, Nature]]] = {
     "update": (EvolutionType.UPDATE, Nature.CHANGED),
     "correct": (EvolutionType.UPDATE, Nature.CORRECTED),
@@ -71,8 +71,8 @@ _VERDICT: Final[dict[str, Any]] = {
     "related_id": _MAYBE_TEXT,
     "confidence": _CONFIDENCE,
 }
-# The shape of each task's answer. Servers that can hold a model to a JSON schema are given it; the parser below checks every
-# answer all the same, for not all that take a schema keep to it.
+# The schema of each task's answer. It is given to servers that support schemas; the parser checks every answer all the
+# same, because not all servers that take a schema follow it.
 SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     EXTRACT: _closed(
         {
@@ -95,14 +95,15 @@ SCHEMAS: Final[dict[str, dict[str, Any]]] = {
     EVOLVE: _closed({"relations": _rows({"new_id": _TEXT, **_VERDICT, "part": _MAYBE_TEXT})}),
     REWRITE: _closed({"queries": {"type": "array", "items": _TEXT}}),
 }
-VERDICT_SCHEMA: Final = _closed(_VERDICT)  # the seeds' single form of "evolve"
+VERDICT_SCHEMA: Final = _closed(_VERDICT)  # of a verdict on one memory (seed 000)
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedEntity:
-    """One statement as a model wrote it: checked, not yet placed in its episode.
+    """A statement as a model wrote it: checked, and not yet located in its episode.
 
-    `also` names further subjects, `said_by` who said it first; `valid_from` and `valid_until` are set where the text itself says so.
+    `also` names further subjects, `said_by` the person quoted; `valid_from` and `valid_until` are set where the text
+    itself states them.
     """
 
     name: str
@@ -118,7 +119,10 @@ class ExtractedEntity:
 
 @dataclass(frozen=True, slots=True)
 class NamedRelation:
-    """One evolution relation as a model wrote it; both ids were offered. `part` are the words of the related statement that it concerns, if not all."""
+    """A relation as a model wrote it, with ids that were offered to it.
+
+    `part` are the words of the related statement that it concerns; "" for all of it.
+    """
 
     new_id: str
     related_id: str
@@ -130,11 +134,11 @@ class NamedRelation:
 
 
 def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Relation, ...]]:
-    """`{"entities": [...], "relations": [...]}`, or the bare list of entities; rows that say nothing are left out.
+    """Parse `{"entities": [...], "relations": [...]}`, or a bare list of entities; rows with blank fields are skipped.
 
     Raises:
-        LLMError.JsonError: When there is no JSON in the answer.
-        LLMError.InvalidResponse: When a field breaks the contract.
+        LLMError.JsonError: When the answer contains no JSON.
+        LLMError.InvalidResponse: When a field is invalid.
     """
     parsed = _json(answer)
     fields = {"entities": parsed} if isinstance(parsed, list) else _object(parsed, "answer")
@@ -145,16 +149,17 @@ def read_extraction(answer: str) -> tuple[tuple[ExtractedEntity, ...], tuple[Rel
 
 
 def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collection[str]) -> tuple[NamedRelation, ...]:
-    """`{"relations": [...]}`, a bare list, or the seeds' single verdict when there is one new entity; "none" is left out.
+    """Parse `{"relations": [...]}`, a bare list, or a single verdict when there is one new entity; "none" is skipped.
 
     Args:
         answer: What the model wrote.
-        new_ids: The new entities that were put to it; one may concern another, and what exists may have been said later than they.
-        offered_ids: The existing ones it could choose from.
+        new_ids: Ids of the new entities. A relation may be between two of them, and an existing entity may be the later
+            one.
+        offered_ids: Ids of the existing entities in the prompt.
 
     Raises:
-        LLMError.JsonError: When there is no JSON in the answer.
-        LLMError.InvalidResponse: When a field breaks the contract, above all an id that was not offered.
+        LLMError.JsonError: When the answer contains no JSON.
+        LLMError.InvalidResponse: When a field is invalid, above all an id that was not offered.
     """
     parsed = _json(answer)
     if isinstance(parsed, dict) and "relations" not in parsed and "type" in parsed:
@@ -168,21 +173,21 @@ def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collectio
 
 
 def read_verdict(answer: str, new_id: str) -> NamedRelation | None:
-    """The seeds' single verdict on one new entity, whatever id it names; None for "none".
+    """Parse the single verdict of seed 000 on one new entity, whatever new id it names; None for "none".
 
     Raises:
-        LLMError.JsonError: When there is no JSON in the answer.
-        LLMError.InvalidResponse: When a field breaks the contract.
+        LLMError.JsonError: When the answer contains no JSON.
+        LLMError.InvalidResponse: When a field is invalid.
     """
     return _relation({**_object(_json(answer), "answer"), "new_id": new_id}, None)
 
 
 def read_queries(answer: str) -> tuple[str, ...]:
-    """`{"queries": [...]}` or the bare list, at most `QUERY_VARIATIONS_COUNT_MAX`, blanks left out.
+    """Parse `{"queries": [...]}` or a bare list: at most `QUERY_VARIATIONS_COUNT_MAX` distinct queries, blanks skipped.
 
     Raises:
-        LLMError.JsonError: When there is no JSON in the answer.
-        LLMError.InvalidResponse: When it holds no list of texts.
+        LLMError.JsonError: When the answer contains no JSON.
+        LLMError.InvalidResponse: When it contains no list of texts.
     """
     parsed = _json(answer)
     rows = parsed if isinstance(parsed, list) else _list(_object(parsed, "answer"), "queries", 100)
@@ -191,7 +196,7 @@ def read_queries(answer: str) -> tuple[str, ...]:
 
 
 def _says_nothing(row: object, *names: str) -> bool:
-    """Whether one of these fields is blank: small models held to a schema fill lists up with empty rows."""
+    """Whether one of these fields is blank: small models that are held to a schema fill lists up with empty rows."""
     return isinstance(row, dict) and any(isinstance(row.get(name), str) and not row[name].strip() for name in names)
 
 
@@ -211,14 +216,14 @@ def _entity(row: object) -> ExtractedEntity:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """Further subjects; what is none is left out, for small models fill such lists up."""
+    """Further subjects; invalid names are skipped, because small models fill such lists up."""
     given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     names = [_maybe_name(name) for name in given[:LLM_SUBJECTS_COUNT_MAX]]
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _maybe_name(value: object) -> str:
-    """A name, "" where there is none that can be one."""
+    """A name, or "" where the value cannot be one."""
     try:
         return _text(value, "name", NAME_BYTES_MAX)
     except LLMError.InvalidResponse:
@@ -226,6 +231,7 @@ def _maybe_name(value: object) -> str:
 
 
 def _mode(value: object) -> Mode:
+    """The mode of a statement; a missing one is `ASSERTED`, an unknown one rejects the answer."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return Mode.ASSERTED
     try:
@@ -238,10 +244,14 @@ def _mode(value: object) -> Mode:
 
 
 def _day(value: object) -> datetime | None:
-    """A date or a moment, UTC where it has no zone; None where there is none, or none that can be read: it is extra knowledge."""
+    """A date or moment, in UTC where it has no zone.
+
+    None where it is missing or unreadable, because it is optional knowledge.
+    """
     if not isinstance(value, str):
         return None
     text = value.strip()
+    # Also a month or a year alone.
     for form in (text, f"{text}-01", f"{text}-01-01"):
         try:
             moment = datetime.fromisoformat(form)
@@ -265,6 +275,7 @@ def _link(row: object) -> Relation:
 
 
 def _relation(fields: dict[str, Any], only: str | None) -> NamedRelation | None:
+    """One relation of an answer; None for the verdict "none". `only` is the id of the only new entity."""
     kind = _text(fields.get("type"), "type", NAME_BYTES_MAX).lower()
     if kind == "none":
         return None
@@ -286,6 +297,7 @@ def _relation(fields: dict[str, Any], only: str | None) -> NamedRelation | None:
 
 
 def _offered(row: NamedRelation, new_ids: Collection[str], offered_ids: Collection[str]) -> NamedRelation:
+    """The relation, after checking that its ids were offered, differ, and that one of them is new."""
     for what, id_ in (("new_id", row.new_id), ("related_id", row.related_id)):
         if id_ not in new_ids and id_ not in offered_ids:
             raise LLMError.InvalidResponse(f"{what} {id_!r} was not offered")
@@ -297,8 +309,8 @@ def _offered(row: NamedRelation, new_ids: Collection[str], offered_ids: Collecti
 
 
 def _json(answer: str) -> Any:
-    """The JSON in an answer: as it stands, else the first object or list within fences and chatter."""
-    answer = answer.rpartition(_THOUGHT_ENDS)[2]  # reasoning models think aloud first
+    """Parse the JSON of an answer: the whole answer, else the first object or list in it."""
+    answer = answer.rpartition(_THOUGHT_ENDS)[2]  # reasoning models write their thoughts first
     try:
         return json.loads(answer)
     except ValueError as error:
@@ -311,7 +323,7 @@ def _json(answer: str) -> Any:
             try:
                 return decoder.raw_decode(answer, start)[0]
             except (ValueError, RecursionError):
-                break  # a broken document; what lies inside it is no answer
+                break  # a broken document: an object inside it would not be the answer
     raise LLMError.JsonError(problem)
 
 
@@ -331,6 +343,7 @@ def _list(fields: dict[str, Any], name: str, count_max: int) -> Sequence[Any]:
 
 
 def _text(value: object, what: str, bytes_max: int) -> str:
+    """A non-blank text of at most `bytes_max` bytes, stripped."""
     if not isinstance(value, str) or not value.strip() or "\0" in value:
         raise LLMError.InvalidResponse(f"{what} is {value!r:.80}, not a text")
     if len(value.encode("utf-8", "surrogatepass")) > bytes_max:
@@ -341,6 +354,7 @@ def _text(value: object, what: str, bytes_max: int) -> str:
 
 
 def _reason(value: object) -> str:
+    """The reason of a verdict, cut to the limit of what is stored."""
     if value is None or value == "":
         return "no reason given"
     text = _text(value, "reason", LLM_REASON_READ_BYTES)
@@ -348,10 +362,12 @@ def _reason(value: object) -> str:
 
 
 def _confidence(value: object) -> float:
+    """A number in 0..1."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
         raise LLMError.InvalidResponse(f"confidence {value!r:.40} is not in 0..1")
     return float(value)
 
 
+# End of the thoughts in the answers of reasoning models; and the longest reason that is accepted before it is cut.
 _THOUGHT_ENDS: Final = "</think>"
 LLM_REASON_READ_BYTES: Final = 8 * REASON_BYTES_MAX

@@ -1,7 +1,7 @@
-"""What a model reads in a message: its statements, each once, placed in the text.
+"""Extraction by a model: gathers the context of a message, asks for its statements, and locates them in the text.
 
-One call per window of text. The model is given what it needs to understand the message: who speaks and when, the messages just
-before, and known statements that it may be about. Where a model read a message, only its statements exist for it.
+The model is called once per window of text. It is given the speaker and time, the messages just before, and known
+statements that the message may be about. A message that a model has read has no statements of the local readers.
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ from umi.ports import Snapshot, Vector
 from umi.ports.candidates import Keys, union
 from umi.types import Entity, EntityType, Episode, ExtractionResult, Mode
 
+# Similar messages, for the context and for finding candidates of evolution.
 NEAR_COUNT: Final = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
-_NEAR_COUNT: Final = 6  # messages whose statements an extraction may be shown
+_NEAR_COUNT: Final = 6  # of them, messages whose statements an extraction prompt may show
 _NOTE_CONFIDENCE: Final = 0.5
-_LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
-_SORTED_MAX: Final = 256  # candidates that are sorted whole
+_LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)  # beginning of a fact of which only the end is known
+_SORTED_MAX: Final = 256  # up to so many candidates, sorting all is fast enough
 _WORD: Final = re.compile(r"\w+")
-_ACKNOWLEDGING_WORDS_MAX: Final = 4
-# In English, German, Spanish, French, Portuguese, Italian, Japanese, Chinese; a message without a letter or digit has none of its own.
+_ACKNOWLEDGING_WORDS_MAX: Final = 4  # a longer message is given to the model
+# Words of acknowledgements in English, German, Spanish, French, Portuguese, Italian, Japanese and Chinese.
 _ACKNOWLEDGEMENTS: Final = frozenset(
     [
         "ok",
@@ -100,7 +101,13 @@ _ACKNOWLEDGEMENTS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What stands around a message: the messages before it, oldest first, open statements that it may be about, and the ids of those nearest."""
+    """The context of a message.
+
+    Attributes:
+        before: The messages before it, oldest first.
+        known: Open statements that it may be about.
+        near: Ids of the most similar messages, best first.
+    """
 
     before: tuple[Episode, ...] = ()
     known: tuple[Entity, ...] = ()
@@ -108,15 +115,16 @@ class Context:
 
 
 def context_of(snapshot: Snapshot, episode: Episode, vector: Vector | None) -> Context:
-    """What a model needs to understand a message.
+    """Gather what a model needs to understand a message.
 
     Args:
-        snapshot: Where the message and its neighbours are.
+        snapshot: The store's state with the message and its neighbours.
         episode: The message.
-        vector: Of it, shape (dimensions,), where there is one.
+        vector: Its embedding, shape (dimensions,), if there is one.
     """
     before = messages_before(snapshot, episode)
     near = [id_ for id_ in nearest(snapshot, episode.content, vector, NEAR_COUNT) if id_ != episode.id]
+    # Statements of the messages just before come first, the newest of them leading, then those of similar ones.
     order = list(dict.fromkeys([*(one.id for one in reversed(before)), *near[:_NEAR_COUNT]]))[
         : LLM_BEFORE_COUNT_MAX + _NEAR_COUNT
     ]
@@ -130,14 +138,16 @@ def messages_before(snapshot: Snapshot, episode: Episode) -> tuple[Episode, ...]
     first = max(0, episode.arrival - LLM_BEFORE_COUNT_MAX)
     found = snapshot.episodes_at(range(first, episode.arrival))
     mine = [one for _, one in sorted(found.items()) if one.session == episode.session]
-    read = snapshot.entities_of([one.id for one in mine])  # what no model could read must not keep it from the next
+    read = snapshot.entities_of([one.id for one in mine])  # unread ones are left out: see below
+    # A message that made the model fail could make it fail for every later prompt that contains it.
     return tuple(one for one in mine if one.id in read)
 
 
 def nearest(snapshot: Snapshot, text: str, vector: Vector | None, count: int) -> list[str]:
-    """The ids of the messages nearest to a text in words and meaning together, best first."""
+    """Ids of the messages most similar to a text in words and meaning together, best first."""
     found = snapshot.text_candidates(query_terms(text))
     keys, scores = found.keys, bm25(found.turn, 1.0)
+    # Scaled to 0..1, so that BM25 and cosine weigh about alike.
     scores = scores / max(float(scores.max(initial=0.0)), 1e-6)
     if vector is not None:
         near = snapshot.vector_candidates(np.asarray(vector, dtype=np.float32), also=keys, pool=8 * count)
@@ -152,27 +162,36 @@ def nearest(snapshot: Snapshot, text: str, vector: Vector | None, count: int) ->
 
 
 def _first(keys: Keys, scores: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.int64]:
-    """Places of the highest scores of many, the newest of equals first."""
+    """Indices of the highest scores, the newest of equals first; avoids sorting all of them."""
     least = np.partition(scores, -count)[-count]
     places = np.flatnonzero(scores >= least)
     return places[np.lexsort((-keys[places], -scores[places]))][:count]
 
 
 def may_acknowledge(text: str) -> bool:
-    """Whether a text says no more than that something was heard ("ok thx")."""
+    """Whether a text consists of words of acknowledgement only ("ok thx")."""
     words = _WORD.findall(text.casefold())
     return len(words) <= _ACKNOWLEDGING_WORDS_MAX and _ACKNOWLEDGEMENTS.issuperset(words)
 
 
 def only_acknowledges(snapshot: Snapshot, episode: Episode) -> bool:
-    """Whether a message that `may_acknowledge` does only that, so that no model need read it: an answer to a question says more."""
+    """Whether a message that `may_acknowledge` is only that, so that no model need read it.
+
+    It is more when the message before it asked a question: then "ok" is an answer.
+    """
     return not any(one.content.rstrip().endswith(("?", "？")) for one in messages_before(snapshot, episode)[-1:])
 
 
 async def extract(
     model: Conversation, episode: Episode, context: Context, asked_before: int = 0
 ) -> tuple[ExtractedEntity, ...]:
-    """What a model reads in an episode, one call per window.
+    """Let a model read an episode, one call per window.
+
+    Args:
+        model: The model, with the operation's time and budget.
+        episode: The message.
+        context: Its context.
+        asked_before: Earlier attempts at the same work; a router may choose a stronger model then.
 
     Raises:
         LLMError: When a window got no usable answer.
@@ -187,7 +206,7 @@ async def extract(
 
 
 def windows(text: str) -> list[str]:
-    """The text in pieces of at most `LLM_WINDOW_BYTES_MAX`, cut between sentences, within one only where it is longer."""
+    """Split a text into pieces of at most `LLM_WINDOW_BYTES_MAX`, between sentences; only a longer sentence is cut."""
     if len(text.encode()) <= LLM_WINDOW_BYTES_MAX:
         return [text]
     pieces: list[str] = []
@@ -201,6 +220,7 @@ def windows(text: str) -> list[str]:
 
 
 def _chopped(text: str) -> list[str]:
+    """A piece cut into parts of at most the limit, whatever the characters."""
     if len(text.encode()) <= LLM_WINDOW_BYTES_MAX:
         return [text]
     size = LLM_WINDOW_BYTES_MAX // 4  # characters have at most four bytes
@@ -208,16 +228,18 @@ def _chopped(text: str) -> list[str]:
 
 
 def statements(snapshot: Snapshot, episode: Episode, named: Sequence[ExtractedEntity]) -> Extracted:
-    """The statements that a model read, placed in the text; one note where it found none.
+    """Locate a model's statements in the text and make entities of them; one note when there are none.
 
-    Two that are made by the same words are one statement about several subjects.
+    Two statements made by the same words become one statement about several subjects.
     """
     by_span: dict[tuple[int, int], Entity] = {}
     after = 0
     for one in named[:ENTITIES_PER_MESSAGE_COUNT_MAX]:
         span = place(episode.content, one.content, after)
         if span is None:
-            continue  # the text says nothing of the kind
+            continue  # invented: the text has no such words
+        # Statements usually come in the order of the text, so a phrase that occurs twice is looked for behind the last
+        # one.
         after = span[1] if span[0] >= after else after
         entity = _statement(snapshot, episode, one, span)
         by_span[span] = entity if span not in by_span else _joined(by_span[span], entity)
@@ -230,17 +252,21 @@ def statements(snapshot: Snapshot, episode: Episode, named: Sequence[ExtractedEn
 
 
 def says_it_all(one: Entity, episode: Episode) -> bool:
-    """Whether the message's own vector stands for a statement: it says nearly all that the message does, of somebody whom that names."""
+    """Whether the message's own embedding can stand for a statement.
+
+    It can when the statement has at least three quarters of the message's distinct words and its subject is named
+    there.
+    """
     said, whole = frozenset(analyse(one.content)), frozenset(analyse(episode.content))
     about = frozenset(analyse(one.name)) - frozenset(analyse(episode.speaker or ""))
     return about <= whole and 4 * len(said & whole) >= 3 * len(whole)
 
 
 def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
-    """Where a text says some words, None where it does not.
+    """Locate some words in a text; None when it does not contain them.
 
-    As they stand, preferably from `after` on; else with other spaces, quotes or case; else the sentence that shares most of them, when it
-    shares half.
+    Tried in order: verbatim, preferably from `after` on; with other white space, quotation marks or case; the sentence
+    that shares most of the words, if at least half.
     """
     for start in (text.find(words, after), text.find(words)):
         if start >= 0:
@@ -263,16 +289,16 @@ def place(text: str, words: str, after: int = 0) -> tuple[int, int] | None:
 
 
 def loosely(words: str) -> str:
-    """A pattern for some words with any spaces between them."""
+    """A regular expression for some words with any white space between them."""
     return r"\s+".join(map(re.escape, words.split()))
 
 
 def _statement(snapshot: Snapshot, episode: Episode, one: ExtractedEntity, span: tuple[int, int]) -> Entity:
+    """The entity of one statement."""
     also = dict.fromkeys(_subject(snapshot, name) for name in one.also)
     over_already = one.valid_until is not None and one.valid_until <= episode.at
-    begins = one.valid_from or (
-        _LONG_AGO if over_already else episode.at
-    )  # of what is told as over, when it began may be left open
+    # A fact told when it is already over began at an unknown time before its end, not now.
+    begins = one.valid_from or (_LONG_AGO if over_already else episode.at)
     subject = _subject(snapshot, one.name)
     return said_in(
         episode,
@@ -290,10 +316,12 @@ def _statement(snapshot: Snapshot, episode: Episode, one: ExtractedEntity, span:
 
 
 def _joined(one: Entity, other: Entity) -> Entity:
+    """Two statements of the same words as one, about all their subjects."""
     also = dict.fromkeys((*one.also, other.subject, *other.also))
     return replace(one, also=tuple(key for key in also if key != one.subject))
 
 
 def _subject(snapshot: Snapshot, name: str) -> str:
+    """The key of a subject, through its alias where one is known."""
     key = subject_key(name) or name.casefold()
     return snapshot.subject_of(key) or key

@@ -1,1 +1,1 @@
-"""Reading short messages by what they name: a subject, a kind of fact, a value, and a word that says what becomes of it."""
+"""The reader of short messages: finds what a message names, and classifies what it does with which fact (ADR 0013)."""

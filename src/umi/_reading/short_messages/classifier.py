@@ -1,8 +1,9 @@
-"""What a short message does, judged by what was learned: by a reader that knows words in their order, or by the words alone.
+"""Classification of short messages: by a trained reader that sees word order, or by linear models over words.
 
-Where the embedder can read (`umi.ports.text_reader.HasTextReader`), its reader judges. Without one, multinomial linear models over hashed words do, as
-they do for questions, with the question's vector where the local embedder made it. `lab/tools/fit_evolution.py` makes their weights from phrases that are
-in this repository. Whole numbers are summed, so the same text gets the same scores on any machine.
+Where the embedder brings a reader (`umi.ports.text_reader.HasTextReader`), it judges. Otherwise multinomial linear
+models over hashed features do; questions are always classified by linear models, with the question's vector where the
+local embedder made it. `lab/tools/fit_evolution.py` fits them to phrases in this repository. Their weights are integers
+and are summed exactly, so that a text gets the same scores on every machine.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from umi.ports import Vector
 from umi.ports.text_reader import ACTS, KINDS, ROLES, STATES, Interpretation, Judged, OpenText, TextReader
 
 WEIGHTS: Final = "linear.npz"
-EMBEDDER: Final = "6b3538c061f7981e9ad1778dc60ceb5a"  # of the vectors that the head for questions was trained with
+EMBEDDER: Final = "6b3538c061f7981e9ad1778dc60ceb5a"  # identity of the vectors that the question model was fitted with
 
 Floats = npt.NDArray[np.float64]
 
@@ -31,33 +32,33 @@ log = logging.getLogger(__name__)
 
 
 class Judge(Protocol):
-    """Judges one message."""
+    """Classifies one message."""
 
     @property
     def by_words(self) -> bool:
-        """Whether it knows the words alone."""
+        """Whether it sees words without their order."""
         ...
 
     def kinds(self, tokens: Sequence[Token]) -> dict[str, float]:
-        """How likely the message speaks of each kind of fact."""
+        """The probability that the message is about each kind of fact."""
         ...
 
     def acts(self, taking: Taking) -> dict[str, float]:
-        """How likely it does each thing with the fact that it is taken to speak of."""
+        """The probability of each act (`umi.ports.text_reader.ACTS`) under an interpretation."""
         ...
 
     def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
-        """What part each of some tokens plays in it, if that is what it does."""
+        """The probability of each role (`umi.ports.text_reader.ROLES`) for the tokens at `places`, given the act."""
         ...
 
 
 def judge_of(text: str, tokens: Sequence[Token], reader: TextReader | None) -> Judge:
-    """What judges a message of these tokens: the reader, where there is one and it can be loaded."""
+    """The judge of a message: the reader where there is one that loads, else the linear models."""
     if reader is None:
         return ByWords()
     try:
         judge = ByReader(reader.read(text))
-        judge.kinds(tokens)
+        judge.kinds(tokens)  # loads the model now, so that a failure is caught here
     except EmbeddingError as error:
         log.warning("a message is judged by its words alone: %s", error)
         return ByWords()
@@ -66,7 +67,7 @@ def judge_of(text: str, tokens: Sequence[Token], reader: TextReader | None) -> J
 
 @dataclass(frozen=True, slots=True)
 class ByReader:
-    """By a reader that knows the words in their order; each way to take the message is read once."""
+    """Judges with the trained reader; each interpretation is computed once."""
 
     text: OpenText
     by_words: bool = False
@@ -81,7 +82,7 @@ class ByReader:
         return dict(self._judged(taken(taking)).acts)
 
     def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
-        """See `Judge`; what it does was judged with the roles, so `act` adds nothing."""
+        """See `Judge`. The reader judges act and roles at once, so `act` is not used."""
         del act
         pieces = self._judged(taken(taking)).roles
         return [
@@ -95,7 +96,7 @@ class ByReader:
 
 
 def taken(taking: Taking) -> Interpretation:
-    """As `umi.ports.text_reader` has it."""
+    """An interpretation in the form of the port."""
     state = STATES[0] if not taking.known else STATES[1] if taking.mentions else STATES[2]
     return Interpretation(marks_of(taking.meant), taking.kind, state, taking.start < 0)
 
@@ -105,11 +106,12 @@ def _overlap(token: Token, start: int, end: int) -> bool:
 
 
 def _mean(roles: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean probabilities of several pieces of a token."""
     return {role: sum(one[role] for one in roles) / len(roles) if roles else 0.0 for role in ROLES}
 
 
 class ByWords:
-    """By linear models over the message's words."""
+    """Judges with linear models over the message's words."""
 
     by_words = True
 
@@ -127,13 +129,13 @@ class ByWords:
 
 
 def asks(tokens: Sequence[Token], vector: Vector | None) -> dict[str, float]:
-    """How likely a question asks for each kind of fact, and for nothing beside it."""
+    """The probability that a question asks for each kind of fact."""
     return _judged("ask by words" if vector is None else "ask", KINDS, message_features(tokens), vector)
 
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """One multinomial model: `hashed` (BUCKETS, classes) of whole numbers times `scale`, plus `bias` and a vector's part."""
+    """A multinomial linear model: `hashed` (BUCKETS, classes), integers times `scale`; `bias`; `dense` for a vector."""
 
     hashed: npt.NDArray[np.int8]
     scale: float
@@ -141,7 +143,7 @@ class _Head:
     dense: Floats | None = None
 
     def judge(self, features: Sequence[int], vector: Vector | None) -> Floats:
-        """Probabilities by class."""
+        """The probability of each class."""
         counted = self.hashed[list(features)].sum(axis=0, dtype=np.int64)
         logits: Floats = counted * self.scale + self.bias
         if self.dense is not None and vector is not None:
@@ -168,4 +170,5 @@ def _heads() -> dict[str, _Head]:
 def _judged(
     name: str, classes: Sequence[str], features: Sequence[int], vector: Vector | None = None
 ) -> dict[str, float]:
+    """The probabilities of one model by the names of its classes."""
     return dict(zip(classes, map(float, _heads()[name].judge(features, vector)), strict=True))

@@ -1,4 +1,4 @@
-"""A message as it was seen, and whose fact it is taken to speak of."""
+"""Data types that the steps of the short-message reader pass on: the message, a possible subject, an interpretation."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from umi._reading.short_messages.features import Taking
 from umi._reading.short_messages.spans import Span
 from umi.types import Entity
 
+# The slots of each kind of fact (`umi.ports.text_reader.KINDS`); the first is used for new facts. "choice" has its slot
+# in the span.
 SLOTS: Final = {
     "job": ("works_at",),
     "home": ("lives_in", "location"),
@@ -23,13 +25,16 @@ SLOTS: Final = {
     "language": ("speaks",),
     "tool": ("uses",),
 }
-OF_PEOPLE: Final = frozenset({"job", "home", "language"})
-CHANGES: Final = ("update", "correct")
+OF_PEOPLE: Final = frozenset({"job", "home", "language"})  # kinds of fact that any named person may have
+CHANGES: Final = ("update", "correct")  # acts that replace a value
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A message as it was seen: spans and tokens, likely kinds, and whose facts are known."""
+    """A message with its spans, the judge of its classes, and the probability of each kind of fact.
+
+    `speaker` is name and key of "I"; `known` returns the open statements of a subject in a slot.
+    """
 
     text: str
     spans: tuple[Span, ...]
@@ -41,7 +46,10 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Whose:
-    """A subject that a message may speak of, in a kind of fact, with what is known and open of it."""
+    """A possible subject of a message, for one kind of fact, with its open statements.
+
+    `span` is None for the speaker.
+    """
 
     span: Span | None
     name: str
@@ -52,7 +60,11 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A message taken to speak of somebody's fact: what it then does, by likelihood."""
+    """A message interpreted as being about one fact of one subject.
+
+    `sure` is the probability of the kind of fact, with what is known taken into account; `acts` are the probabilities
+    of what the message does with the fact.
+    """
 
     taking: Taking
     whose: Whose

@@ -1,4 +1,7 @@
-"""What a message says of the fact that it is taken to speak of: which value holds, which is over, who says so."""
+"""Decoding of an interpreted short message into facts: which value holds, which is over, who says so, how surely.
+
+Confidences below `ACTED` never change what is stored as current; the bounds in `Bounds` map to it.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,17 @@ from umi._reading.short_messages.lexical_cues import proposes_to_remove
 from umi._reading.short_messages.spans import Sort, Span, name_within
 from umi.types import Entity
 
-_TASTE: Final = "likes"  # people speak of what they like in many ways, and hardly ever to say that it is over
+_TASTE: Final = "likes"  # likes are expressed in many ways, and hardly ever to say that they are over
 _PLACES: Final = frozenset({"job", "home"})
-_LEAST: Final = 0.45  # a reading less likely than that is none
-_NOTHING: Final = 0.5  # how likely a message may at most say nothing of the fact
-_NOTHING_NAMED: Final = 0.6  # when it names the value that is known
-_BOTH: Final = 0.15  # a change is told as an end from that likelihood on
-_REPLACED: Final = 0.8  # how surely another value must hold for an end to be a change
-_ROLE_KNOWN: Final = 0.2  # of a subject of whom such a fact is known
-_ROLE: Final = 0.4
+_LEAST: Final = 0.45  # a less probable reading is dropped
+_NOTHING: Final = 0.5  # greatest probability of the act "none"
+_NOTHING_NAMED: Final = 0.6  # the same when the known value is named
+_BOTH: Final = 0.15  # probability of "retract" from which a change told as an end is considered
+_REPLACED: Final = 0.8  # probability of a new value's role for an end to count as a change
+_ROLE_KNOWN: Final = 0.2  # least probability of the subject's role, when a fact of it is known
+_ROLE: Final = 0.4  # least probability of any other role
+# What stands before a name that is only addressed ("hey Jon"); `_GREETED` is the narrower list that needs no model's
+# support.
 _CALLED: Final = re.compile(
     r"(?:^|[.!?] *|\b(?:hey|hi|hello|thanks|thank you|yes|no|sure|congrats|oh|ok|okay|dear|right|great|cool|bye|sorry|well done),? *)$"
 )
@@ -33,42 +38,46 @@ _GREETED: Final = re.compile(
     r"(?:^|[.!?] *|, *)(?:(?:hey|hi|hello|thanks|thank you|thx|wow|aw+|yeah|yep|congrats|congratulations|no prob(?:lem|s)?|well done|(?:great|good|nice) (?:job|work|one)"
     r"|bye|cheers|haha|absolutely|totally|exactly|awesome|cool|i (?:get|hear|know) (?:it|you)|that's (?:so |really )?(?:sweet|kind|great|nice|awesome|amazing|cool|lovely|wonderful|true)|you can do it)[,!]? *)$"
 )
+# Words that say that nothing has changed.
 _STAYS: Final = re.compile(
     r"\b(?:stay|remain|keep)(?:s|ing|ed)? (?:put|where|what|as|the same|unchanged)\b|\b(?:didn't|did not) (?:take|buy|sign|accept) (?:it|the|that)\b|\bdecided against\b"
     r"|\bsame as (?:yesterday|before|ever|always|last)\b|\bnothing (?:has )?changed\b|\bcame to nothing\b",
     re.IGNORECASE,
 )
 _GOES_ON: Final = re.compile(r"\b(?:can't|can’t|cannot|couldn't|won't|never|not) stop\b", re.IGNORECASE)
-ACTED: Final = 0.6  # confidence from which a reading may act
+ACTED: Final = 0.6  # confidence from which a change is acted on, as `EVOLUTION_SUPERSEDE_CONFIDENCE_MIN`
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Likelihoods from which a reading counts in full."""
+    """Probabilities that are mapped to the confidence `ACTED`, by what the message does."""
 
-    states: float = 0.55
-    named: float = 0.5  # to change or end what it names
-    changes: float = 0.9  # without naming what held
+    states: float = 0.55  # states a value
+    named: float = 0.5  # changes or ends a value that it names
+    changes: float = 0.9  # changes a value without naming it
     ends: float = 0.93  # the same, with nothing in its place
-    forgets: float = 0.7
-    replaces: float = 0.93  # by another value, be it more likely a change or not
+    forgets: float = 0.7  # asks to forget
+    replaces: float = 0.93  # states another value, as a change or not
     claims: float = 0.5  # reports what somebody says
 
 
 BOUNDS: Final = Bounds()
-BY_WORDS: Final = Bounds(0.75, 0.9, 0.9, 0.95, 0.8, 0.98, 0.8)  # without a reader, likelihoods are worth less
+BY_WORDS: Final = Bounds(0.75, 0.9, 0.9, 0.95, 0.8, 0.98, 0.8)  # linear models are less reliable
 
 
 @dataclass(frozen=True, slots=True)
 class ValueParts:
-    """The roles that the tokens of a message play: likelihoods by token place."""
+    """The tokens of a message with the probability of each role, by the index of the token."""
 
     tokens: tuple[Token, ...]
     roles: dict[int, dict[str, float]]
     by_words: bool
 
     def best(self, role: str, sorts: Sequence[Sort]) -> Token | None:
-        """The likeliest span of some sorts in a role, when likely enough."""
+        """The span of some sorts that is most probably in a role; None below `_ROLE`.
+
+        A known value is no candidate for the role "V" (the value that holds now).
+        """
         fitting = [
             (roles[role], -place)
             for place, roles in self.roles.items()
@@ -83,11 +92,11 @@ class ValueParts:
         return self.tokens[-max(fitting)[1]]
 
     def of(self, token_start: int, role: str) -> float:
-        """How likely the token that begins there plays a role."""
+        """The probability that the token that begins there has a role."""
         return next((one[role] for place, one in self.roles.items() if self.tokens[place].start == token_start), 0.0)
 
     def run(self, role: str, text: str) -> str:
-        """The words of the likeliest run of tokens in a role."""
+        """The words of the most probable run of tokens in a role."""
         runs: list[tuple[float, int, int]] = []
         place = 0
         while place < len(self.tokens):
@@ -105,14 +114,14 @@ class ValueParts:
 
 
 def is_greeted(span: Span) -> bool:
-    """Whether a name surely only calls somebody, whoever reads: "Wow, Jon!", where "No, Jon!" may name who it is."""
+    """Whether a name is certainly only addressed: "Wow, Jon!"; in "No, Jon!" it may be an answer."""
     return (
         span.sort is Sort.NAME and span.after[:1] in {",", "!", ".", "?"} and _GREETED.search(span.before) is not None
     )
 
 
 def is_called(span: Span) -> bool:
-    """Whether a name only calls somebody: "Thanks, Jon!" and "Well done, Jon"."""
+    """Whether a name is probably only addressed: "Thanks, Jon!", "Well done, Jon"."""
     if span.sort is not Sort.NAME or " " in span.text:
         return False
     if span.after[:1] in {",", "!"} and _CALLED.search(span.before):
@@ -121,13 +130,13 @@ def is_called(span: Span) -> bool:
 
 
 def settle(seen: Seen, taken: Taken) -> list[MessageFact]:
-    """The facts of a message that is taken to speak of somebody's; none when it does not after all."""
+    """The facts of a message under one interpretation; none when it turns out not to fit."""
     taking, kind, whose, acts = taken.taking, taken.taking.kind, taken.whose, taken.acts
     act = max((one for one in acts if one != "none"), key=lambda one: acts[one])
     if acts["none"] > (_NOTHING_NAMED if taking.mentions else _NOTHING):
         return []
     parts = _parts(seen.judge, taking, act)
-    if act == "claim" and parts.best("R", (Sort.NAME,)) is None:  # nobody is quoted
+    if act == "claim" and parts.best("R", (Sort.NAME,)) is None:  # a claim needs somebody who is quoted
         acts = {**acts, "state": acts["state"] + acts["claim"], "claim": 0.0}
     if not _is_subject(seen, kind, whose, parts):
         return []
@@ -138,14 +147,14 @@ def settle(seen: Seen, taken: Taken) -> list[MessageFact]:
         and acts["retract"] > _BOTH
         and _replaced(seen, kind, acts, swapped := _parts(seen.judge, taking, "update"))
     ):
-        # "Noor doesn't have it any more, Quinn does": what ended was replaced
+        # "Noor doesn't have it any more, Quinn does" is told as an end, but replaces the value.
         both = {**acts, "update": acts["update"] + acts["retract"], "retract": 0.0}
         judged = Reading(swapped, both, taken.sure, taking.mentions, bounds)
-    return _gists(seen, kind, whose, judged)
+    return _facts(seen, kind, whose, judged)
 
 
 def _replaced(seen: Seen, kind: str, acts: dict[str, float], parts: ValueParts) -> bool:
-    """Whether a message that may tell of an end names what holds instead."""
+    """Whether a message that may tell of an end also names what holds instead."""
     if kind not in SORTS:
         return acts["update"] + acts["correct"] >= _BOTH and bool(parts.run("V", seen.text))
     token = parts.best("V", SORTS[kind])
@@ -153,13 +162,22 @@ def _replaced(seen: Seen, kind: str, acts: dict[str, float], parts: ValueParts) 
 
 
 def _parts(judge: Judge, taking: Taking, act: str) -> ValueParts:
+    """The roles of all tokens that may have one, given the act."""
     places = [place for place, token in enumerate(taking.tokens) if takes_role(token, taking.kind)]
     return ValueParts(taking.tokens, dict(zip(places, judge.roles(taking, places, act), strict=True)), judge.by_words)
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was judged of a message: roles, what it does with the fact, how sure the kind is, where known values are mentioned."""
+    """An interpretation ready to be decoded.
+
+    Attributes:
+        parts: The roles of the tokens.
+        acts: The probability of each act.
+        sure: The probability of the kind of fact.
+        mentions: Positions of known values in the text.
+        bounds: Probabilities from which it acts.
+    """
 
     parts: ValueParts
     acts: dict[str, float]
@@ -168,11 +186,12 @@ class Reading:
     bounds: Bounds
 
     def likely(self, *acts: str) -> float:
-        """How likely it does one of these."""
+        """The probability that it does one of these acts."""
         return self.sure * sum(self.acts[act] for act in acts)
 
 
 def _is_subject(seen: Seen, kind: str, whose: Whose, parts: ValueParts) -> bool:
+    """Whether the roles of the tokens agree with the subject of the interpretation."""
     if whose.span is None:
         if kind == "hobby":
             return True
@@ -189,7 +208,7 @@ def _is_subject(seen: Seen, kind: str, whose: Whose, parts: ValueParts) -> bool:
     return mine >= max([_ROLE, *others])
 
 
-def _gists(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
+def _facts(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
     acts = judged.acts
     if acts["forget"] >= max(acts[one] for one in acts):
         return [] if proposes_to_remove(seen.text) else _forgotten(seen, whose, judged)
@@ -207,7 +226,7 @@ def _gists(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Message
 
 
 def _value_of(seen: Seen, kind: str, whose: Whose, judged: Reading) -> str:
-    """The value that holds: a known one that is mentioned, unless it has changed."""
+    """The value that holds: a known one that is mentioned, unless the message changes it."""
     changed = judged.likely(*CHANGES) > judged.likely("state", "detail", "add")
     named = [one.value for one in whose.open if _mentioned(one, judged)]
     if named and not changed and is_single(whose.slot):
@@ -216,6 +235,7 @@ def _value_of(seen: Seen, kind: str, whose: Whose, judged: Reading) -> str:
 
 
 def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
+    """The value in a role ("V" what holds, "O" what held), or ""."""
     sorts = SORTS.get(kind)
     if not sorts:
         return judged.parts.run(role, seen.text)
@@ -228,7 +248,7 @@ def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
 
 
 def _arrived(tokens: Sequence[Token], token: Token, sorts: Sequence[Sort]) -> Token:
-    """Of "from Lyon to Graz" the second, whatever the first was taken for."""
+    """In "from Lyon to Graz" the second span, whichever was more probable."""
     if token.span is None or not token.span.before.endswith("from ") or not token.span.after.startswith(" to "):
         return token
     start = token.span.end + len(" to ")
@@ -237,26 +257,30 @@ def _arrived(tokens: Sequence[Token], token: Token, sorts: Sequence[Sort]) -> To
 
 
 def _is_person(seen: Seen, name: str) -> bool:
-    """Whether a name is somebody's: who works or lives somewhere is no firm and no town."""
-    return any(seen.known(subject_key(name), slot) for kind in sorted(OF_PEOPLE) for slot in SLOTS[kind][:1])
+    """Whether a name is known as a person's; such a name is no employer and no town."""
+    return bool(seen.known(subject_key(name), [SLOTS[kind][0] for kind in sorted(OF_PEOPLE)]))
 
 
 def _scaled(likely: float, bound: float) -> float:
-    """A likelihood as a confidence that acts from its bound on."""
+    """Map a probability to a confidence: `ACTED` at its bound, 1 at 1.
+
+    Below the bound at most 0.54, so that it never acts.
+    """
     if likely >= bound:
         return round(ACTED + (1 - ACTED) * (likely - bound) / (1 - bound), 3)
     return round((ACTED - 0.06) * likely / bound, 3)
 
 
 def _held(seen: Seen, kind: str, whose: Whose, judged: Reading, value: str) -> list[MessageFact]:
+    """The facts of a message that states or changes a value."""
     changes = judged.likely(*CHANGES)
     states = judged.likely("state", "detail", "add", *CHANGES)
     if states < _LEAST:
         return []
-    gist = MessageFact(whose.name, whose.subject, whose.slot, value, confidence=_scaled(states, judged.bounds.states))
+    fact = MessageFact(whose.name, whose.subject, whose.slot, value, confidence=_scaled(states, judged.bounds.states))
     old = [one.value for one in whose.open if not same(one.value, value)]
     if not is_single(whose.slot):
-        return [replace(gist, cues=("also",) if judged.acts["add"] > judged.acts["state"] else ())]
+        return [replace(fact, cues=("also",) if judged.acts["add"] > judged.acts["state"] else ())]
     if changes > judged.likely("state", "detail", "add"):
         cue = "event" if judged.acts["update"] >= judged.acts["correct"] else "correction"
         named = [one.value for one in whose.open if one.value in old and _mentioned(one, judged)]
@@ -264,17 +288,18 @@ def _held(seen: Seen, kind: str, whose: Whose, judged: Reading, value: str) -> l
         ended = tuple(dict.fromkeys(named or old))
         if not whose.open and (told := _told(seen, kind, judged, value)):
             ended, said = (told,), (cue, NAMED, UNREAD)
-        if NAMED in said:  # whichever word it has for it
+        if NAMED in said:  # with the old value named, all acts that end it count together
             acting = _scaled(judged.likely(*CHANGES, "retract", "forget"), judged.bounds.named)
         else:
             acting = max(_scaled(changes, judged.bounds.changes), _scaled(states, judged.bounds.replaces))
-        return [replace(gist, ended=ended, acting=acting, cues=said)]
+        return [replace(fact, ended=ended, acting=acting, cues=said)]
     if old and all(not same(one.value, value) for one in whose.open):
-        return [replace(gist, acting=round(ACTED - 0.06, 3))]  # another value, and no word of change
-    return [gist]
+        return [replace(fact, acting=round(ACTED - 0.06, 3))]  # another value without a word of change: does not act
+    return [fact]
 
 
 def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
+    """The facts of a message that ends a value."""
     named = [one for one in whose.open if _mentioned(one, judged)]
     gone = named[:1] if is_single(whose.slot) else named
     if not gone and is_single(whose.slot):
@@ -288,7 +313,7 @@ def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Message
         and is_single(whose.slot)
         and not any(same(told, one.value) for one in whose.open)
     ):
-        return []  # what it says is over is not what is known
+        return []  # it ends something other than what is known
     if named or (whose.open and is_single(whose.slot)) or any(same(told, one.value) for one in whose.open):
         told = ""
     ends = judged.likely("retract", "forget", *CHANGES)
@@ -308,12 +333,13 @@ def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Message
 
 
 def _told(seen: Seen, kind: str, judged: Reading, beside: str = "") -> str:
-    """What a message says is over where nothing of the kind is known: it may have been said without being read."""
+    """The value that a message says is over, or ""; an earlier message may have stated it without being understood."""
     value = _value(seen, kind, judged, "O")
     return "" if same(value, beside) else value
 
 
 def _mentioned(one: Entity, judged: Reading) -> bool:
+    """Whether the message mentions the value of a statement."""
     return any(
         same(token.span.text, one.value)
         for token in judged.parts.tokens
@@ -322,16 +348,19 @@ def _mentioned(one: Entity, judged: Reading) -> bool:
 
 
 def _claimed(whose: Whose, judged: Reading, value: str) -> list[MessageFact]:
+    """The fact that somebody is quoted to have said."""
     source = judged.parts.best("R", (Sort.NAME,))
     if source is None or source.span is None or not value:
         return []
     told = subject_key(source.span.text)
     if told == whose.subject or judged.likely("claim") < judged.bounds.claims:
-        return []  # whoever speaks of themself is no hearsay
+        return []  # what people say of themselves is not hearsay
+    # Hearsay is kept, and never acts.
     return [MessageFact(whose.name, whose.subject, whose.slot, value, confidence=0.5, cues=("claimed",), source=told)]
 
 
 def _forgotten(seen: Seen, whose: Whose, judged: Reading) -> list[MessageFact]:
+    """The facts that a message asks to forget; when none is known, a request without a fact."""
     mentioned = [one for one in whose.open if _mentioned(one, judged)]
     named = mentioned or list(whose.open[:1] if is_single(whose.slot) else ())
     confidence = _scaled(judged.likely("forget", "retract", *CHANGES), judged.bounds.forgets)

@@ -1,4 +1,4 @@
-"""One fact of a short message, and what is known when it is read."""
+"""The result type of the reader of short messages, and its access to what is already known."""
 
 from __future__ import annotations
 
@@ -8,19 +8,28 @@ from typing import Final
 
 from umi.types import Entity
 
-FORGET: Final = "forget"  # the cue of a request to forget
-NAMED: Final = "named"  # the cue of a change that names what it ends
-UNREAD: Final = "unread"  # the cue of one that names as over what no statement was read of
+FORGET: Final = "forget"  # cue: a request to forget
+NAMED: Final = "named"  # cue: a change that names what it ends
+UNREAD: Final = "unread"  # cue: it names as ended what no statement was read of
 
-Known = Callable[[str, str], Sequence[Entity]]  # the open statements of a subject in a slot
+Known = Callable[[str, Sequence[str]], Sequence[Entity]]  # the open statements of a subject in a slot
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFact:
-    """One fact of a message.
+    """One fact that a message states, changes, ends or asks to forget.
 
-    `ended` are values that are over; `source` is who is quoted; `acting` is how surely it changes what was known (`confidence`: how
-    surely it holds).
+    Attributes:
+        name: The subject as written.
+        subject: Its key.
+        slot: The kind of fact.
+        value: The value that holds; of an ended fact, the value that ended.
+        ended: Values that no longer hold.
+        negated: Whether the fact is over or denied.
+        confidence: How likely the fact holds, 0..1.
+        cues: What the message does: "event", "correction", "over", "also", "claimed" or the constants above.
+        source: Key of the person who is quoted.
+        acting: How likely it changes what was known, 0..1.
     """
 
     name: str
@@ -35,6 +44,6 @@ class MessageFact:
     acting: float = 1.0
 
 
-def nothing_known(_subject: str, _slot: str) -> Sequence[Entity]:
-    """For a reader without a store."""
+def nothing_known(_subject: str, _slots: Sequence[str]) -> Sequence[Entity]:
+    """The `Known` of a reader without a store: no statements."""
     return ()

@@ -1,7 +1,7 @@
-"""A short message as a reader that was trained sees it: its words, with what it names put behind marks, and their features.
+"""Tokens and features of short messages for the trained models.
 
-"Priya left Nordlicht for Halden & Pike" becomes "@n left @n for @n": what was learned of one name holds of every other. Features are
-hashed with CRC-32, which is the same everywhere, so that the same text has the same features on any machine.
+Spans are replaced by marks: "Priya left Nordlicht for Halden & Pike" becomes "@n left @n for @n", so that what was
+learned with one name holds for all. Features are hashed with CRC-32, which is the same on every machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from umi._reading.grammar.values import narrower, value_key
 from umi._reading.short_messages.lexical_cues import signs
 from umi._reading.short_messages.spans import Sort, Span
 
-BUCKETS: Final = 1 << 16
+BUCKETS: Final = 1 << 16  # rows of the linear models' weight tables
 _MARKS: Final = {
     Sort.THING: "@t",
     Sort.ITEM: "@i",
@@ -29,7 +29,8 @@ _MARKS: Final = {
     Sort.LANGUAGE: "@l",
     Sort.KNOWN: "@o",
 }
-SORTS: Final = {  # of the values of each kind of fact; what is missing may be any words
+# Sorts of span that a value of each kind of fact may be; for missing kinds it may be any words.
+SORTS: Final = {
     "job": (Sort.NAME,),
     "home": (Sort.NAME,),
     "price": (Sort.MONEY,),
@@ -41,21 +42,20 @@ SORTS: Final = {  # of the values of each kind of fact; what is missing may be a
     "tool": (Sort.NAME,),
 }
 KNOWN: Final = _MARKS[Sort.KNOWN]
-MEANT: Final = "@s"  # whose fact it is taken to be
-_NAMES: Final = {mark: sort.value for sort, mark in _MARKS.items()} | {
-    MEANT: "meant"
-}  # as `umi.ports.text_reader.MARKS` has them
-FREE_KINDS: Final = frozenset({"choice", "hobby"})  # whose values may be any words
-_SUBJECTS: Final = frozenset({Sort.THING, Sort.ITEM, Sort.CHOICE})
+MEANT: Final = "@s"  # mark of the subject of the interpretation
+# The marks by their names in `umi.ports.text_reader.MARKS`.
+_NAMES: Final = {mark: sort.value for sort, mark in _MARKS.items()} | {MEANT: "meant"}
+FREE_KINDS: Final = frozenset({"choice", "hobby"})  # kinds of fact whose value may be any words
+_SUBJECTS: Final = frozenset({Sort.THING, Sort.ITEM, Sort.CHOICE})  # sorts that are never values
 _DAY: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _WORD: Final = re.compile(r"(?<=\w)['’]s\b|[^\W\d_]+(?:['’-][^\W\d_]+)*|\d+|[.,;:!?*=()>\"/-]")
-_EDGE: Final = "^"
-_AROUND: Final = 4  # tokens on either side that a token's role is read from
+_EDGE: Final = "^"  # beginning and end of the message
+_AROUND: Final = 4  # tokens on either side that are features of a token's role
 
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word in lower case, or a mark that stands for a span; half-open characters of the text."""
+    """A lower-case word, or the mark of a span; half-open range of characters in the text."""
 
     text: str
     start: int
@@ -64,7 +64,7 @@ class Token:
 
 
 def tokens_of(text: str, spans: Sequence[Span]) -> list[Token]:
-    """The words of a text and, in place of what it names, marks; `spans` in order of place."""
+    """The words of a text, with marks in place of its spans, which must be in order."""
     found: list[Token] = []
     begin = 0
     for span in [*spans, None]:
@@ -78,9 +78,12 @@ def tokens_of(text: str, spans: Sequence[Span]) -> list[Token]:
 
 
 def with_known(text: str, spans: Sequence[Span], values: Sequence[str]) -> tuple[list[Span], frozenset[int]]:
-    """The spans of a text with every mention of a known value among them, and where those mentions begin.
+    """Add mentions of known values to the spans of a text.
 
     A value that is no span ("rock climbing") becomes one, unless it overlaps another.
+
+    Returns:
+        All spans in order, and the positions where mentions of known values begin.
     """
     found = list(spans)
     at = {span.start for span in spans if span.sort not in _SUBJECTS and any(same(span.text, one) for one in values)}
@@ -96,14 +99,14 @@ def with_known(text: str, spans: Sequence[Span], values: Sequence[str]) -> tuple
 
 
 def marked(tokens: Sequence[Token], known: frozenset[int]) -> list[Token]:
-    """The tokens with the mentions of known values, which begin at these characters, under a mark of their own."""
+    """The tokens with a special mark for mentions of known values, which begin at the positions `known`."""
     return [
         replace(token, text=KNOWN) if token.span is not None and token.start in known else token for token in tokens
     ]
 
 
 def meant(tokens: Sequence[Token], start: int) -> list[Token]:
-    """The tokens with whoever or whatever is named there, whose fact it is taken to be, under a mark of its own; -1 for the speaker's."""
+    """The tokens with a special mark for the subject, whose span begins at `start`; -1, the speaker, marks none."""
     key = next((token.span.key for token in tokens if token.span is not None and token.start == start), None)
     return [
         replace(token, text=MEANT) if token.span is not None and token.span.key == key else token for token in tokens
@@ -113,7 +116,7 @@ def meant(tokens: Sequence[Token], start: int) -> list[Token]:
 def same(one: str, other: str) -> bool:
     """Whether two values agree."""
     if _DAY.fullmatch(one) and _DAY.fullmatch(other):
-        return one[5:] == other[5:]  # the year is a guess
+        return one[5:] == other[5:]  # month and day: the year was often guessed
     return bool(one) and bool(other) and (value_key(one) == value_key(other) or narrower(one, other))
 
 
@@ -123,10 +126,10 @@ def _bucket(feature: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """A message taken to speak of a kind of fact of whoever is named at `start` (-1: of whoever says it).
+    """An interpretation of a message: about one kind of fact of the subject at `start` (-1: the speaker).
 
-    `known` are the values that are known of it and open; `spans` has them among what the message names, `mentions` is where they begin,
-    and `tokens` has them under a mark of their own.
+    `known` are the known open values of that fact; `spans` include their mentions, `mentions` are the positions where
+    those begin, and `tokens` carry a special mark there.
     """
 
     text: str
@@ -139,25 +142,26 @@ class Taking:
 
     @property
     def meant(self) -> list[Token]:
-        """The tokens with whose fact it is taken to be under a mark of its own."""
+        """The tokens with a special mark for the subject."""
         return meant(self.tokens, self.start)
 
 
 def take(text: str, spans: Sequence[Span], kind: str, start: int, known: Sequence[str]) -> Taking:
-    """A message, of which some spans are found, taken to speak of a kind of fact of which some values are known."""
+    """Build the interpretation of a message for one kind of fact, with the known values of it."""
     found, at = with_known(text, spans, known)
     return Taking(text, kind, start, tuple(known), tuple(found), at, tuple(marked(tokens_of(text, found), at)))
 
 
 def marks_of(tokens: Sequence[Token]) -> tuple[tuple[int, int, str], ...]:
-    """What is marked in a text, as `umi.ports.text_reader.Interpretation` has it."""
+    """The marks of a text, in the form of `umi.ports.text_reader.Interpretation`."""
     return tuple((token.start, token.end, _NAMES[token.text]) for token in tokens if token.span is not None)
 
 
 def situation(taking: Taking) -> tuple[str, ...]:
-    """What a message meets: whether such a fact is known and it names the known value, how many others, whose it is; its words of change."""
+    """Features of an interpretation beside its words: whether the value is known and mentioned, other values, cues."""
     kind, at = taking.kind, taking.mentions
     state = "none" if not taking.known else "mentioned" if at else "unmentioned"
+    # Other values of the right sort: with a known one and another one, the message is probably a change.
     others = min(2, sum(span.sort in SORTS.get(kind, ()) and span.start not in at for span in taking.spans))
     whose = "own" if taking.start < 0 else "other"
     met = (f"k {state}", f"k {state} {kind}", f"k {state} {others}", f"k {state} {others} {kind}", f"k {whose} {kind}")
@@ -165,9 +169,11 @@ def situation(taking: Taking) -> tuple[str, ...]:
 
 
 def message_features(tokens: Sequence[Token], also: Sequence[str] = (), kind: str = "") -> list[int]:
-    """What a whole message is judged by: its runs of one to three tokens, and its situation; sorted, each once.
+    """Feature numbers of a whole message: its 1-, 2- and 3-grams of tokens and the features in `also`.
 
-    With a `kind` of fact that it is taken to speak of, its words count apart for that kind as well.
+    Sorted, without repeats.
+
+    With `kind`, each word also counts separately for that kind of fact.
     """
     words = [_EDGE, *(token.text for token in tokens), _EDGE]
     two = [f"{one} {other}" for one, other in pairwise(words)]
@@ -177,18 +183,18 @@ def message_features(tokens: Sequence[Token], also: Sequence[str] = (), kind: st
 
 
 def takes_role(token: Token, kind: str) -> bool:
-    """Whether a token may be the subject, the value or the source of a fact of that kind: what is named, or any word of a free value."""
+    """Whether a token may be subject, value or source: a span, or any word for kinds with free values."""
     return token.span is not None or (kind in FREE_KINDS and token.text[0].isalpha())
 
 
 def role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> list[int]:
-    """What the role of one token is judged by: the tokens around it, with the kind of fact and what becomes of it.
+    """Feature numbers of one token's role: the tokens around it, combined with the kind of fact and the act.
 
     Args:
         tokens: Of the message.
-        place: Of the token.
-        kind: Of fact that the message speaks of, as it was judged.
-        act: What it does with it.
+        place: Index of the token.
+        kind: The kind of fact, as classified.
+        act: What the message does with it, as classified.
     """
     return sorted({_bucket(feature) for feature in _role_features(tokens, place, kind, act)})
 
@@ -200,6 +206,7 @@ def _role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> 
 
     mine = at(0)
     same = [where for where, token in enumerate(tokens) if token.text == mine and token.span is not None]
+    # "first of two names", "second of two names".
     order = f"{same.index(place)}/{len(same)}" if place in same else "-"
     span = tokens[place].span
     words = len(span.text.split()) if span is not None else 0
@@ -219,6 +226,7 @@ def _role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> 
         yield f"r {first} {second} {at(first)} {at(second)} {mine}"
     yield f"r -3 {at(-3)} {at(-2)} {at(-1)} {mine}"
     yield f"r 3 {mine} {at(1)} {at(2)} {at(3)}"
+    # Farther words, without their distance.
     for where in range(max(0, place - 12), place):
         yield f"r before {tokens[where].text} {mine}"
     for where in range(place + 1, min(len(tokens), place + 13)):

@@ -1,4 +1,7 @@
-"""Words of change, of correction, of an end, of what is only imagined: signs that the trained reader weighs beside what it has seen."""
+"""Patterns for words of change, correction, end, addition, forgetting, unreality: features of the linear models.
+
+`asks_to_forget` is also used on its own, where no model found a fact.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from typing import Final
 from umi._reading.grammar.tokens import sentences
 
 _I: Final = re.IGNORECASE
-_POLITE: Final = (
+_POLITE: Final = (  # what may stand before an imperative: punctuation, "please", "could you", "I want you to"
     r"(?:^|[,;:.!?—–]\s*|(?<!\w)-\s*|\b(?:please|pls|you|should|so|and|just|kindly|then|better|could|can|also|let's|maybe|really|must|now)\s+"
     r"|\b(?:you|like|want|wish|need|ask|asked|have|help|me|best|good|time|prefer|love|permission|request|instructed|us|how|enough|able|order|obliged|free)\s+to\s+)"
 )
+# Verbs of wishing.
 _WISH: Final = r"\b(?:rather|prefer|(?<!something )(?<!, )like|want|wish|appreciate|need|asked?|love)\b"
+# Requests to forget something, as imperatives, as wishes, or in set phrases ("off the record").
 FORGET: Final = re.compile(
     rf"{_POLITE}(?:forget|delete|erase|wipe|unlearn|purge|discard|scrub|un-remember|disregard|strike|redact|expunge|lose|ditch|bin|ignore|clear(?= (?:that|this|it|the|out|all|any|what|away|up|every|whatever|your (?:memory|notes)|\S+ from|my (?!mind|head)))|scratch|scrap|unsave|retract|withdraw|drop|remove|get rid of|"
     r"throw (?:away|out)|take (?:out|back)|let go of)\b"
@@ -25,6 +30,7 @@ FORGET: Final = re.compile(
     r"|\b(?:don't|do not) want you to\b|\brather you (?:didn't|forgot|not)\b|\bwant you to (?:forget|erase|delete|drop|remove)\b|\bas (?:if|though) i(?:'d| had)? never\b|\bpretend (?:that )?i(?:'d| had)? never\b|\boff the record\b|\bfrom your (?:memory|notes|records?|mind|files?)\b|\bout of your (?:memory|notes|records?|head)\b|\bin your (?:memory|notes)\b",
     _I,
 )
+# Phrases that `FORGET` matches, but that ask for nothing ("don't let me forget", "to lose weight").
 _NOT_FORGET: Final = re.compile(
     r"\b(?:i|we|he|she|they) (?:\w+ )?(?:should|must|could|might|better|really|just)\s+(?:forget|lose|drop|remove|ditch|bin|ignore|clear|scrap)\b|"
     r"\b(?:i|we|he|she|they|i'd|didn't|never|won't|can't|almost|don't(?! keep| remember| store| save| hold| retain| record| note| memor| log))\s+(?:forget|forgot|lose|drop|remove)\b"
@@ -33,11 +39,13 @@ _NOT_FORGET: Final = re.compile(
     r"|\bdrop (?:the|your|me|us)\b[^.!?]{0,20}\bhere\b",
     _I,
 )
+# "the pull request to remove the port" tells of a proposal.
 _PROPOSED: Final = re.compile(
     r"\b(?:(?:pull|merge|feature|change) request|proposal|ticket|idea|plan|vote|motion|petition|button|option|attempt|pr|patch|branch|commit|offer|script|job) "
     r"to (?:remove|delete|drop|erase|purge|wipe)\b",
     _I,
 )
+# Words of wishes, plans, stories, questions and other people's talk.
 UNREAL: Final = re.compile(
     r"\b(?:would|could|might|may(?! \d)|maybe|perhaps|wish(?:es|ed)?|dream(?:s|ed|t|ing)?|almost|nearly|consider(?:s|ed|ing)?|thought about|thought of|thinking (?:of|about)|thinks? about|"
     r"wants?|wanted|hop(?:es|ed|ing)|plan(?:s|ning) (?:to|on)|whether|unless|suggest(?:s|ed|ion)|propos(?:es|ed|al)|rumou?rs?|rumou?red|gossip|asked (?:me|us|him|her|them|if|about|to)|"
@@ -49,6 +57,7 @@ UNREAL: Final = re.compile(
     r"|^(?:when|while|before|until|as soon as|by the time)\b(?! is| are| was)|\b(?:people|sources|someone|somebody|everyone|everybody|others|they|he|she|boss|manager|friends?|mother|mom|mum|father|dad|wife|husband|brother|sister|colleagues?|neighbou?rs?) (?:all |keep |keeps |just )?(?:say|says|said|thinks?|thought|believes?|claims?|claimed|told (?:me|us)|tells (?:me|us)|heard|hears?|swears?|insists?)\b|\b(?:was|were|been) told\b|\b(?:supposedly|allegedly)\b|\bi used to\b(?![^.]*\bnow\b)|\bwill\b(?! be (?:at|with|on|in|the)| cost| take place| now| from)|\bgoing to\b|\bif\b",
     _I,
 )
+# Phrases that contain such a word but assert all the same; they are removed before `UNREAL` is applied.
 _REAL: Final = re.compile(
     r"\bif (?:any(?:body|one)|some(?:body|one)|you(?:'re)?|people) (?:asks?|needs?|wants?|wondering|wonders?|are wondering|ask|need|care|cares|must know|were wondering)\b[^,.]*|"
     r"\bi(?:'d| would) (?:say|call|describe|guess)\b|\bthat would be\b|\bit would be\b|\bin case\b|\bi couldn't\b|\bi(?:'ll)? (?:guess|bet|wonder why|suppose)\b|\b(?:i|we) (?:mis)?thought (?:it|that|of it)\b|"
@@ -88,6 +97,7 @@ ENDED: Final = re.compile(
     r"forgotten|forgot|rusty|no hobby|lapsed|revoked|rescinded|voided|unsubscribed|terminated|struck|stripped|disabled|decommissioned|retiring|moved on|gone for good|nomad(?:ic)?|sabbatical|homeless|couch(?:es)?|sofas?|of no fixed|void|obsolete|defunct|taken down|left the company|put down the|orphan(?:ed)?)\b",
     _I,
 )
+# Words of an end that fit things rather than people.
 THING_ENDS: Final = re.compile(
     r"\b(?:cancel\w*|call(?:ed|ing) (?:it )?off|scrapp?ed|discontinued|(?:isn't|is not|not) (?:happening|going ahead|taking place|sold|available|offered|set|on\b)|won't (?:happen|take place)|remov\w+|delet\w+|dropp\w+|gone|(?:is|are|'s) history|"
     r"no longer|any ?more|any longer|off the|doesn't exist|don't exist|unset|axed|threw out|thrown out|got rid|back in(?:to)? the|left|quit|job is open|binned|killed|ended|ditched|pulled|withdr\w+|sold out|unavailable|suspended|indefinitely|is off|been off|free again|on ice|abandoned|shelved|retired|"
@@ -108,18 +118,18 @@ _SIGNS: Final = (
 
 
 def signs(text: str) -> tuple[str, ...]:
-    """The signs of a short message, alone and in pairs."""
+    """Names of the cues found in a message, alone and in pairs, as features of the linear models."""
     found = list(_found(text.replace("’", "'")))
     return (*found, *(f"{one} {other}" for place, one in enumerate(found) for other in found[place + 1 :]))
 
 
 def proposes_to_remove(text: str) -> bool:
-    """Whether it is told of a proposal to remove something, which nobody asks the assistant for: "the pull request to remove the port"."""
+    """Whether the text tells of a proposal to remove something, which is no request to the assistant."""
     return _PROPOSED.search(text) is not None
 
 
 def asks_to_forget(text: str) -> bool:
-    """Whether a sentence asks to forget something."""
+    """Whether a sentence asks the assistant to forget something."""
     parts = (text[start:end].replace("’", "'") for start, end in sentences(text))
     return any(FORGET.search(part) and not _NOT_FORGET.search(part) and not proposes_to_remove(part) for part in parts)
 

@@ -1,4 +1,8 @@
-"""The gist of a short message by what was learned: which kind of fact, what becomes of it, whose it is, which value holds."""
+"""Prediction for short messages: generates interpretations (kind of fact, subject), scores them, and decodes the best.
+
+Also answers two questions about stored messages: whether one may state a fact that was asked for (`may_tell`), and
+whether an older one states what a newer one ends (`says`).
+"""
 
 from __future__ import annotations
 
@@ -22,16 +26,18 @@ from umi.limits import GIST_CHARACTERS_MAX
 from umi.ports.text_reader import TextReader
 from umi.types import Entity
 
+# Sorts that are hardly ever anything but a value.
 _PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
+# Kinds of fact that may be the speaker's own, without being named.
 _OF_SPEAKER: Final = frozenset({"job", "home", "hobby", "choice"})
-_LIKELY: Final = 0.1  # a kind of fact less likely than that is not looked into
-_KNOWN_GAIN: Final = 4.0  # how much likelier a kind is of which a fact is known about what is named
-_RIVAL: Final = 0.25  # nor one that is so much less likely than the likeliest
-_NO_KIND: Final = 0.6
-_SURE: Final = 0.45  # a kind less likely than that, with all that is known, is not meant
-_TELLS: Final = 0.4  # how likely a message must be of a kind to tell of it, and may at most be to tell nothing
-_SURELY: Final = 0.02  # how unlikely it must be that a message says nothing of the speaker, to need no "I"
-_UNSAID: Final = 0.7  # of a message that says neither "I" nor names anybody: "Day job: Nordlicht."
+_LIKELY: Final = 0.1  # a kind of fact less probable than this is not considered
+_KNOWN_GAIN: Final = 4.0  # factor for a kind of which a fact is known about what is named
+_RIVAL: Final = 0.25  # nor one below this share of the most probable kind
+_NO_KIND: Final = 0.6  # probability of "none" above which the message states no fact
+_SURE: Final = 0.45  # least probability of an interpretation, with what is known
+_TELLS: Final = 0.4  # for `may_tell`: least probability of the kind, greatest of the act "none"
+_SURELY: Final = 0.02  # probability of the act "none" below which the message needs no "I" to be the speaker's
+_UNSAID: Final = 0.7  # factor for a message without "I" or a name: "Day job: Nordlicht."
 _FIRST_PERSON: Final = re.compile(
     r"\b(?:i|i'm|i’m|im|i've|i’ve|i'd|me|my|mine|we|we're|we've|our|us|myself)\b", re.IGNORECASE
 )
@@ -39,7 +45,7 @@ _THIRD_PERSON: Final = re.compile(
     r"\b(?:he|she|they|he's|she's|they're|they've|his|her|their|everybody|everyone|somebody|someone|people)\b",
     re.IGNORECASE,
 )
-_TELEGRAM_WORDS: Final = 6
+_TELEGRAM_WORDS: Final = 6  # up to so many words, "I" may be left out
 _KIN: Final = "|".join(
     sorted(
         KIN - {"boss", "client"}
@@ -50,6 +56,7 @@ _RELATIVE: Final = re.compile(rf"\b(?:my|our|his|her|their) (?:[a-z]+ )?(?:{_KIN
 _AT_WORK: Final = re.compile(
     r"\b(?:my|our) (?:[a-z]+ )?(?:boss|colleagues?|manager|company|office|team|client)\b", re.IGNORECASE
 )
+# Unnamed others as the subject of a sentence: "The couple upstairs ...".
 _OTHERS: Final = re.compile(
     r"(?:^|[.!?] )(?:the|a|an|some|those|these|two) (?:[a-z]+ ){0,2}?(?:couple|people|guys?|man|woman|lady|folks?|famil(?:y|ies)|tenants?|neighbou?rs?"
     r"|landlord|landlady|students?|kids?|boys?|girls?|lodgers?|flatmates?|roommates?|colleagues?|owners?|twins|friends?)\b",
@@ -71,18 +78,21 @@ def read(
     if kinds["none"] > _NO_KIND:
         return []
     seen = Seen(text, tuple(found), speaker, judge, known, kinds)
+    # Every remaining kind is tried with every possible subject; the interpretations that pass are decoded in order of
+    # probability, and the first that yields a fact wins.
     least = max(_LIKELY, _RIVAL * max(kinds.values()))
     options = [(kind, whose) for kind in kinds if kinds[kind] >= least for whose in _subjects(seen, kind)]
     weighed = [(kind, whose, _sure(seen, kind, whose)) for kind, whose in options]
     taken = [_take(seen, kind, whose, sure) for kind, whose, sure in weighed if sure >= _SURE]
     for one in sorted(taken, key=lambda one: -one.sure * (1 - one.acts["none"])):
-        gists = settle(seen, one)
-        if gists:
-            return gists
+        facts = settle(seen, one)
+        if facts:
+            return facts
     return []
 
 
 def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
+    """Classify what the message does, interpreted as being about this subject."""
     start = -1 if whose.span is None else whose.span.start
     taking = take(seen.text, seen.spans, kind, start, [one.value for one in whose.open])
     acts = seen.judge.acts(taking)
@@ -92,7 +102,7 @@ def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
 
 
 def _sure(seen: Seen, kind: str, whose: Whose) -> float:
-    """How likely the kind is, given what is known of whoever or whatever is named."""
+    """The probability of the kind of fact for this subject, raised when such a fact is known of it."""
     if kind == "none":
         return 0.0
     named = any(_names(seen, one) for one in whose.open)
@@ -103,7 +113,10 @@ def _sure(seen: Seen, kind: str, whose: Whose) -> float:
 
 
 def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
-    """How likely the kind is of a message that may not speak of who says it; None where it may well."""
+    """The probability that the message is about the speaker, where its words make that doubtful.
+
+    None where they do not.
+    """
     says_i = _I_DO.search(seen.text) is not None
     if kind in _OF_SPEAKER | OF_PEOPLE and _RELATIVE.search(seen.text) and not says_i:
         return 0.0  # "My friend lives in Oslo"
@@ -122,7 +135,7 @@ def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
 
 
 def _others_do(seen: Seen) -> bool:
-    """Whether somebody unnamed is spoken of before any value, and whoever speaks only after it."""
+    """Whether unnamed others are the subject before any value, and the speaker only after it."""
     others = _OTHERS.search(seen.text)
     if others is None:
         return False
@@ -132,21 +145,30 @@ def _others_do(seen: Seen) -> bool:
 
 
 def _is_telegram(text: str) -> bool:
-    """Whether a text is so short that "I" goes without saying, as in "Day job: Nordlicht"."""
+    """Whether a text is so terse that "I" may be left out, as in "Day job: Nordlicht"."""
     return ":" in text or "=" in text or len(text.split()) <= _TELEGRAM_WORDS
 
 
 def _names(seen: Seen, one: Entity) -> bool:
+    """Whether the message names the value of a statement."""
     return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
 
 
 def may_tell(
     text: str, at: datetime, subject: str, slots: Sequence[str], reader: TextReader | None, *, mine: bool
 ) -> bool:
-    """Whether a message may tell of a subject's fact in one of some slots; `mine`: the subject is who says it.
+    """Whether a stored message may state a subject's fact in one of some slots.
 
-    It must speak of the subject and read as if it told of such a fact. Where values are of a sort of their own (a sum, a day), one
-    is enough: what is left out is hidden, and how somebody tells a price is nobody's to preview.
+    It must mention the subject and read like such a statement. Where values are of a distinctive sort (money, a day), a
+    value is enough: a wrong "no" hides an answer, and prices are stated in very many ways.
+
+    Args:
+        text: The message.
+        at: When it was said.
+        subject: Key of the subject.
+        slots: The slots asked for.
+        reader: The model that reads short messages, where there is one.
+        mine: Whether the subject is the message's speaker.
     """
     found = spans.find(text, at)
     if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
@@ -168,13 +190,16 @@ def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
 
 
 def scatters(text: str, subject: str) -> bool:
-    """Whether a text has every word of a subject of several, if not side by side: "the dentist moved my appointment"."""
+    """Whether a text has all words of a subject of several words, in any order ("the dentist moved my appointment")."""
     words = frozenset(analyse(subject))
     return len(words) > 1 and words <= frozenset(analyse(text))
 
 
 def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:
-    """A message taken to speak of a fact of a subject of whom nothing is known; None when it names another favourite, or only their kin."""
+    """The interpretation of a message for a subject of which nothing is known.
+
+    None when it names another favourite, or only relatives of the subject.
+    """
     chosen = [span for span in found if span.sort is Sort.CHOICE] if kind == "choice" else []
     own = [span for span in chosen if choice_slot(span.key) in slots]
     if chosen:
@@ -187,14 +212,15 @@ def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: 
 
 
 def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader | None, *, mine: bool) -> float:
-    """How likely an older message says what a later one says is over.
+    """The probability that an older message states what a newer one says is over.
 
     Args:
         text: The older message.
         at: When it was said.
-        fact: Subject, slot and value; the message must name the value and, unless it is about whoever speaks, the subject.
-        reader: Of short messages, where there is one.
-        mine: The subject is who says it.
+        fact: Subject, slot and value. The message must name the value and, unless it is the speaker's fact, the
+            subject.
+        reader: The model that reads short messages, where there is one.
+        mine: Whether the subject is the message's speaker.
     """
     subject, slot, value = fact
     choice = "choice" if slot.startswith(("favourite_", "attr:")) else ""
@@ -217,7 +243,7 @@ def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader
 
 
 def _subjects(seen: Seen, kind: str) -> list[Whose]:
-    """Who or what may be meant, in order of place; the speaker last."""
+    """The possible subjects for a kind of fact, in order of position; the speaker last."""
     found: list[Whose] = []
     if kind == "none":
         return found
@@ -241,7 +267,7 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
             _thing(seen, kind, span)
             for span in seen.spans
             if span.sort in {Sort.THING, Sort.ITEM} and not (kind == "price" and span.before.endswith("by "))
-        ]  # whoever grants a sum is not what it pays for
+        ]  # "paid by the sponsor": not what the price is of
     found = list({one.subject: one for one in reversed(found)}.values())[::-1] if kind != "choice" else found
     if kind in _OF_SPEAKER - {"choice"}:
         found.append(_whose(seen, kind, None, *seen.speaker))
@@ -249,7 +275,7 @@ def _subjects(seen: Seen, kind: str) -> list[Whose]:
 
 
 def _is_kin(span: Span) -> bool:
-    """Whether somebody of theirs is spoken of: "Priya's parents", "a friend of Priya's"."""
+    """Whether a relative or friend of the named person is meant: "Priya's parents", "a friend of Priya's"."""
     return _OF_RELATIVES.match(span.after) is not None or (
         span.after.startswith("'s") and _KIN_OF.search(span.before) is not None
     )
@@ -262,7 +288,11 @@ def choice_slot(key: str) -> str:
 
 
 def _thing(seen: Seen, kind: str, span: Span) -> Whose:
-    """A thing by the longest beginning of its name, or what stands behind "of", of which something is known: "the lead of the choir"."""
+    """The subject that a thing's name stands for.
+
+    It is the longest beginning of the name of which a fact is known, or the part behind "of" ("the lead of the choir");
+    else the whole name.
+    """
     words = _plain(span).split()
     whole = _whose(seen, kind, span, " ".join(words), span.key)
     owner = [re.sub(r"^.* of (?:the|our) ", "", _plain(span))] if kind != "setting" else []
@@ -274,8 +304,9 @@ def _thing(seen: Seen, kind: str, span: Span) -> Whose:
 
 
 def _whose(seen: Seen, kind: str, span: Span | None, name: str, subject: str, slot: str = "") -> Whose:
+    """A possible subject with its open statements, in the slot in which one is known."""
     slots = (slot,) if slot else SLOTS[kind]
-    known = [one for each in slots for one in seen.known(subject, each) if one.value and not one.negated]
+    known = [one for one in seen.known(subject, slots) if one.value and not one.negated]
     return Whose(span, name, subject, known[0].slot if known else slots[0], tuple(known))
 
 

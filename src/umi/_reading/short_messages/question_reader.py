@@ -1,4 +1,4 @@
-"""Which fact of whom a question asks for, by what was learned."""
+"""Classification of questions: which kind of fact of which subject a question asks for, and as of which month."""
 
 from __future__ import annotations
 
@@ -19,28 +19,31 @@ from umi._reading.short_messages.spans import Sort, Span
 from umi.ports import Vector
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_CHARACTERS_MAX: Final = 200
-_LIKELY: Final = 0.6  # from here on a fact is looked up
-_EXACT: Final = 0.85  # from here on nothing else is asked for
-_EXACT_BY_WORDS: Final = 0.95  # without the question's vector
-_OF_WHOM: Final = frozenset({"job", "home", "language", "hobby"})
+_CHARACTERS_MAX: Final = 200  # a longer question is not classified
+_LIKELY: Final = 0.6  # probability from which the fact is looked up
+_EXACT: Final = 0.85  # probability from which the question asks for nothing else
+_EXACT_BY_WORDS: Final = 0.95  # the same, when the question's vector is missing
+_OF_WHOM: Final = frozenset({"job", "home", "language", "hobby"})  # kinds of fact about people
 _NAMING: Final = frozenset({Sort.NAME, Sort.THING, Sort.ITEM, Sort.CHOICE})
 _MINE: Final = re.compile(r"\b(?:me|my|i|mine|we|our|us|i'm|i've|im)\b", re.IGNORECASE)
+# A month without a day: "back in March", "March's".
 _MONTH: Final = re.compile(
     r"[, ]*\b(?:(?:back|way back|as|sometime) )?(?:in|during|of|around|for|over|throughout|by) (?:the month of |early |mid-?|late |the (?:start|end|middle) of )?(january|february|march|april|may|june|july|august|september|october|november|december)\b(?! \d)[, ]*"
     r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)(?:'s)\b ",
     re.IGNORECASE,
 )
+# A past tense; participles of plans ("scheduled") are excluded, since they ask about the future.
 _PAST: Final = re.compile(
     r"\b(?:was|were|did|had|used|back|then|led|ran|been|stood|as of|as at|(?!planned|scheduled|supposed|needed|based|called|named|married)[a-z]{2,}ed)\b",
     re.IGNORECASE,
 )
-# What an answer is wanted for is not asked of: "For the tax return I need ...", "... for the report".
+# The purpose of the question is not its subject: "For the tax return I need ...", "... for the report".
 _PURPOSE_FIRST: Final = re.compile(
     r"^for (?:the|my|our|a|an) (?:\w+ ){0,2}?\w+(?:, | (?=(?:i|we|give|tell|remind|please|what|who|when|which|how|can|could)\b))",
     re.IGNORECASE,
 )
 _PURPOSE_LAST: Final = re.compile(r" for (?:the|my|our|a|an) (?:\w+ ){0,2}?\w+\W*$", re.IGNORECASE)
+# Records of facts ("the calendar"); a question does not ask about them.
 _RECORDS: Final = frozenset(
     """
     agenda backlog board books budget calendar chart diary doc docs file form list minutes overview plan register report roster
@@ -55,9 +58,13 @@ _RELATIVES: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose fact, the slots of which any may answer, and the month (1 to 12; 0 for now) that it is asked of.
+    """The fact that a question asks for.
 
-    `exact`: nothing else is asked for.
+    Attributes:
+        subject: Key of the subject; "" for the person who asks.
+        slots: Any of these slots may hold the answer.
+        month: 1 to 12 when a month of the past is meant; 0 for now.
+        exact: Whether the question asks for nothing else.
     """
 
     subject: str
@@ -67,7 +74,7 @@ class Asked:
 
 
 def month_of(question: str) -> tuple[int, str]:
-    """The month that a question about the past names ("in March"), and the question without it."""
+    """The month of the past that a question names ("in March"), and the question without it; 0 when there is none."""
     match = _MONTH.search(question)
     if match is None or not _PAST.search(question):
         return 0, question
@@ -76,7 +83,12 @@ def month_of(question: str) -> tuple[int, str]:
 
 
 def read(question: str, vector: Vector | None = None) -> Asked | None:
-    """What fact a question asks for, or None when it asks for no single kind of fact of a single subject."""
+    """Classify a question; None when it does not ask for a single kind of fact of a single subject.
+
+    Args:
+        question: As asked.
+        vector: Its embedding by the local embedder, if there is one; improves the classification.
+    """
     if len(question) > _CHARACTERS_MAX:
         return None
     month, rest = month_of(question)
@@ -95,8 +107,9 @@ def read(question: str, vector: Vector | None = None) -> Asked | None:
 
 
 def _asked_of(question: str, found: Sequence[Span]) -> list[Span]:
-    """What is named but for "my CV", records of any fact, and what the answer is wanted for, as long as that leaves something."""
+    """The spans without the asker's own things ("my CV"), records of facts, and the purpose, as long as some remain."""
     left = [span for span in found if span.sort is not Sort.NAME or _OURS.search(span.before) is None]
+    # The last sentence that ends in a question mark; without one, the whole text.
     asked = max(
         (one for one in sentences(question) if question[: one[1]].rstrip().endswith("?")), default=(0, len(question))
     )
@@ -108,13 +121,13 @@ def _asked_of(question: str, found: Sequence[Span]) -> list[Span]:
 
 
 def _without(found: list[Span], dropped: Sequence[Span], asked: tuple[int, int]) -> list[Span]:
-    """The rest, as long as it names something in the sentence that asks."""
+    """The remaining spans, as long as one of them names something in the sentence that asks; else all."""
     rest = [span for span in found if span not in dropped]
     return rest if any(span.sort in _NAMING and _within(span, asked) for span in rest) else found
 
 
 def _asks_more(question: str, kind: str, subject: str, found: Sequence[Span]) -> bool:
-    """Whether something else is named that may be asked of too: of a person another, of a thing another in the same sentence."""
+    """Whether the question may also be about something else that it names."""
     if kind in _OF_WHOM:
         return sum(span.sort is Sort.NAME for span in found) > bool(subject)
     if kind == "choice":
@@ -130,7 +143,7 @@ def _within(span: Span, sentence: tuple[int, int]) -> bool:
 
 
 def _subject(question: str, kind: str, found: Sequence[Span]) -> tuple[str, tuple[str, ...]]:
-    """Whose fact and in which slots; no slots when nobody and nothing is named that could have it."""
+    """The subject and the slots asked for; no slots when the question names nothing that could have such a fact."""
     names = [span for span in found if span.sort is Sort.NAME]
     if kind == "choice":
         chosen = [slot for span in found if span.sort is Sort.CHOICE and (slot := choice_slot(span.key))]
@@ -143,4 +156,5 @@ def _subject(question: str, kind: str, found: Sequence[Span]) -> tuple[str, tupl
     if not things:
         return "", ()
     items = [span for span in things if span.sort is Sort.ITEM]
+    # A numbered item is more specific than a thing; of several the last is what the question is about.
     return (items or things)[-1].key, SLOTS[kind]

@@ -1,8 +1,8 @@
-"""The gist of a short message: which fact of whom it states, changes, takes back or asks to forget.
+"""Entry point of the reader of short messages: which fact a message states, changes, takes back or asks to forget.
 
-The clause reader (`umi._reading.grammar`) knows grammar and wants it kept. People tell the same change in a hundred ways; a
-reader that was trained on many of them (`trained`, `model`) judges what a message does. What is known of whoever is named settles
-what the words leave open: which value is the old one, and which fact is over.
+The clause reader (`umi._reading.grammar`) needs regular grammar. This reader recognises spans (`spans`), classifies the
+message with trained models (`classifier`, `predict`) and decodes the result (`decode`). Statements already known about
+the subject decide what the words leave open: which value is the old one, and which fact is over.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from umi._reading.short_messages.lexical_cues import asks_to_forget
 from umi.limits import GIST_CHARACTERS_MAX, GIST_SENTENCES_COUNT_MAX
 from umi.ports.text_reader import TextReader
 
-_ASKED: Final = 0.58
+_ASKED: Final = 0.58  # below what acts: such a request names no statement
+# A quotation of a sentence's length.
 _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
 
 
 def read(
     text: str, speaker: tuple[str, str], at: datetime, known: Known = nothing_known, reader: TextReader | None = None
 ) -> list[MessageFact]:
-    """The facts of a short message.
+    """Read the facts of a short message; a long one (`GIST_CHARACTERS_MAX`, `GIST_SENTENCES_COUNT_MAX`) has none here.
 
     Args:
-        text: A longer one has no gist.
+        text: The message.
         speaker: Name and key of "I".
-        at: When it was said, aware.
-        known: What is open of a subject in a slot.
-        reader: Of short messages; without one, they are judged by their words alone.
+        at: When it was said, timezone-aware.
+        known: Returns the open statements of a subject in a slot.
+        reader: The model that reads short messages; without one, linear models over words judge.
     """
     if len(text) > GIST_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > GIST_SENTENCES_COUNT_MAX:
         return []
     if reader is None and _QUOTATION.search(text):
-        return []  # words alone do not tell who speaks in it
+        return []  # linear models do not see who speaks in a quotation
     found = predict.read(text, speaker, at, known, reader)
-    if not found and asks_to_forget(text):  # what was never read is looked for by its words (`umi._evolution.tracker`)
+    # The request may concern a message of which no statement was read; `umi._evolution.tracker` looks it up by words.
+    if not found and asks_to_forget(text):
         return [MessageFact(*speaker, "", "", confidence=_ASKED, cues=(FORGET,))]
     return found

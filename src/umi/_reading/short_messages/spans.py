@@ -1,4 +1,4 @@
-"""What a message names: things, names, amounts of money, days, settings' values; each with its place."""
+"""Span recognition in short messages: things, names, money, days, values of settings, with their positions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from umi._reading.short_messages import word_classes
 
 _NOUN_WORDS_MAX: Final = 5
 _NAME_WORDS_MAX: Final = 4
-_LONG_AGO: Final = timedelta(days=45)
+_LONG_AGO: Final = timedelta(days=45)  # see `_day`
 
 
 class Sort(StrEnum):
-    """What a span is."""
+    """The sort of a span."""
 
     THING = "thing"  # the gym membership
     ITEM = "item"  # PAY-482
@@ -34,12 +34,12 @@ class Sort(StrEnum):
     DATE = "date"
     AMOUNT = "amount"  # 30 seconds, 8080, debug
     LANGUAGE = "language"
-    KNOWN = "known"  # a value that was stated before, where it is nothing of these
+    KNOWN = "known"  # mention of a known value that is none of these
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of the text: half-open characters, its key, and the words beside it in the sentence."""
+    """A piece of the text: half-open range of characters, key, and the lower-case text before and after it."""
 
     sort: Sort
     text: str
@@ -48,13 +48,16 @@ class Span:
     end: int
     before: str = ""
     after: str = ""
-    first: bool = False  # begins its sentence
+    first: bool = False  # begins its sentence, or follows a colon
 
 
 def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
-    """Every span of a short text, in order of place; none overlaps another. Days are written as ISO dates, seen from `at`.
+    """Find all spans of a short text, in order and without overlap.
 
-    In a question (`asking`) a plain verb follows the thing: "When does the party take place".
+    Args:
+        text: The message or question.
+        at: When it was said; days become ISO dates relative to it.
+        asking: For a question: verbs that follow a thing ("When does the party take place") end its name.
     """
     found: list[Span] = []
     taken: list[tuple[int, int]] = []
@@ -64,6 +67,7 @@ def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
             found.append(span)
             taken.append((span.start, span.end))
 
+    # The first span found at a place wins, so the most specific patterns come first.
     for sort, pattern in (
         (Sort.MONEY, word_classes.MONEY),
         (Sort.DATE, word_classes.DATE),
@@ -72,7 +76,7 @@ def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
         for match in pattern.finditer(text):
             said = _day(match.group(), at) if sort is Sort.DATE else match.group()
             take(Span(sort, said, subject_key(said) if sort is Sort.ITEM else value_key(said), *match.span()))
-    for match in word_classes.MEASURE.finditer(text):  # before "MB" is taken for a name
+    for match in word_classes.MEASURE.finditer(text):  # before `_names` would find "MB"
         take(Span(Sort.AMOUNT, match.group(), value_key(match.group()), *match.span()))
     for start, end in sentences(text):
         tokens = tokenize(text, start, end)
@@ -88,7 +92,7 @@ def find(text: str, at: datetime, *, asking: bool = False) -> list[Span]:
 
 
 def name_within(span: Span) -> str:
-    """The name that a thing is named by, which may be a value of its own: "the Nordlicht stand"; "" without one."""
+    """A proper name at the beginning of a thing's name, which may be a value itself: "the Nordlicht stand"; else ""."""
     if span.sort is not Sort.THING:
         return ""
     words = span.text.split()[1:]
@@ -97,16 +101,18 @@ def name_within(span: Span) -> str:
 
 
 def _day(said: str, at: datetime) -> str:
+    """A date as ISO text; without a year, and more than 45 days past, it is taken to be next year's."""
     dates = find_dates(said, at)
     if not dates:
         return said
     start = dates[0].start
     if not re.search(r"\d{4}", said) and start < at - _LONG_AGO and (start.month, start.day) != (2, 29):
-        start = start.replace(year=start.year + 1)  # an event is told of before it takes place
+        start = start.replace(year=start.year + 1)  # events are usually announced in advance
     return f"{start:%Y-%m-%d}"
 
 
 def _beside(text: str, span: Span) -> Span:
+    """The span with the text beside it."""
     before = text[max(0, span.start - 60) : span.start].replace("’", "'").lower()
     after = text[span.end : span.end + 60].replace("’", "'").lower()
     first = not before.strip() or before.rstrip()[-1:] in ".!?:…"
@@ -114,6 +120,7 @@ def _beside(text: str, span: Span) -> Span:
 
 
 def _choices(text: str, start: int, end: int) -> Iterator[Span]:
+    """Spans like "my favourite café": the adjective and its noun, without what follows."""
     for match in word_classes.CHOICE.finditer(text, start, end):
         words: list[str] = []
         for word in match.group(3).split():
@@ -142,19 +149,21 @@ def _choices(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
+    """Noun phrases after "the" and "our"."""
     index = 0
     while index < len(tokens):
         if tokens.at(index) not in {"the", "our"} or (tokens.at(index) == "our" and not tokens.at(index + 1)):
             index += 1
             continue
         end = _run(tokens, index + 1, verbs)
-        if tokens.at(index + 1) == "wrong":  # "the wrong time zone bug" is a thing, "the wrong price" is none
+        if tokens.at(index + 1) == "wrong":  # "the wrong time zone bug" is a thing, "the wrong price" is not
             end = _run(tokens, index + 2, verbs)
             end = end if end > index + 3 and tokens.at(end - 1) not in word_classes.FACT_NOUNS else index + 1
         spoken = any(tokens.at(place) in LANGUAGES for place in range(index + 1, end))
         if end == index + 1 or spoken:
             index += 1
             continue
+        # "the new price" names a kind of fact and no thing; "the price of the choir" goes on to the thing.
         plain = all(tokens.at(place) in _PLAIN for place in range(index + 1, end - 1))
         if tokens.at(end - 1) in word_classes.FACT_NOUNS and (plain or tokens.at(end) in {"of", "for"}):
             index = end
@@ -174,7 +183,7 @@ def _things(text: str, tokens: Tokens, verbs: frozenset[str]) -> Iterator[Span]:
 
 
 def _before_verb(tokens: Tokens, index: int, end: int, *, asking: bool) -> int:
-    """The end of a noun phrase without "configured" behind it, and in "what does the port stand at?" without the verb."""
+    """The end of a noun phrase without a participle, or without the verb in "what does the port stand at?"."""
     if end - index > _NOUN_LEAST and tokens.at(end - 1).endswith("ed") and tokens.at(end - 1) not in _NOUNS_IN_ED:
         return end - 1
     done = asking and tokens.at(index - 1) in {"does", "do", "did"} and tokens.at(end) in PREPOSITIONS
@@ -184,7 +193,7 @@ def _before_verb(tokens: Tokens, index: int, end: int, *, asking: bool) -> int:
 
 
 def _before_name(tokens: Tokens, start: int, end: int) -> int:
-    """The end of a noun phrase without the name that follows it: "since the weekend Bruno lives here"."""
+    """The end of a noun phrase without a name that follows it: "since the weekend Bruno lives here"."""
     if (
         end - start > 1
         and _is_name(tokens, end - 1)
@@ -195,11 +204,12 @@ def _before_name(tokens: Tokens, start: int, end: int) -> int:
 
 
 def _is_ours(tokens: Tokens, index: int) -> bool:
-    """Whether somebody is meant: "our Oskar"."""
+    """Whether "our" is followed by a person's name: "our Oskar"."""
     return tokens.at(index) == "our" and _is_name(tokens, index + 1)
 
 
 def _is_name(tokens: Tokens, index: int) -> bool:
+    """Whether a capitalised word looks like a proper name."""
     word = tokens.word[index]
     return (
         tokens.capital(index) and word[1:].islower() and len(word) > 2 and tokens.at(index) not in word_classes.COMMON
@@ -207,11 +217,12 @@ def _is_name(tokens: Tokens, index: int) -> bool:
 
 
 def _run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
-    """The end of a noun phrase: its first word may be any, a later one no verb in a finite form."""
+    """The end of a noun phrase. Its first word may be any; a later one may not be a finite verb."""
     end = index
     while end < len(tokens) and end - index < _NOUN_WORDS_MAX:
         low = tokens.at(end)
         apart = not low[0].isalnum() or low in word_classes.NOUN_BREAKS or (low[0].isdigit() and end > index)
+        # The apostrophe in "the neighbours' dog" does not end the phrase.
         owning = (
             low in {"'", "’"} and end > index and tokens.at(end - 1).endswith("s") and tokens.at(end + 1)[:1].isalpha()
         )
@@ -229,6 +240,7 @@ def _run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
 
 
 def _names(text: str, tokens: Tokens) -> Iterator[Span]:
+    """Runs of capitalised words, with "&", "le" or "de" between them."""
     index = 0
     while index < len(tokens):
         if not _begins_name(tokens, index):
@@ -250,6 +262,7 @@ def _names(text: str, tokens: Tokens) -> Iterator[Span]:
 
 
 def _begins_name(tokens: Tokens, index: int) -> bool:
+    """Whether a proper name begins here; common words are excluded at the beginning of a sentence."""
     word = tokens.word[index]
     if not tokens.capital(index) or not word[:1].isalpha() or len(word) < 2:
         return False
@@ -265,29 +278,29 @@ def _begins_name(tokens: Tokens, index: int) -> bool:
 
 
 def _amounts(text: str, tokens: Tokens, start: int, end: int) -> Iterator[Span]:
+    """Numbers, and words that are values of settings ("debug", "off")."""
     for match in word_classes.AMOUNT.finditer(text, start, end):
         yield Span(Sort.AMOUNT, match.group(), value_key(match.group()), *match.span())
     for place, low in enumerate(tokens.low):
         before = tokens.at(place - 1)
         after = tokens.at(place + 1)
         if low in {"on", "off"} and after[:1].isalnum():
-            continue  # "is on Friday"
+            continue  # a preposition, as in "is on Friday"
         if low in word_classes.LEVELS and (before in _VALUE_LEADS or low in _ONLY_LEVELS) and after not in _POINTS:
             yield Span(Sort.AMOUNT, tokens.word[place], low, tokens.start[place], tokens.end[place])
 
 
-_PLAIN: Final = frozenset(  # with a word that names a kind of fact they name no thing: "the last word", "the new price"
+# Adjectives that do not make a fact noun the name of a thing: "the last word", "the new price".
+_PLAIN: Final = frozenset(
     "last first final new old current right wrong top whole only same other next latest actual real former previous usual exact own very main".split()  # noqa: SIM905
 )
-_DOING: Final = frozenset(
-    {"coming", "going", "happening", "costing", "taking", "belonging"}
-)  # "the offsite coming up on 12 June"
+# Participles that end a noun phrase: "the offsite coming up on 12 June".
+_DOING: Final = frozenset({"coming", "going", "happening", "costing", "taking", "belonging"})
 _NOUN_LEAST: Final = 2  # the article and a noun
 _NOUNS_IN_ED: Final = frozenset({"bed", "feed", "seed", "speed", "shed", "breed", "newsfeed", "led"})
 _LETTERED: Final = re.compile(r"[a-z]-[a-z]+")  # "T-shirts" is no name
-_ONLY_LEVELS: Final = frozenset(
-    {"debug", "warning", "trace", "verbose", "unlimited", "enabled", "disabled"}
-)  # wherever they stand
+# Values of settings wherever they stand; the other `LEVELS` only behind a word of `_VALUE_LEADS`.
+_ONLY_LEVELS: Final = frozenset({"debug", "warning", "trace", "verbose", "unlimited", "enabled", "disabled"})
 _POINTS: Final = frozenset({"this", "that", "it", "the", "these", "those", "my", "our", "your", "a", "an"})
 _VALUE_LEADS: Final = frozenset(
     {
@@ -333,7 +346,10 @@ _VALUE_LEADS: Final = frozenset(
 
 @cache
 def written_small() -> frozenset[str]:
-    """Words that were met written small, in the phrases that the reader was trained on: at the beginning of a sentence they are no names."""
+    """Words that the training phrases contain in lower case.
+
+    Capitalised at the beginning of a sentence, they are no names.
+    """
     return frozenset(
         resources.files("umi._reading.short_messages").joinpath("words.txt").read_text(encoding="utf-8").split()
     )

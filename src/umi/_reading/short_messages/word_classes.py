@@ -1,4 +1,4 @@
-"""Words and patterns that the gist of a message is read by. They are kinds of words, not sentences."""
+"""Word lists and patterns for finding spans (names, things, values) in short messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from umi._reading.grammar.lexicon import (
     words,
 )
 
-_LEMMAS: Final = words(
+_LEMMAS: Final = words(  # base forms of verbs; `INFLECTED` has their other forms
     "cost charge go move get take run lead use sit set need want have do come stay remain start begin end happen become change switch rise "
     "drop fall jump climb increase decrease belong report work live make give hand pass own hold keep look sound seem feel require include "
     "contain meet win lose say tell ask think know see find put bring call pay leave join speak handle manage head chair steer cancel "
@@ -31,6 +31,10 @@ _LEMMAS: Final = words(
 
 
 def _forms(lemma: str) -> tuple[str, ...]:
+    """Third person, past, and past with a doubled last letter.
+
+    Some of these are no words, which does no harm in a list.
+    """
     third = lemma + "es" if lemma.endswith(("s", "sh", "ch", "x", "o")) else lemma + "s"
     if lemma.endswith("y") and lemma[-2] not in "aeiou":
         third = lemma[:-1] + "ies"
@@ -39,11 +43,13 @@ def _forms(lemma: str) -> tuple[str, ...]:
     return third, past, doubled
 
 
+# A finite verb ends a noun phrase.
 INFLECTED: Final = frozenset(form for lemma in _LEMMAS for form in _forms(lemma)) | words(
     "went gone got gotten took taken ran led sat came stayed began became rose fell fallen gave given held kept felt met won lost said told "
     "asked thought knew seen saw found put brought paid left joined spoke spoken sold bought meant confused cut read stood broke broken "
     "woke sank drove made lies lay amounts applies set been has had does did was were is are isn't aren't wasn't weren't doesn't didn't hasn't won't can't"
 )
+# Words that end a noun phrase; a few words listed as adverbs are adjectives as well, and do not.
 NOUN_BREAKS: Final = (
     PRONOUNS
     | CONJUNCTIONS
@@ -56,7 +62,7 @@ NOUN_BREAKS: Final = (
         "not stop payable never again then there here today tomorrow yesterday right because since ago each every later earlier altogether forward entirely completely alone permanently temporarily somewhere anyway though please twice where who which what when how whose whom why wrong right isn wasn hasn doesn don aren didn haven atm rn tho lol pls plz btw thx tbh"
     )
 )
-# Nouns that name a kind of fact or a record of it, never the thing that the fact is about.
+# Nouns that name a kind of fact ("price", "lead") or a record of it, never the thing that the fact is about.
 FACT_NOUNS: Final = words(
     "leadership captaincy price prices cost costs fee fees rate rates charge charges date day days time slot head lead leader boss manager chair captain director "
     "assignee owner value values config configuration setting settings number name names note notes bit fact information info detail "
@@ -66,6 +72,7 @@ FACT_NOUNS: Final = words(
     "first last latest same other others best one ones week weekend month year morning evening afternoon summer spring autumn winter quarter "
     "sprint meeting's part line row file wrong news word heads"
 )
+# Ordinary words. Capitalised at the beginning of a sentence or in a title, they are no names.
 COMMON: Final = (
     NAME_STOPS
     | _LEMMAS
@@ -106,14 +113,14 @@ COMMON: Final = (
         "january february monday tuesday wednesday thursday friday saturday sunday september october november december july"
     )
 )
-LEVELS: Final = words(
+LEVELS: Final = words(  # values of settings that are words
     "debug info warning error trace notice critical on off true false enabled disabled none unlimited verbose silent strict never always"
 )
-ASKED_VERBS: Final = words(
+ASKED_VERBS: Final = words(  # verbs that follow the thing in a question: "When does the party take place?"
     "take cost stand reside earn happen go start work live run use rely depend have need set belong report come fall land get kick begin stay charge be require "
     "consist include currently now supposed scheduled planned assigned configured set built made located due"
 )
-MONEY: Final = re.compile(
+MONEY: Final = re.compile(  # the patterns below find spans of one sort each
     r"[$€£¥]\s?\d+(?:,\d{3})*(?:\.\d+)?k?|\b\d+(?:,\d{3})*(?:\.\d+)?\s?(?:euros?|dollars?|pounds?|bucks|quid|francs|kroner|eur|usd|gbp|chf)\b",
     re.IGNORECASE,
 )
@@ -127,15 +134,15 @@ AMOUNT: Final = re.compile(
     r"(?!\w|[-/:.]\d)",
     re.IGNORECASE,
 )
-MEASURE: Final = re.compile(
+MEASURE: Final = re.compile(  # an amount with its unit
     r"(?<![\w$€£.-])\d+(?:,\d{3})*(?:\.\d+)?\s?(?:seconds?|secs?|ms|milliseconds?|minutes?|mins?|hours?|hrs?|[kmgt]b|[kmg]ib|%|percent|px|retries|attempts|s)\b",
     re.IGNORECASE,
 )
-ITEM: Final = re.compile(
+ITEM: Final = re.compile(  # "PAY-482", "ticket 42", "#42"
     r"\b[A-Z][A-Z0-9]+-\d+\b|\b(?:ticket|issue|bug|task|order|invoice|pr|case|story|card|job|incident|request)\s+(?:no\.? |number )?#?\d+\b|(?<!\w)#\d+\b",
     re.IGNORECASE,
 )
-CHOICE: Final = re.compile(
+CHOICE: Final = re.compile(  # "my favourite café", "our usual supplier"
     r"\b(my|our|a|any|the(?: wrong)?)\s+(?:(?:new|current|old|absolute|all-time|personal|very|one|real|latest|number one|actual|only|then|former|own)\s+){0,2}"
     r"(favou?rite|preferred|go-to|usual|regular|standard|default)\s+"
     r"((?:[\w-]+\s?){1,3})",

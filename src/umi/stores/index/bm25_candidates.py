@@ -1,7 +1,7 @@
-"""Counting words: of a query's terms, how often each occurs in turns, in turns with their neighbours, and in sessions.
+"""Choose the turns that may matter for a query, and count its terms in turns, turns with neighbours, and sessions.
 
-Only turns have postings. Which turns may matter is decided here, so that what a common word costs does not grow with the number
-of messages that share it; what a turn scores is for `umi._core.ranking` to say.
+Only turns have postings; the other two levels are sums. The choice bounds the work: the cost of a common word does not
+grow with the number of messages that contain it. What a turn scores is computed in `umi._core.ranking`.
 """
 
 from __future__ import annotations
@@ -15,24 +15,25 @@ import numpy.typing as npt
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
-Hits = Sequence[tuple[Ints, Floats]]  # per term of the query: the turns with it, ascending, and how often each has it
+Hits = Sequence[tuple[Ints, Floats]]  # for each query term the turns with it, ascending, and how often each has it
 
 Flags = npt.NDArray[np.bool_]
 
-_NEIGHBOUR_SHARE: Final = np.float32(0.3)  # of a neighbour's words, in the choice of turns
-_ROUNDED: Final = np.float32(0.999)  # less by far more than the last bits of a weight
+_NEIGHBOUR_SHARE: Final = np.float32(0.3)  # share of a neighbour's weight that counts for a turn's choice
+_ROUNDED: Final = np.float32(0.999)  # lowers the two bounds below, so that rounding errors exclude no turn
 _ENOUGH_SHARE: Final = _ROUNDED / (1 + 2 * _NEIGHBOUR_SHARE)
 _NEEDED_SHARE: Final = _ROUNDED / (2 * _NEIGHBOUR_SHARE)
-_COMMON_COUNT: Final = 1_024  # turns of a term whose reach is remembered
-_NONE: Final = -1
-_GROUPS_COUNT: Final = 16_384  # of many values, of which only the best of each group are sorted
+_COMMON_COUNT: Final = 1_024  # the reach of a term with at least so many turns is cached
+_NONE: Final = -1  # no neighbour
+_GROUPS_COUNT: Final = 16_384  # groups whose maxima give `largest` a lower bound
 
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    """Counts per pair of unit and term that occurs in it, and in how many units each term occurs.
+    """How often each term occurs in each of some units, and in how many units of all it occurs.
 
-    Shapes: `unit`, `term`, `tf` (entries,); `df` (terms,). A unit is a row among those that were asked for; `df` is over all.
+    Shapes: `unit`, `term` and `tf` (entries,), `df` (terms,). `unit` is the row among the units asked for; `df` is over
+    all units.
     """
 
     unit: Ints
@@ -42,9 +43,10 @@ class Entries:
 
 
 class Room:
-    """A number and a flag per turn, all zero between uses: making them anew costs more than what is done with them.
+    """Working memory: a number and a flag per turn, all zero between uses.
 
-    Who takes them puts them back clean; after an error between they are made anew.
+    Allocating it for each query would cost more than the work done in it. Whoever takes it must put it back zeroed. If
+    an error prevents that, it is allocated anew.
     """
 
     def __init__(self) -> None:
@@ -52,11 +54,11 @@ class Room:
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory."""
+        """The memory it takes."""
         return 0 if self._held is None else sum(one.nbytes for one in self._held)
 
     def take(self, count: int) -> tuple[Floats, Flags]:
-        """Both for so many turns, and one more at the end (-1) for nobody."""
+        """Both arrays for `count` turns, with one more entry at the end (index -1) for "no neighbour"."""
         held, self._held = self._held, None
         if held is None or len(held[0]) <= count:
             size = count + count // 2 + 1
@@ -64,37 +66,38 @@ class Room:
         return held[0][: count + 1], held[1][: count + 1]
 
     def put_back(self, numbers: Floats, flags: Flags) -> None:
-        """Both, clean."""
+        """Return both arrays, zeroed."""
         self._held = _whole(numbers), _whole(flags)
 
 
 class Reaches:
-    """How many turns have a term in themselves or a neighbour, remembered for common terms.
+    """The reach of each term: how many turns have it in themselves or in a neighbour. Cached for common terms.
 
-    Turns that come later only add to it, so it follows them; one that goes takes it all back.
+    New turns can only add to a reach, so the cache is extended for them. When a turn is removed it is emptied.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[int, int]] = {}  # how many turns there were, and how many of them it reached
+        self._known: dict[str, tuple[int, int]] = {}  # by term: how many turns there were, and the reach then
 
     def forget(self) -> None:
-        """A turn is gone."""
+        """Empty the cache, because a turn was removed."""
         self._known.clear()
 
     def of(self, term: str, turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
-        """How many turns a term reaches.
+        """The reach of a term.
 
         Args:
             term: The term.
-            turns: Those with it, ascending.
-            before: The turn before each in its session, -1 where there is none.
-            after: The turn after each.
-            here: A flag per turn and one for nobody; left as they were.
+            turns: The turns with it, ascending.
+            before: For each turn the one before it in its session, -1 where there is none.
+            after: For each turn the one after it.
+            here: A zeroed flag per turn and one for "no neighbour"; zeroed again afterwards.
         """
         if len(turns) < _COMMON_COUNT:
             return _reach(turns, before, after, here)
         count = len(before)
         then, reached = self._known.get(term, (0, 0))
+        # With many new turns counting from scratch is cheaper.
         if 2 * (count - then) > len(turns):
             reached = _reach(turns, before, after, here)
         elif count > then:
@@ -104,8 +107,8 @@ class Reaches:
 
 
 def _reached_since(then: int, turns: Ints, before: Ints, after: Ints) -> int:
-    """How many turns a term reaches now and did not when there were `then` turns."""
-    have = np.zeros(len(before) - then + 1, dtype=np.bool_)  # of the new ones, and of nobody
+    """How many turns a term reaches now and did not reach when there were `then` turns."""
+    have = np.zeros(len(before) - then + 1, dtype=np.bool_)  # for the new turns, and one for "no neighbour"
     new = turns[np.searchsorted(turns, then) :]
     have[new - then] = True
     ahead, behind = before[then:], after[then:]
@@ -114,13 +117,13 @@ def _reached_since(then: int, turns: Ints, before: Ints, after: Ints) -> int:
     by_old[old] = _among(turns, ahead[old])
     by_new = have[np.where(ahead >= then, ahead - then, _NONE)] | have[np.where(behind >= 0, behind - then, _NONE)]
     first = before[new]
-    first = first[(first >= 0) & (first < then)]  # each has just got its neighbour after
+    first = first[(first >= 0) & (first < then)]  # old turns that now have a neighbour after them
     unreached = ~_among(turns, first) & ~_among(turns, before[first])
     return int(np.count_nonzero(have[:-1] | by_old | by_new)) + int(np.count_nonzero(unreached))
 
 
 def _among(turns: Ints, some: Ints) -> Flags:
-    """Whether each of some is one of the turns, which are ascending; -1 is none."""
+    """For each of `some` whether it is one of the turns, which are ascending; -1 is none of them."""
     flags: Flags = turns[np.searchsorted(turns, some).clip(max=len(turns) - 1)] == some
     return flags
 
@@ -128,21 +131,22 @@ def _among(turns: Ints, some: Ints) -> Flags:
 def choose(
     terms: Sequence[str], hits: Hits, before: Ints, after: Ints, pool: int, room: Room, reaches: Reaches
 ) -> tuple[Ints, Floats]:
-    """The turns that share a term with the query, or whose neighbours do: all of them, or the `pool` with the most and rarest.
+    """The turns that share a term with the query, or whose neighbours do; at most `pool`, those with the most and rarest terms.
 
-    What it costs grows with the turns that have a term, hardly with those that have none.
+    A turn weighs the sum over terms of log(1 + N / df) * tf / (tf + 1), plus 0.3 of what its neighbours weigh. The cost
+    grows with the number of turns that have a term, hardly with the number of all turns.
 
     Args:
-        terms: Of the query.
-        hits: Of each term.
-        before: The turn before each in its session, -1 where there is none.
-        after: The turn after each.
-        pool: How many at most.
-        room: To work in.
-        reaches: Of the same turns.
+        terms: The terms of the query.
+        hits: The postings of each term.
+        before: For each turn the one before it in its session, -1 where there is none.
+        after: For each turn the one after it.
+        pool: The largest number of turns.
+        room: Working memory.
+        reaches: The cache for the same turns.
 
     Returns:
-        The turns, ascending, and for each term how many turns have it in themselves or a neighbour, shapes (turns,) and (terms,).
+        The turns, ascending, shape (turns,), and the reach of each term, shape (terms,).
     """
     count = len(before)
     weight, here = room.take(count)
@@ -163,8 +167,8 @@ def choose(
 
 
 def _reach(turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
-    """How many turns are among some or have a neighbour there; leaves the flags as they were."""
-    earlier, later = before[turns], after[turns]  # nobody is before two, nor after two
+    """How many turns are among these or have a neighbour among them. Leaves the flags zeroed."""
+    earlier, later = before[turns], after[turns]  # no turn is before two others, nor after two others
     here[turns] = here[-1] = True
     known = np.count_nonzero(here[earlier])
     here[earlier] = True
@@ -174,23 +178,25 @@ def _reach(turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
 
 
 def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: Ints, pool: int) -> Ints:
-    """The `pool` turns with most weight in themselves and their neighbours, ascending; all that have any when there are no more.
+    """The `pool` turns with the most weight in themselves and their neighbours, ascending; all with any weight if there are fewer.
 
     Args:
         having: Turns with weight of their own, in any order.
-        weight: Of every turn.
-        here: A flag per turn and one for nobody; left as they were.
+        weight: The weight of every turn.
+        here: A zeroed flag per turn and one for "no neighbour"; zeroed again afterwards.
         before: See `choose`.
-        after: Likewise.
-        pool: How many at most.
+        after: See `choose`.
+        pool: The largest number of turns.
     """
     near = having
     if len(having) > pool > 0:
-        # `pool` turns have `enough` alone. Who has more with its neighbours has `share` of it itself, or a neighbour has.
+        # At least `pool` turns weigh E = `_edge(own, pool)` alone. A turn of total weight E or more has itself, or has a
+        # neighbour with, at least E / (1 + 2 * 0.3): otherwise its total would be less than E.
         own = weight[having]
         share = _edge(own, pool) * _ENOUGH_SHARE
         having = having[own >= share]
-        # So many have that much in all. Who has less than `share` itself needs a neighbour that makes up for it.
+        # Now `pool` turns have a total of `enough`. A turn with less than `share` of its own needs a neighbour that weighs at
+        # least (enough - share) / (2 * 0.3) to reach it.
         total = _total(having, weight, before, after)
         enough = _edge(total, pool)
         near = having[weight[having] >= (enough - share) * _NEEDED_SHARE]
@@ -203,12 +209,12 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
 
 
 def _total(turns: Ints, weight: Floats, before: Ints, after: Ints) -> Floats:
-    """The weight of turns with a share of their neighbours'."""
+    """The weight of turns, with a share of their neighbours' weight."""
     return (weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])).astype(np.float32)
 
 
 def _edge(values: Floats, pool: int) -> np.float32:
-    """The `pool`th largest."""
+    """The `pool`-th largest value."""
     edge: np.float32 = np.partition(values, len(values) - pool)[len(values) - pool]
     return edge
 
@@ -216,15 +222,15 @@ def _edge(values: Floats, pool: int) -> np.float32:
 def count_turns(
     hits: Hits, turns: Ints, before: Ints, after: Ints, reach: Floats, room: Room
 ) -> tuple[Entries, Entries]:
-    """Each term in some turns, and in those together with their neighbours.
+    """Count each term in some turns, and in these turns together with their neighbours.
 
     Args:
-        hits: Of each term.
-        turns: Those that are asked for, ascending.
-        before: The turn before each turn of all, -1 where there is none.
-        after: The turn after each.
-        reach: As of `choose`.
-        room: To work in.
+        hits: The postings of each term.
+        turns: The turns asked for, ascending.
+        before: For each of all turns the one before it, -1 where there is none.
+        after: For each of all turns the one after it.
+        reach: The reach of each term, from `choose`.
+        room: Working memory.
     """
     tf, flags = room.take(len(before))
     earlier, later = before[turns], after[turns]
@@ -242,13 +248,13 @@ def count_turns(
 
 
 def count_sessions(hits: Hits, sessions: Ints, session_of: Ints, count: int) -> Entries:
-    """Each term in some sessions.
+    """Count each term in some sessions.
 
     Args:
-        hits: Of each term.
-        sessions: Those that are asked for, ascending.
-        session_of: Of every turn.
-        count: How many sessions there are.
+        hits: The postings of each term.
+        sessions: The sessions asked for, ascending.
+        session_of: The session of every turn.
+        count: The number of sessions.
     """
     found: list[Floats] = []
     df = np.zeros(len(hits), dtype=np.float32)
@@ -260,14 +266,15 @@ def count_sessions(hits: Hits, sessions: Ints, session_of: Ints, count: int) -> 
 
 
 def largest(values: Floats, pool: int) -> Ints:
-    """Places of the `pool` largest, ascending; of equal ones the first."""
+    """The positions of the `pool` largest values, ascending; of equal values the first."""
     if len(values) <= pool:
         return np.arange(len(values))
     if pool < 1:
         return np.empty(0, dtype=np.int64)
     places: Ints | None = None
     if len(values) > 4 * _GROUPS_COUNT and pool <= _GROUPS_COUNT:
-        # So many groups have one that large, so none of the largest is smaller; sorting those that are left is nothing.
+        # The `pool`-th largest group maximum is a lower bound of the result: at least `pool` values reach it. Few values
+        # remain above it, so partitioning those costs little.
         best = values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0)
         places = np.flatnonzero(values >= _edge(best, pool))
         values = values[places]
@@ -279,7 +286,7 @@ def largest(values: Floats, pool: int) -> Ints:
 
 
 def _whole(part: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """The array that a view is of."""
+    """The array that a view shows part of."""
     return part if part.base is None else part.base
 
 

@@ -1,4 +1,7 @@
-"""Where each term occurs: turns in order, and how often in each. Nothing of a turn that was taken out stays, not even its words."""
+"""Postings: for each term the turns that contain it, and how often. A turn is one message.
+
+When a turn is removed nothing of it stays, not even a term that no other turn has.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +17,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 
-_POSTING_BYTES: Final = 8
-_TERM_BYTES: Final = 320  # a dict entry, a string and two arrays
+_POSTING_BYTES: Final = 8  # two 32-bit numbers
+_TERM_BYTES: Final = 320  # estimate for a dict entry, a string and two arrays
 
 
 @dataclass(slots=True)
@@ -25,7 +28,7 @@ class _Posting:
 
 
 class _Numbers(dict[str, int]):
-    """Words by the order in which they first come."""
+    """Numbers words in the order in which they first occur."""
 
     def __missing__(self, word: str) -> int:
         number = self[word] = len(self)
@@ -33,7 +36,7 @@ class _Numbers(dict[str, int]):
 
 
 class Postings:
-    """Turns by term. Turns are added in order."""
+    """Turns by term. Turns are added in ascending order."""
 
     def __init__(self) -> None:
         self._of: dict[str, _Posting] = {}
@@ -53,16 +56,17 @@ class Postings:
         """Add turns at the end.
 
         Args:
-            first: The number of the first.
-            lines: The terms of each, repeats kept, joined by single spaces.
+            first: The number of the first new turn.
+            lines: The terms of each turn, repeats kept, joined by single spaces.
 
         Returns:
-            How many terms each has, shape (turns,).
+            How many terms each turn has, shape (turns,).
         """
         numbers = _Numbers()
         terms = " ".join(filter(None, lines)).split()
         flat = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
         sizes = np.array([line.count(" ") + 1 if line else 0 for line in lines], dtype=np.int64)
+        # One number per (term, turn) pair, term above turn: `np.unique` then counts each pair and groups pairs by term.
         pairs = flat * len(lines) + np.repeat(np.arange(len(lines)), sizes)
         found, counts = np.unique(pairs, return_counts=True)
         where = (found % len(lines) + first).astype(np.intc)
@@ -79,10 +83,10 @@ class Postings:
         return sizes
 
     def drop(self, gone: Flags) -> None:
-        """Take turns out.
+        """Remove turns.
 
         Args:
-            gone: By turn, whether it goes; shape (turns,).
+            gone: For each turn whether it is removed, shape (turns,).
         """
         emptied = []
         for term, posting in self._of.items():
@@ -101,7 +105,7 @@ class Postings:
             del self._of[term]
 
     def of(self, term: str) -> tuple[Ints, Floats]:
-        """The turns of a term, and how often it occurs in each."""
+        """The turns that contain a term, ascending, and how often it occurs in each."""
         posting = self._of.get(term)
         if posting is None:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)

@@ -1,8 +1,8 @@
-"""The vectors of one namespace in RAM: every window in 8 bits to compare with all of them, and what that leaves over in 8 more.
+"""The vectors of one namespace in RAM, quantised: 8 bits per entry for a first comparison, and 8 more for the remainder.
 
-A comparison with all windows is bound by memory, so it reads a quarter of what single precision takes; the documents that may
-matter are then compared again with both halves, which is nearer to the truth than half precision. Whole numbers add up to
-the same on every machine. Not safe for use by two threads at once.
+Comparing a query with all windows is limited by memory bandwidth, so the first pass reads 8 bits per entry, a quarter
+of single precision. The documents that may matter are compared again with both parts, which is more accurate than half
+precision. Integer sums are the same on every machine. Not safe for use by two threads at once.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Steps = npt.NDArray[np.int8]
 
-_NONE: Final = -1
-_STEPS: Final = 127  # of an 8-bit number with sign
-_HALVES: Final = 254  # steps of the rest in one step of the first 8 bits
-_DEAD_MIN: Final = 64
-_PORTION_COUNT: Final = 32_768  # windows compared, and numbers summed, while they are in the processor's cache
-_PACKED_COUNT: Final = 256  # likewise of windows that are brought into 8 bits
+_NONE: Final = -1  # the owner of a removed window
+_STEPS: Final = 127  # largest signed 8-bit number
+_HALVES: Final = 254  # steps of the remainder per step of the first 8 bits; it is at most half a step either way
+_DEAD_MIN: Final = 64  # removed further windows before they are compacted
+# Windows compared or numbers summed at once, and windows quantised at once: few enough for the processor's cache.
+_PORTION_COUNT: Final = 32_768
+_PACKED_COUNT: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Nearness:
-    """How near every document is to one embedding, to within about 0.005, and what that is like over those with vectors.
+    """The cosine of every document to one embedding, accurate to about 0.005, with mean and deviation over those with vectors.
 
-    Shape: `best` (documents,), of a document's nearest window; -1 where there is none. Good until the next comparison.
+    `best` has shape (documents,): the cosine of a document's nearest window, -1 where it has none. Its memory is reused
+    by the next comparison.
     """
 
     embedding: Vector
@@ -45,7 +47,7 @@ class Nearness:
 
 
 class _Rows:
-    """Windows in twice 8 bits, one under the other."""
+    """Quantised windows, one per row."""
 
     def __init__(self, dimensions: int) -> None:
         self.coarse = GrowingArray(np.int8, dimensions)
@@ -60,12 +62,12 @@ class _Rows:
         return self.coarse.nbytes + self.rest.nbytes + self.scale.nbytes
 
     def reserve(self, count: int) -> None:
-        """Make room for so many in all."""
+        """Make room for `count` rows in all."""
         for column in (self.coarse, self.rest, self.scale):
             column.reserve(count - len(self))
 
     def pad(self, count: int) -> None:
-        """Make room for so many in all; what is added is zero."""
+        """Grow to `count` rows; new rows are zero."""
         missing = count - len(self)
         if missing > 0:
             none = np.zeros((missing, self.coarse.rows.shape[1]), dtype=np.int8)
@@ -74,7 +76,7 @@ class _Rows:
             self.scale.extend(np.zeros(missing))
 
     def put(self, places: Ints, windows: Matrix) -> None:
-        """Hold windows at places, old or new ones; what is new and not named is zero."""
+        """Store windows at these rows, old or new; rows that become part of the array and are not named are zero."""
         is_next = np.array_equal(places, np.arange(len(self), len(self) + len(places)))
         if not is_next:
             self.pad(int(places.max()) + 1)
@@ -98,16 +100,16 @@ class _Rows:
             column.replace(column.rows[kept])
 
     def roughly(self, embedding: Vector, into: Floats) -> None:
-        """The cosine of every window by its first 8 bits."""
+        """Write the cosine of every window, from its first 8 bits, into `into`."""
         asked, _, scale = _in_steps(embedding[None])
         for start in range(0, len(self), _PORTION_COUNT):
             some = slice(start, min(start + _PORTION_COUNT, len(self)))
-            # A product of 8-bit numbers is exact in single precision up to 1,040 dimensions, and near enough beyond.
+            # Sums of 8-bit products are exact in single precision up to 1,040 dimensions (1,040 * 127**2 < 2**24).
             products = simsimd.cdist(asked, self.coarse.rows[some], metric="dot", out_dtype="float32")
             np.multiply(np.asarray(products)[0], self.scale.rows[some] * scale[0], out=into[some])
 
     def exactly(self, places: Ints, embedding: Vector) -> Floats:
-        """The cosine of some windows by all their bits."""
+        """The cosine of these windows, from all their bits."""
         coarse, rest = self.coarse.rows[places], self.rest.rows[places]
         asked, asked_rest, scale = _in_steps(embedding[None])
         sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
@@ -118,53 +120,53 @@ class _Rows:
 class Windows:
     """Windows by document.
 
-    The first window of document n is row n, so that a comparison needs no look-up of whose a row is; the further ones of long texts
-    stand apart, with their owners.
+    The first window of document n is row n, so that a comparison needs no look-up of owners. Further windows of long
+    texts are kept apart, each with its owner.
     """
 
     def __init__(self) -> None:
         self._first: _Rows | None = None
         self._further: _Rows | None = None
-        self._owner = GrowingArray(np.int64)  # of a further window
-        self._has = GrowingArray(np.bool_)
-        self._dead = 0  # further windows of nobody
-        self._near = np.empty(0, dtype=np.float32)
-        self._last: Nearness | None = None  # a search asks twice
-        self._expected = 0  # documents
+        self._owner = GrowingArray(np.int64)  # the document of each further window
+        self._has = GrowingArray(np.bool_)  # by document, whether it has vectors
+        self._dead = 0  # further windows that were removed
+        self._near = np.empty(0, dtype=np.float32)  # reused by every comparison
+        self._last: Nearness | None = None  # a search asks twice with the same embedding
+        self._expected = 0  # documents announced by `expect`
         self.documents = 0
 
     @property
     def bytes(self) -> int:
-        """What they take in memory."""
+        """The memory they take."""
         rows = sum(one.nbytes for one in (self._first, self._further) if one is not None)
         return rows + self._owner.nbytes + self._has.nbytes + self._near.nbytes
 
     @property
     def known(self) -> Flags:
-        """By document, whether it has vectors."""
+        """For each document whether it has vectors."""
         flags: Flags = self._has.rows
         return flags
 
     def expect(self, count: int) -> None:
-        """Make room for the windows of so many more documents, a window each."""
+        """Reserve memory for `count` more documents with one window each."""
         self._expected = len(self._has) + count
         self._has.reserve(count)
 
     def add_documents(self, count: int) -> None:
-        """There are more documents; they have no windows yet."""
+        """Add documents; they have no windows yet."""
         self._has.extend(np.zeros(count))
         self._last = None
 
     def put(self, documents: Ints, counts: Ints, windows: Matrix) -> None:
-        """Give documents their windows; replaces those they had.
+        """Store the windows of documents; replaces those they had.
 
         Args:
-            documents: Without repeats.
+            documents: Documents, without repeats.
             counts: How many windows each has.
-            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
+            windows: The windows in the order of the documents, shape (sum of counts, dimensions), rows of unit length.
 
         Raises:
-            EmbedderMismatch: When the dimensions differ from those of the windows here.
+            EmbedderMismatch: When the dimensions differ from those of the stored windows.
         """
         if not len(documents):
             return
@@ -178,6 +180,7 @@ class Windows:
         if len(windows) == len(documents):
             self._first.put(documents, windows)
         else:
+            # The first window of each document goes to its row, the others to the end of the further ones.
             leads = np.concatenate([[0], np.cumsum(counts)[:-1]])
             others = np.ones(len(windows), dtype=np.bool_)
             others[leads] = False
@@ -190,7 +193,7 @@ class Windows:
         self.documents += len(documents)
 
     def drop(self, document: int) -> None:
-        """Take a document's windows out; nothing of them stays."""
+        """Remove a document's windows. They are overwritten with zeros, so nothing of them stays in RAM."""
         if not self._has.rows[document] or self._first is None or self._further is None:
             return
         self._has.rows[document] = False
@@ -208,17 +211,17 @@ class Windows:
             self._dead = 0
 
     def require(self, dimensions: int) -> None:
-        """See that vectors can be compared with these.
+        """Check that vectors of these dimensions can be compared with the stored ones.
 
         Raises:
-            EmbedderMismatch: When they have other dimensions.
+            EmbedderMismatch: When the dimensions differ.
         """
         held = dimensions if self._first is None else int(self._first.coarse.rows.shape[1])
         if dimensions != held:
             raise EmbedderMismatch(f"a vector of {dimensions} dimensions does not compare with this store's of {held}")
 
     def compare(self, embedding: Vector) -> Nearness:
-        """Every document with an embedding of unit length; there must be some with vectors."""
+        """Compare every document with an embedding of unit length. At least one document must have vectors."""
         if self._last is None or self._last.embedding is not embedding:
             best = self._best(embedding)
             real = best if self.documents == len(best) else best[self._has.rows]
@@ -227,7 +230,7 @@ class Windows:
         return self._last
 
     def exactly(self, documents: Ints, embedding: Vector) -> Floats:
-        """The cosine of some documents' nearest window, shape (documents,).
+        """The cosine of each document's nearest window, shape (documents,).
 
         Args:
             documents: Ascending, all with vectors.
@@ -243,9 +246,11 @@ class Windows:
         return exact
 
     def _best(self, embedding: Vector) -> Floats:
+        """The rough cosine of every document, -1 for those without vectors."""
         count = len(self._has)
         if len(self._near) < count:
-            self._near = np.empty(self._has.room, dtype=np.float32)  # fresh memory costs more than the work in it
+            # Kept between comparisons: allocating it each time would cost more than the comparison.
+            self._near = np.empty(self._has.room, dtype=np.float32)
         best = self._near[:count]
         if self._first is None or self._further is None:
             best[:] = -1.0
@@ -262,7 +267,7 @@ class Windows:
 
 
 def _moments(values: Floats) -> tuple[float, float]:
-    """The mean and the variance, summed in double precision."""
+    """Mean and variance, summed in double precision."""
     total = squares = 0.0
     for start in range(0, len(values), _PORTION_COUNT):
         wide = values[start : start + _PORTION_COUNT].astype(np.float64)
@@ -273,7 +278,7 @@ def _moments(values: Floats) -> tuple[float, float]:
 
 
 def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:
-    """The products of one row with several, whole numbers."""
+    """The dot products of one row with several; whole numbers."""
     if not len(rows):
         return np.empty(0)
     products: npt.NDArray[np.float64] = np.asarray(simsimd.cdist(asked, rows, metric="dot"))[0]
@@ -281,9 +286,9 @@ def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:
 
 
 def _in_steps(rows: Matrix) -> tuple[Steps, Steps, Floats]:
-    """Rows in twice 8 bits with a scale each: a row is about `scale * (steps + rest / 254)`."""
+    """Quantise rows: each is about `scale * (steps + rest / 254)`."""
     scale = np.abs(rows).max(axis=1).astype(np.float32) / np.float32(_STEPS)
-    scale[scale == 0] = 1
+    scale[scale == 0] = 1  # a row of zeros
     wide = rows / scale[:, None]
     steps = np.rint(wide)
     wide -= steps

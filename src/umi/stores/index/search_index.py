@@ -1,8 +1,9 @@
-"""The search index of one namespace, in RAM: postings of turns, links between neighbours, sessions, vectors.
+"""The search index of one namespace, in RAM: postings of turns, links between neighbours, sessions, speakers and vectors.
 
-Derived from committed rows and grown row by row; equal, answer for answer, to one rebuilt from the same rows. It counts
-and measures, and scores nothing: `umi._core.ranking` does. Only turns have postings: the counts of a turn with its neighbours and of a
-session are sums over them. Not safe for use by two threads at once: it lives on its store's worker.
+It is derived from committed rows and grows with them; its answers equal those of an index rebuilt from the same rows.
+It counts and measures but scores nothing, which `umi._core.ranking` does. Only turns have postings: counts of a turn
+with its neighbours, and of a session, are sums over turns. Not safe for use by two threads at once; it lives on its
+store's worker thread.
 """
 
 from __future__ import annotations
@@ -35,24 +36,25 @@ from umi.stores.index.quantised_vectors import Windows
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
-_NONE: Final = -1
+_NONE: Final = -1  # no neighbour
 _NOBODY: Final = 0  # speaker code of a message without speaker
-_COSINE_DECIMALS: Final = 6
+_COSINE_DECIMALS: Final = 6  # rounded, so that all machines agree
 
 
 class Documents(NamedTuple):
-    """What an index takes in of episodes: a column of each, all of one length.
+    """Episodes for an index, as columns of equal length.
 
-    Columns, because a container per row keeps Python's collector busy for a seventh of the time that building an index takes.
+    Columns are used because one container per row keeps Python's garbage collector busy for a seventh of the time it
+    takes to build an index.
 
     Attributes:
-        keys: Their arrivals, ascending.
-        lines: Their terms, repeats kept, joined by single spaces, which no term contains.
-        words: Their words before stop words went.
-        sessions: The conversation each belongs to, or None.
-        speakers: Who said it, or None.
-        traits: How it is worded, as of `umi._core.style_flags.read_traits`.
-        at_days: When it was said, in days since 1970.
+        keys: Arrivals, ascending.
+        lines: Terms, repeats kept, joined by single spaces, which no term contains.
+        words: Number of words before stop words were removed.
+        sessions: The conversation of each, or None.
+        speakers: The speaker of each, or None.
+        traits: Style flags, see `umi._core.style_flags.read_traits`.
+        at_days: When each was said, in days since 1970.
     """
 
     keys: Sequence[int] | Keys
@@ -79,24 +81,24 @@ def as_documents(arrivals: Sequence[int], rows: Sequence[EpisodeRow]) -> Documen
 
 
 class NamespaceIndex:
-    """Documents in order of arrival, their vectors whenever they come."""
+    """Documents in order of arrival. Their vectors may be added at any later time."""
 
     def __init__(self) -> None:
         self._postings = Postings()
-        # One row per document, in order of arrival; a document's row number is its place.
+        # One row per document, in order of arrival. A document's row number is called its place.
         self._keys = GrowingArray(np.int64)
         self._alive = GrowingArray(np.bool_)
         self._words = GrowingArray(np.float32)
         self._traits = GrowingArray(np.int64)
         self._at = GrowingArray(np.float64)  # days since 1970
         self._lengths = GrowingArray(np.float32)
-        self._around = GrowingArray(np.float32)  # length with neighbours
+        self._around = GrowingArray(np.float32)  # length including the neighbours'
         self._previous = GrowingArray(np.int64)
         self._next = GrowingArray(np.int64)
         self._session = GrowingArray(np.int64)
         self._speaker = GrowingArray(np.int64)
         self._dead = 0
-        # One row per session; a message without a session is one of its own.
+        # One row per session. A message without a session forms a session of its own.
         self._session_names: dict[str, int] = {}
         self._session_last = GrowingArray(np.int64)
         self._session_size = GrowingArray(np.int64)
@@ -108,7 +110,7 @@ class NamespaceIndex:
         self._windows = Windows()
         self._room = Room()
         self._reaches = Reaches()
-        # Whole numbers: sums of them are exact in any order.
+        # Whole numbers, so these sums are exact in any order.
         self._total_length = self._total_around = 0.0
 
     def __len__(self) -> int:
@@ -116,7 +118,7 @@ class NamespaceIndex:
 
     @property
     def bytes(self) -> int:
-        """An estimate of the memory it takes, to within a third."""
+        """An estimate of the memory it takes, accurate to about a third."""
         return (
             sum(column.nbytes for column in self._columns())
             + self._windows.bytes
@@ -127,13 +129,13 @@ class NamespaceIndex:
     # Growing.
 
     def expect(self, count: int) -> None:
-        """Make room for so many more documents at once: growing step by step copies all that is there each time."""
+        """Reserve memory for `count` more documents. Growing in steps would copy everything each time."""
         for column in self._per_document():
             column.reserve(count)
         self._windows.expect(count)
 
     def add_documents(self, documents: Documents) -> None:
-        """Add documents at the end, their keys larger than every key before."""
+        """Add documents at the end. Their keys must be larger than all keys before."""
         first, count = len(self._keys), len(documents.keys)
         if not count:
             return
@@ -167,22 +169,22 @@ class NamespaceIndex:
         self._link_to_sessions(first, sessions)
 
     def add_vectors(self, keys: Keys, counts: Ints, windows: Matrix) -> None:
-        """Give documents their vectors; replaces those they had.
+        """Add vectors to documents; replaces those they had.
 
         Args:
-            keys: Of documents that are here, without repeats.
+            keys: Documents of this index, without repeats.
             counts: How many windows each has, 1 or more.
-            windows: One document's after the other's, shape (sum of counts, dimensions), rows of unit length.
+            windows: The windows in the order of the keys, shape (sum of counts, dimensions), rows of unit length.
 
         Raises:
-            EmbedderMismatch: When the dimensions differ from those of the vectors here.
+            EmbedderMismatch: When the dimensions differ from those of the stored vectors.
         """
         places = self._places(keys)
         check(len(places) == len(keys), f"vectors for documents {keys[:3]} ..., of which some are not here")
         self._windows.put(places, counts, windows)
 
     def remove(self, *keys: int) -> None:
-        """Forget documents, with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
+        """Remove documents with their words; their neighbours become neighbours of each other. Unknown keys are ignored."""
         gone = np.zeros(len(self._keys), dtype=np.bool_)
         for key in keys:
             place = self._place(key)
@@ -193,16 +195,16 @@ class NamespaceIndex:
             self._postings.drop(gone)
             self._reaches.forget()
 
-    # Asking.
+    # Queries.
 
     def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
-        """Documents that share a term with the query in their turn or its neighbours, and those of `also`.
+        """Statistics of the documents that share a term with the query in their turn or its neighbours, and of those in `also`.
 
-        Where more do than `TEXT_POOL_COUNT`, those with the most and rarest of its terms.
+        If there are more than `TEXT_POOL_COUNT`, those with the most and rarest of the terms are chosen.
 
         Args:
             terms: The analysed query, without repeats.
-            also: Keys whose statistics are wanted whatever they share.
+            also: Keys of documents to include whatever they share.
         """
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
@@ -224,15 +226,15 @@ class NamespaceIndex:
         )
 
     def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
-        """The `pool` documents nearest to a vector, and those of `also` that have vectors.
+        """The `pool` documents nearest to a vector, and those in `also` that have vectors.
 
         Args:
             embedding: Shape (dimensions,), L2-normalised.
-            also: Keys whose cosine is wanted however far they are.
+            also: Keys of documents to include however far they are.
             pool: How many of the nearest; of equally near ones the first to arrive.
 
         Raises:
-            EmbedderMismatch: When the embedding's dimensions are not those of the vectors here.
+            EmbedderMismatch: When the embedding's dimensions differ from those of the stored vectors.
         """
         windows = self._windows
         if not windows.documents:
@@ -254,10 +256,10 @@ class NamespaceIndex:
         )
 
     def surroundings(self, keys: Keys) -> Surroundings:
-        """Where documents stand, in the order asked for.
+        """Where documents stand and how they are worded, in the order asked for.
 
         Args:
-            keys: Of documents that are here.
+            keys: Documents of this index.
         """
         places = np.searchsorted(self._keys.rows, keys)
         previous = self._previous.rows[places]
@@ -271,21 +273,22 @@ class NamespaceIndex:
         )
 
     def speakers(self, terms: Iterable[str]) -> frozenset[str]:
-        """Those of the terms by which somebody is called who said something here."""
+        """Those of the terms that name somebody who said something here."""
         size = self._speaker_size.rows
         return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
 
-    # Inside.
+    # Helpers.
 
     def _link_to_sessions(self, first: int, sessions: Ints) -> None:
-        """Make each document from `first` on the neighbour of the one before it in its session."""
+        """Link each document from `first` on to the one before it in its session, and update lengths with neighbours."""
         latest = self._session_last.rows
+        # Grouped by session, and within a session still in order of arrival.
         order = np.argsort(sessions, kind="stable")
         grouped = sessions[order]
         starts = np.flatnonzero(np.concatenate([[True], grouped[1:] != grouped[:-1]]))
         ahead = np.concatenate([[_NONE], order[:-1] + first])
         ahead[starts] = latest[grouped[starts]]
-        latest[grouped] = order + first  # of several of one session the last one stays
+        latest[grouped] = order + first  # numpy keeps the last of several values for one session
         before = np.empty(len(sessions), dtype=np.int64)
         before[order] = ahead
         later = np.flatnonzero(before != _NONE)
@@ -299,6 +302,7 @@ class NamespaceIndex:
         self._total_around += float(lengths[earlier].sum(dtype=np.float64) + lengths[later].sum(dtype=np.float64))
 
     def _unlink(self, place: int) -> None:
+        """Remove one document from its session, speaker, vectors and totals; its postings are removed by `remove`."""
         previous, following = int(self._previous.rows[place]), int(self._next.rows[place])
         self._link(previous, place, -1.0)
         self._link(place, following, -1.0)
@@ -309,6 +313,7 @@ class NamespaceIndex:
         self._session_size.rows[number] -= 1
         self._session_length.rows[number] -= self._lengths.rows[place]
         if not self._session_size.rows[number]:
+            # The last message of the session is gone; its name must not stay in RAM.
             self._session_names = {name: of for name, of in self._session_names.items() if of != number}
         self._leave_speaker(int(self._speaker.rows[place]))
         self._windows.drop(place)
@@ -320,7 +325,7 @@ class NamespaceIndex:
         self._dead += 1
 
     def _leave_speaker(self, number: int) -> None:
-        """One message of a speaker is gone; with the last one the name goes too."""
+        """Count one message less for a speaker. With the last one the name is removed from RAM."""
         self._speaker_size.rows[number] -= 1
         if number == _NOBODY or self._speaker_size.rows[number]:
             return
@@ -342,7 +347,7 @@ class NamespaceIndex:
         return (*self._per_document(), self._session_last, self._session_size, self._session_length)
 
     def _session_numbers(self, names: Sequence[str | None]) -> Ints:
-        """The numbers of sessions, and rows for those that are new."""
+        """The numbers of these sessions; adds rows for new ones."""
         named, known = self._session_names, len(self._session_size)
         numbers = np.empty(len(names), dtype=np.int64)
         count = known
@@ -357,7 +362,7 @@ class NamespaceIndex:
         return numbers
 
     def _speaker_numbers(self, names: Sequence[str | None]) -> Ints:
-        """The numbers of speakers, one more message each."""
+        """The numbers of these speakers; adds new ones, and counts the messages."""
         count = known = len(self._speaker_size)
         numbers = np.empty(len(names), dtype=np.int64)
         for place, given in enumerate(names):
@@ -373,7 +378,7 @@ class NamespaceIndex:
         return numbers
 
     def _link(self, earlier: int, later: int, sign: float) -> None:
-        """Make two documents neighbours (sign 1), or take the one's length out of the other's surroundings (sign -1)."""
+        """Link two documents as neighbours (sign 1), or only subtract their lengths from each other's surroundings (sign -1)."""
         if _NONE in (earlier, later):
             if sign > 0 and later != _NONE:
                 self._previous.rows[later] = _NONE
@@ -387,12 +392,13 @@ class NamespaceIndex:
             self._next.rows[earlier], self._previous.rows[later] = later, earlier
 
     def _place(self, key: int) -> int | None:
+        """The place of a key, or None when the document is not here."""
         place = int(np.searchsorted(self._keys.rows, key))
         found = place < len(self._keys) and int(self._keys.rows[place]) == key and bool(self._alive.rows[place])
         return place if found else None
 
     def _places(self, keys: Keys) -> Ints:
-        """Places of those keys that are here."""
+        """The places of those keys that are here."""
         if not len(self):
             return np.empty(0, dtype=np.int64)
         places: Ints = np.searchsorted(self._keys.rows, keys)
@@ -401,6 +407,10 @@ class NamespaceIndex:
         return found
 
     def _spoken(self, terms: Sequence[str], places: Ints) -> Floats:
+        """Whether the query names a document's speaker: 1 if it does, -1 if it names another speaker only, 0 otherwise.
+
+        All 0 when the query names no speaker, or every one.
+        """
         named = [number for term in terms for number in self._speakers_by_term.get(term, ())]
         named = [number for number in named if self._speaker_size.rows[number]]
         speaking = int(np.count_nonzero(self._speaker_size.rows[1:]))

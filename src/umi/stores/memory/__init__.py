@@ -1,1 +1,1 @@
-"""The store without a file, for tests and simulation."""
+"""The store in memory, for tests and simulation."""

@@ -1,4 +1,4 @@
-"""The writes that take something away again, on plain dicts."""
+"""The methods of an in-memory transaction that delete or replace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from umi.types import Entity, EvolutionRelation
 
 
 class ErasingTransaction(MemoryTransaction):
-    """The whole of `umi.ports.Transaction`: what takes away, on top of what adds."""
+    """The complete `umi.ports.Transaction`: adds deleting and replacing to `MemoryTransaction`."""
 
     def rewrite_episode(self, row: EpisodeRow) -> None:
         arrival = self._arrival(row.episode.id)
@@ -25,7 +25,7 @@ class ErasingTransaction(MemoryTransaction):
         )
         self._put(self._space.rows, arrival, replace(row, episode=episode))
         self._drop(self._space.vectors, arrival)
-        self._touched.add(arrival)  # without vectors: an index is made anew
+        self._touched.add(arrival)  # its vectors are gone, so `_followed` drops the index
 
     def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
         arrival = self._arrival(episode_id)

@@ -1,4 +1,4 @@
-"""What learning keeps of one namespace, in plain dicts. See `umi.types.learning_rows.LearnedRows` and `.LearnedWrites`."""
+"""The rows of learning of one namespace in dicts. Implements `umi.types.learning_rows.LearnedRows` and `LearnedWrites`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ V = TypeVar("V")
 
 @dataclass(slots=True)
 class LearnedSpace:
-    """The rows; beliefs by (arrival, entity, provider), signals by sequence."""
+    """The rows. Beliefs are keyed by (arrival, entity, provider), signals by sequence, `sequences` by (provider, id)."""
 
     versions: dict[int, Version] = field(default_factory=dict)
     trajectories: dict[str, Trajectory] = field(default_factory=dict)
-    of_arrival: dict[int, dict[str, None]] = field(default_factory=dict)  # trajectories that have a share of it
+    of_arrival: dict[int, dict[str, None]] = field(default_factory=dict)  # ids of trajectories by a share's arrival
     signals: dict[int, SignalRow] = field(default_factory=dict)
     sequences: dict[tuple[str, str], int] = field(default_factory=dict)
     matches: dict[str, dict[int, None]] = field(default_factory=dict)  # sequences by trajectory
@@ -29,20 +29,20 @@ class LearnedSpace:
 
 
 class Put(Protocol):
-    """Sets an entry of a dict so that it can be undone."""
+    """Sets an entry of a dict and notes how to undo that."""
 
     def __call__(self, table: dict[K, V], key: K, value: V) -> None: ...
 
 
 class Drop(Protocol):
-    """Removes an entry of a dict so that it can be undone; True if it was there."""
+    """Removes an entry of a dict and notes how to undo that; True if it existed."""
 
     def __call__(self, table: dict[K, V], key: K) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """How a transaction changes rows; `refuse` spoils it with an error."""
+    """How a transaction changes rows. `refuse` makes the transaction fail with an error."""
 
     put: Put
     drop: Drop
@@ -50,12 +50,12 @@ class Log:
 
 
 class MemoryLearned:
-    """Reads and writes; a snapshot hands it out as `LearnedRows`, a transaction as `LearnedWrites`.
+    """Reads and writes these rows; a snapshot offers it as `LearnedRows`, a transaction as `LearnedWrites`.
 
     Args:
-        space: Gives the rows, and refuses once the transaction has ended.
-        arrivals: Gives the arrivals of the episodes that are here.
-        log: Of the transaction; None in a snapshot.
+        space: Returns the rows; refuses once the transaction has ended.
+        arrivals: Returns the arrivals of existing episodes.
+        log: The transaction's undo log; None in a snapshot.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class MemoryLearned:
         moved = sum(one.moved > 0 for one in rows.trajectories.values())
         return LearnedCounts(len(rows.trajectories), moved, len(rows.signals), len(rows.beliefs))
 
-    # What changes them.
+    # Writes.
 
     def put_version(self, version: Version) -> None:
         sealed_at = None if version.sealed_at is None else version.sealed_at.astimezone(UTC)
@@ -193,7 +193,7 @@ class MemoryLearned:
         for arrival in sorted(gone):
             self._log.drop(rows.of_arrival, arrival)
 
-    # Inside.
+    # Helpers.
 
     @property
     def _log(self) -> Log:

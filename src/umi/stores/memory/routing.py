@@ -1,4 +1,4 @@
-"""The decisions of routing of one namespace, in plain dicts. See `umi.types.routing_rows.RoutedRows` and `.RoutedWrites`."""
+"""Routing decisions of one namespace in dicts. Implements `umi.types.routing_rows.RoutedRows` and `RoutedWrites`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from umi.types.routing_rows import Decision, rounded
 
 
 class MemoryRouted:
-    """Reads and writes; a snapshot hands it out as `RoutedRows`, a transaction as `RoutedWrites`.
+    """Reads and writes decisions; a snapshot offers it as `RoutedRows`, a transaction as `RoutedWrites`.
 
     Args:
-        rows: Gives the decisions by id, and refuses once the transaction has ended.
-        turn: Gives that of what is written now.
-        log: Of the transaction; None in a snapshot.
+        rows: Returns the decisions by id; refuses once the transaction has ended.
+        turn: Returns the turn of rows that are written now.
+        log: The transaction's undo log; None in a snapshot.
     """
 
     def __init__(

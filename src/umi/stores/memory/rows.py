@@ -1,7 +1,7 @@
-"""The rows of one namespace as plain dicts, and the transactions on them.
+"""The rows of one namespace in dicts, and the transactions on them.
 
-A write keeps an undo log, so that a closure that raises leaves nothing behind. Vectors are kept in half precision, as the embedded
-store keeps them, so both rank alike.
+A write keeps an undo log, so a closure that raises leaves nothing behind. Vectors are stored in half precision as in
+the SQLite store, so that both rank alike.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from umi.types.routing_rows import Decision
 K = TypeVar("K")
 V = TypeVar("V")
 
-_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+_LAST: Final = 1 << 62  # sorts entities without a span after those with one
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Kept:
 
 @dataclass(slots=True)
 class Space:
-    """The rows of one namespace. The index is derived, and None until it is asked for."""
+    """The rows of one namespace. The search index is derived from them, and None until it is needed."""
 
     sequence: int = 0
     next_arrival: int = 0
@@ -76,7 +76,7 @@ def _span(kept: Kept) -> tuple[tuple[int, int], int]:
 
 
 def copied(metadata: JSONObject) -> JSONObject:
-    """As JSON would give it back: a caller's own object never becomes ours, nor ours a caller's."""
+    """Metadata as a JSON round trip returns it, so that the store shares no mutable object with the caller."""
     copied: JSONObject = json.loads(json.dumps(dict(metadata))) if metadata else {}
     return copied
 
@@ -100,14 +100,14 @@ def _windows(space: Space, arrival: int) -> Matrix:
 
 
 class _Ended:
-    """Stands in for the rows once a transaction is over."""
+    """Replaces the rows once a transaction has ended."""
 
     def __getattr__(self, name: str) -> NoReturn:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
 class MemorySnapshot:
-    """See `umi.ports.Snapshot`."""
+    """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex]) -> None:
         self._namespace = namespace
@@ -115,7 +115,7 @@ class MemorySnapshot:
         self._index = index
 
     def end(self) -> None:
-        """No lookup works from here on."""
+        """Refuse all look-ups from now on."""
         self._space = cast("Space", _Ended())
 
     @property
@@ -155,10 +155,16 @@ class MemorySnapshot:
                 found[episode_id] = tuple(map(_entity_out, kept))
         return found
 
-    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
+    def statements(self, subject: str, *, limit: int) -> list[Entity]:
         kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
-        wanted = [each for each in kept if slot is None or (each.entity.slot, each.entity.subject) == (slot, subject)]
-        return [_entity_out(each) for each in sorted(wanted, key=_newest, reverse=True)[:limit]]
+        return [_entity_out(each) for each in sorted(kept, key=_newest, reverse=True)[:limit]]
+
+    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
+        found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
+        for pair, mine in found.items():
+            its = [one for one in self.statements(pair[0], limit=len(self._space.entities)) if one.subject == pair[0]]
+            mine += [one for one in its if one.slot == pair[1]][:limit]
+        return found
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
         page: list[tuple[tuple[int, int], Entity]] = []
@@ -221,7 +227,7 @@ class MemorySnapshot:
         return self._current().speakers(terms)
 
     def catch_up(self) -> bool:
-        return True  # it follows every write at once
+        return True  # the index follows every write at once
 
     def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
         for arrival, row in sorted(self._space.rows.items()):
@@ -250,27 +256,30 @@ class MemorySnapshot:
         return self._index()
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
-        """Per episode its windows as kept; an episode without vectors has no key."""
+        """The stored windows of each episode; an episode without vectors has no key."""
         wanted = {id_: self._space.arrivals.get(id_, -1) for id_ in episode_ids}
         return {id_: _windows(self._space, key) for id_, key in wanted.items() if key in self._space.vectors}
 
 
 class MemoryTransaction(MemorySnapshot):
-    """See `umi.ports.Transaction`. A refusal spoils the whole transaction, also when the closure swallows it."""
+    """A write transaction; see `umi.ports.Transaction`.
+
+    An error raised by one of its methods fails the whole transaction, even if the caller's closure swallows it.
+    """
 
     def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex], dimensions: int) -> None:
         super().__init__(namespace, space, index)
         self._dimensions = dimensions  # of the vectors kept, 0 while there are none
         self._undo: list[Callable[[], object]] = []
         self._refused: UmiError | None = None
-        self._known = space.next_arrival  # what arrived before this transaction, an index may hold
+        self._known = space.next_arrival  # an index may hold episodes that arrived before this
         self._touched: set[int] = set()
 
     def conclude(self) -> None:
-        """Advance the change sequence if anything changed; the index follows.
+        """Advance the namespace's sequence if anything changed, and update the index.
 
         Raises:
-            UmiError: What a method refused before.
+            UmiError: What a method raised before.
         """
         if self._refused is not None:
             raise self._refused
@@ -361,7 +370,7 @@ class MemoryTransaction(MemorySnapshot):
             self._touched.add(arrival)
 
     def remove_vectors(self, episode_id: str) -> bool:
-        """Take an episode's vectors away; True if it had any."""
+        """Delete an episode's vectors; True if it had any."""
         arrival = self._space.arrivals.get(episode_id, -1)
         self._touched.add(arrival)
         return self._drop(self._space.vectors, arrival)
@@ -424,7 +433,7 @@ class MemoryTransaction(MemorySnapshot):
 
     def _current(self) -> NamespaceIndex:
         if self._undo and self._space.index is None:
-            # Made of rows that may yet be undone: it serves this transaction and is not kept.
+            # Built from rows that may still be undone, so it serves this transaction only.
             index = NamespaceIndex()
             grow(self._space, index, 0)
             return index
@@ -462,21 +471,21 @@ class MemoryTransaction(MemorySnapshot):
 
 
 def grow(space: Space, index: NamespaceIndex, since: int) -> None:
-    """Append what arrived from `since` on to an index."""
+    """Add the episodes from arrival `since` on to an index."""
     arrivals = sorted(arrival for arrival in space.rows if arrival >= since)
     index.add_documents(as_documents(arrivals, [space.rows[arrival] for arrival in arrivals]))
     _put(space, index, [arrival for arrival in arrivals if arrival in space.vectors])
 
 
 def _put(space: Space, index: NamespaceIndex, arrivals: Sequence[int]) -> None:
-    """Give an index the vectors of these."""
+    """Give an index the vectors of these episodes."""
     for arrival in arrivals:
         windows = _windows(space, arrival)
         index.add_vectors(np.array([arrival]), np.array([len(windows)]), windows)
 
 
 def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known: int) -> NamespaceIndex | None:
-    """The index after a commit, or None if it must be made anew: it cannot follow an episode that lost its vectors only."""
+    """The index after a commit. None if it must be rebuilt, which is so when an episode lost its vectors but not its text."""
     for arrival in touched:
         if arrival >= known:
             continue

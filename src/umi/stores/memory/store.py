@@ -1,4 +1,4 @@
-"""The store without a file: plain dicts behind the same port and the same contract tests, for tests and simulation."""
+"""The store in memory: dicts behind the same port, held to the same contract tests as the SQLite store."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ T = TypeVar("T")
 
 
 class MemoryStore:
-    """Every namespace of one process, gone when it ends. See `umi.ports.Store`."""
+    """All namespaces of one process; lost when it ends. See `umi.ports.Store`."""
 
     def __init__(self, *, clock: Clock, entropy: Entropy, cache_bytes_max: int = STORE_CACHE_BYTES_DEFAULT) -> None:
         self._clock = clock
         self._entropy = entropy
         self._cache_bytes_max = cache_bytes_max
         self._spaces: dict[str, Space] = {}
-        self._indexed: dict[str, Space] = {}  # those with an index, in order of use
+        self._indexed: dict[str, Space] = {}  # spaces with an index, least recently used first
         self._identity: EmbedderIdentity | None = None
         self._closed = False
 
     def namespace(self, name: str) -> NamespaceView:
-        """The view of one namespace; nothing is kept until it is used."""
+        """A view of one namespace; nothing is stored until it is used."""
         return NamespaceView(self, name, self._clock, self._entropy)
 
     async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
@@ -44,7 +44,7 @@ class MemoryStore:
             snapshot.end()
 
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
-        """Run `work`; an error in it undoes all of it."""
+        """Run `work`; an error in it undoes all of its changes."""
         self._open()
         space = self._space(namespace)
         transaction = ErasingTransaction(namespace, space, lambda: self._index(namespace), self._dimensions())
@@ -57,6 +57,7 @@ class MemoryStore:
             if not done:
                 transaction.undo()
             transaction.end()
+        # A namespace exists once something was written to it.
         if space.sequence:
             self._spaces[namespace] = space
         return result
@@ -93,7 +94,7 @@ class MemoryStore:
         raise StoreUnavailable(f"a store of dicts has no file to copy to {path}: export it")
 
     async def clean(self, proof: ErasureProof | None) -> bool:  # noqa: ARG002 - the port's
-        """Nothing to do: dicts keep no bytes of what was taken out of them."""
+        """Nothing to do: dicts keep no bytes of removed entries."""
         self._open()
         return True
 
@@ -107,7 +108,7 @@ class MemoryStore:
         return Examined(frozenset(), live)
 
     async def check_integrity(self) -> list[str]:
-        """Whether each index equals a rebuilt one; dicts have no file that could be damaged."""
+        """Compare each index with a rebuilt one, by size; there is no file that could be damaged."""
         self._open()
         found = []
         for name, space in sorted(self._indexed.items()):

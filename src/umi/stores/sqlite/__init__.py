@@ -1,1 +1,1 @@
-"""The embedded store: one SQLite file that many processes may share."""
+"""The SQLite store: one file that several processes may share (ADR 4)."""

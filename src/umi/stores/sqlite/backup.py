@@ -1,4 +1,4 @@
-"""A copy of a database that is in use, by SQLite's own backup: as of one moment, and never half of it under its final name."""
+"""Copy a database that is in use with SQLite's online backup, as of one moment. The copy appears once it is complete."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import apsw
 from umi.errors import Closed, StoreUnavailable
 from umi.stores.sqlite.errors import mapped
 
-_STEP_PAGES: Final = 1_024
+_STEP_PAGES: Final = 1_024  # pages between two looks at `stopped` and two calls of `progress`
 
 
 def copy_database(
@@ -21,13 +21,16 @@ def copy_database(
     progress: Callable[[int, int], None] | None,
     stopped: Callable[[], bool],
 ) -> int:
-    """Copy what `source` sees now into a new file at `path`; the size of the copy in bytes.
+    """Copy what `source` sees now into a new file at `path`.
 
-    One read transaction holds the moment: what others write meanwhile is not in the copy, and does not make it start over.
+    A read transaction keeps the moment: what others write meanwhile is not in the copy and does not restart it.
+
+    Returns:
+        The size of the copy in bytes.
 
     Raises:
-        StoreUnavailable: When there is a file at `path`, or none can be made.
-        Closed: When it was told to stop.
+        StoreUnavailable: When a file at `path` exists, or none can be created.
+        Closed: When `stopped` became true.
     """
     final, part = Path(path), Path(f"{path}.part")
     if final.exists():
@@ -35,7 +38,7 @@ def copy_database(
             f"{path} is there already: a backup never writes over a file; name another, or move it away"
         )
     with suppress(FileNotFoundError):
-        part.unlink()  # of a backup that was broken off
+        part.unlink()  # left by a backup that was interrupted
     done = False
     try:
         with mapped(path):
@@ -56,7 +59,7 @@ def _copy(
     try:
         if held:
             source.execute("BEGIN DEFERRED")
-            source.execute("SELECT count(*) FROM meta").fetchall()  # a transaction begins with its first read
+            source.execute("SELECT count(*) FROM meta").fetchall()  # a deferred transaction begins with its first read
         with target.backup("main", source, "main") as copying:
             while not copying.done:
                 if stopped():

@@ -1,4 +1,9 @@
-"""The search indexes of a process: one per namespace, derived from committed rows, brought up to date inside a snapshot."""
+"""The search indexes of one process, one per namespace.
+
+An index is derived from committed rows. It is brought up to date inside the snapshot that asks for it: new episodes are
+those past the arrival it has seen, other changes come from the change log. So it follows the writes of every process
+alike (ADR 4).
+"""
 
 from __future__ import annotations
 
@@ -33,16 +38,20 @@ _VECTORS: Final = (
 
 _TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
-_PORTION_COUNT: Final = 8_192  # rows that are taken in at once
-_CHECKED_COUNT: Final = 256  # and held as rows
-_UNPACKED_COUNT: Final = 512  # vectors that are unpacked while they are in the processor's cache
+_PORTION_COUNT: Final = 8_192  # rows given to an index at once, as columns
+_CHECKED_COUNT: Final = 256  # rows fetched and verified at once
+_UNPACKED_COUNT: Final = 512  # vectors unpacked at once, so that they fit into the processor's cache
 
 Execute = Callable[..., Iterator[Row]]
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a namespace stands in a snapshot: its number, its change sequence, the next arrival, and how far back the log goes."""
+    """The state of a namespace in a snapshot.
+
+    `ns` is its number, `sequence` counts its write transactions, `next_arrival` is the next episode's, and
+    `changes_from` the first sequence that is still in the change log.
+    """
 
     ns: int
     sequence: int
@@ -58,50 +67,54 @@ class _Entry:
     bytes: int = 0
 
     def is_of(self, head: Head) -> bool:
-        """Whether it is as the namespace is there; it may have all changes and only the first of the episodes."""
+        """Whether the index is at this state. During `catch_up` it may have all changes but only the first episodes."""
         return self.sequence == head.sequence and self.next_arrival == head.next_arrival
 
 
 class IndexCache:
-    """Indexes by namespace, the least recently used dropped first once all together exceed `bytes_max`."""
+    """Search indexes by namespace. Above `bytes_max` in total, the least recently used are dropped; the last used is kept."""
 
     def __init__(self, bytes_max: int) -> None:
         self._bytes_max = bytes_max
         self._bytes = 0
-        self._entries: dict[int, _Entry] = {}  # in order of use
+        self._entries: dict[int, _Entry] = {}  # least recently used first
 
     @property
     def bytes(self) -> int:
-        """What all of them take in memory."""
+        """The memory that all indexes take."""
         return self._bytes
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def bytes_of(self, ns: int) -> int:
-        """What a namespace's index takes in memory; 0 while it has none."""
+        """The memory that a namespace's index takes; 0 when it has none."""
         entry = self._entries.get(ns)
         return 0 if entry is None else entry.bytes
 
     def current(self, execute: Execute, head: Head, touched: AbstractSet[int] = frozenset()) -> NamespaceIndex:
-        """The index of a namespace as of `head`, which must be of the snapshot that `execute` reads.
+        """The index of a namespace as of `head`, which must belong to the snapshot that `execute` reads.
+
+        An index that outlives the transaction may hold committed rows only. So one that had to read a row in `touched`
+        serves this transaction and is dropped afterwards.
 
         Args:
             execute: Runs a statement in the snapshot.
-            head: Where the namespace stands, as committed.
-            touched: Keys that the asking transaction changed itself and has not committed.
-
-        Only committed rows may enter an index that outlives the transaction. So an index that had to read a touched row
-        serves this transaction and is dropped.
+            head: The state of the namespace as committed.
+            touched: Keys whose rows the asking transaction has changed and not committed.
         """
-        # Out of the cache while it changes: should a read fail half-way, the half-advanced index is gone with it.
+        # Taken out of the cache while it changes: if a read fails half-way, the half-updated index is dropped.
         entry = self._take(head)
         if entry.is_of(head) or self._advance(entry, execute, head, touched):
             self._keep(head.ns, entry)
         return entry.index
 
     def catch_up(self, execute: Execute, head: Head) -> bool:
-        """Bring the index of a namespace nearer to `head` by at most `CATCH_UP_COUNT` new episodes; whether it is there."""
+        """Bring the index nearer to `head` by at most `CATCH_UP_COUNT` new episodes.
+
+        Returns:
+            Whether it is complete.
+        """
         entry = self._take(head)
         until = min(head.next_arrival, entry.next_arrival + CATCH_UP_COUNT)
         if not entry.is_of(head):
@@ -110,7 +123,7 @@ class IndexCache:
         return until == head.next_arrival
 
     def rebuilt(self, execute: Execute, head: Head) -> NamespaceIndex:
-        """The same index made from nothing, for comparison; the cache is left alone."""
+        """The same index built from nothing, for comparison; the cache is not changed."""
         entry = _Entry(NamespaceIndex(), 0, 0)
         self._advance(entry, execute, head, frozenset())
         return entry.index
@@ -124,7 +137,7 @@ class IndexCache:
             self._bytes -= entry.bytes
             if head.changes_from - 1 <= entry.sequence <= head.sequence:
                 return entry
-        return _Entry(NamespaceIndex(), 0, 0)  # none yet, or older than the log reaches back
+        return _Entry(NamespaceIndex(), 0, 0)  # there is none yet, or it is older than the change log
 
     def _keep(self, ns: int, entry: _Entry) -> None:
         entry.bytes = entry.index.bytes
@@ -136,13 +149,15 @@ class IndexCache:
     def _advance(
         self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], *, to_come: int = 0
     ) -> bool:
-        """Bring an index from its own sequence to the head's; True if it read no touched row.
+        """Bring an index from its own state to the head's. True if it read no touched row.
 
-        `to_come` is the next arrival that further calls will lead to, where that is more than the head's.
+        `to_come` is the next arrival that later calls will reach, where that is more than the head's; memory is
+        reserved for it.
         """
         known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
+        # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
         if not len(entry.index):
@@ -158,7 +173,10 @@ class IndexCache:
         return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
 
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
-        """Take over late vectors and deletions; False if an episode lost its vectors only, which an index cannot follow."""
+        """Apply late vectors and deletions. False if an episode lost its vectors but not its text.
+
+        An index has no operation for that case, so it must be rebuilt.
+        """
         found = list(execute(_VECTORS, (f"[{','.join(map(str, changed))}]",))) if changed else []
         if any(dimensions is None for _, dimensions, *_ in found):
             return False
@@ -169,7 +187,7 @@ class IndexCache:
 
 
 class _Portion:
-    """Rows of `_DOCUMENTS`, checked, by column."""
+    """Verified rows of `_DOCUMENTS`, by column."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in range(_TERM_COUNT - 1))
@@ -179,18 +197,21 @@ class _Portion:
         return len(self._columns[0])
 
     def add(self, rows: Sequence[Row]) -> None:
-        """Take in some more."""
+        """Verify and add rows.
+
+        Raises:
+            StoreCorrupt: When a checksum does not match.
+        """
         wrong = wrong_row(rows, 0, _TERM_COUNT - 1)
         if wrong is not None:
             raise damaged("terms", wrong[0])
-        for column, values in zip(
-            self._columns, zip(*rows, strict=True), strict=False
-        ):  # those that follow are no document's
+        # The checksum and the vector's columns follow the document's and are not collected here.
+        for column, values in zip(self._columns, zip(*rows, strict=True), strict=False):
             column.extend(values)
         self._vectors += [(row[0], *row[-_VECTOR_COUNT:]) for row in rows if row[-1] is not None]
 
     def given_to(self, index: NamespaceIndex) -> _Portion:
-        """Let an index have them; what is left is empty."""
+        """Give the rows to an index; returns a new, empty portion."""
         keys, words, traits, lines, sessions, speakers, at = self._columns
         arrivals = np.array(keys, dtype=np.int64) & ARRIVAL_MASK
         days = np.array(at, dtype=np.float64) / MICROSECONDS_PER_DAY
@@ -200,13 +221,13 @@ class _Portion:
 
 
 def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
-    """Give an index vectors: rows of key, dimensions, windows and sum."""
+    """Give an index vectors, from rows of key, dimensions, windows and checksum."""
     for start in range(0, len(rows), _UNPACKED_COUNT):
         some = rows[start : start + _UNPACKED_COUNT]
         wrong = wrong_vector(some)
         if wrong is not None:
             raise damaged("vectors", wrong)
-        for dimensions in sorted({row[1] for row in some}):  # of one embedder there is one; the index refuses another
+        for dimensions in sorted({row[1] for row in some}):  # one embedder gives one; the index refuses a second
             mine = [row for row in some if row[1] == dimensions]
             counts = np.array([len(row[2]) // (2 * dimensions) for row in mine])
             keys = np.array([arrival_of(row[0]) for row in mine])

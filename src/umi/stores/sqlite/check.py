@@ -1,4 +1,4 @@
-"""What may be wrong with a database file, in words."""
+"""`Memory.check` for a database file: find damage in its structure, its rows, its references and the search indexes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from umi.stores.sqlite.crc import Row, damaged_rows, legible, register
 from umi.stores.sqlite.rows import VECTOR_COLUMNS, to_terms, to_windows
 from umi.stores.sqlite.schema import ARRIVAL_BITS, ARRIVAL_MASK, STEPS
 
-_FINDINGS_COUNT_MAX: Final = 100
-_PROBES_COUNT: Final = 32  # documents per namespace whose own terms and vectors are looked up in both indexes
+_FINDINGS_COUNT_MAX: Final = 100  # reported by one check
+_PROBES_COUNT: Final = 32  # documents per namespace whose terms and vectors are searched for in both indexes
 Units = npt.NDArray[np.int64]
 
 
-# Each selects what is wrong, as one text column named `id`.
+# Each query selects the rows that violate the rule in its key, as one column named `id`.
 _CROSS_CHECKS: Final = {
     "an episode lies in no namespace": "SELECT id FROM episodes WHERE ns NOT IN (SELECT ns FROM namespaces)",
     "an episode's key is not of its namespace": f"SELECT id FROM episodes WHERE key >> {ARRIVAL_BITS} <> ns",
@@ -70,19 +70,19 @@ _CROSS_CHECKS: Final = {
 
 
 def findings(db: apsw.Connection, cache: IndexCache, identity: Callable[[], EmbedderIdentity | None]) -> list[str]:
-    """Run SQLite's own check, compare every row with its sum and the tables with each other, and each index with a rebuilt one.
+    """Run SQLite's own check, compare every row with its checksum, tables with each other, and each index with a rebuilt one.
 
     Args:
         db: An idle connection.
-        cache: The indexes of this process.
+        cache: The search indexes of this process.
         identity: Reads the embedder that the file's vectors should come from.
 
     Returns:
-        At most 100 findings, in words; empty when all is well.
+        At most 100 findings, in words; empty when nothing is wrong.
     """
     try:
         db.execute("BEGIN DEFERRED")
-        # Each later check rests on what the one before found sound: cross-checks on rows, indexes on both.
+        # Each check relies on what the one before it has verified: references on sound rows, indexes on both.
         for checks in (_structure(db), _rows(db, identity), _indexes(db, cache)):
             found = list(islice(_until_unreadable(checks), _FINDINGS_COUNT_MAX))
             if found:
@@ -94,6 +94,7 @@ def findings(db: apsw.Connection, cache: IndexCache, identity: Callable[[], Embe
 
 
 def _until_unreadable(checks: Iterator[str]) -> Iterator[str]:
+    """The findings of a check; one more if SQLite cannot read the file any further."""
     try:
         yield from checks
     except (apsw.CorruptError, apsw.NotADBError, apsw.SQLError, apsw.TooBigError) as error:
@@ -109,7 +110,7 @@ def _structure(db: apsw.Connection) -> Iterator[str]:
 
 
 def _tables(db: apsw.Connection) -> Iterator[str]:
-    """A damaged table definition changes what its rows mean."""
+    """Compare table and index definitions with this version's. A damaged definition changes the meaning of its rows."""
     meant, found = _meant(), _definitions(db)
     for name in sorted(meant):
         if meant[name] != found.get(name):
@@ -118,7 +119,7 @@ def _tables(db: apsw.Connection) -> Iterator[str]:
 
 @lru_cache(1)
 def _meant() -> dict[str, tuple[str, ...]]:
-    """The definitions of this version, which do not change while the program runs."""
+    """The definitions of this version, made by running its migrations on an empty database. Cached."""
     empty = apsw.Connection(":memory:")
     try:
         register(empty)
@@ -161,6 +162,7 @@ def _indexes(db: apsw.Connection, cache: IndexCache) -> Iterator[str]:
 
 
 def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Iterator[str]:
+    """Compare a namespace's cached index with one rebuilt from the rows; nothing to do when none is cached."""
     if head.ns not in cache:
         return
     kept, fresh = cache.current(db.execute, head), cache.rebuilt(db.execute, head)
@@ -168,7 +170,7 @@ def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Ite
         yield f"the index of {name!r} holds {len(kept)} texts, the file {len(fresh)}"
     probes: list[Row] = db.execute(
         f"SELECT t.key, t.terms, {VECTOR_COLUMNS} FROM terms t LEFT JOIN vectors v ON v.key = t.key"
-        " WHERE t.key >> ? = ? ORDER BY t.key * 2654435761 % 4294967296 LIMIT ?",  # spread over the namespace, not random
+        " WHERE t.key >> ? = ? ORDER BY t.key * 2654435761 % 4294967296 LIMIT ?",  # a fixed, spread sample (Knuth's hash)
         (ARRIVAL_BITS, head.ns, _PROBES_COUNT),
     ).fetchall()
     for key, terms, dimensions, windows, crc in probes:
@@ -190,14 +192,14 @@ def _same_texts(one: NamespaceIndex, other: NamespaceIndex, terms: list[str]) ->
 
 
 def _same_surroundings(one: NamespaceIndex, other: NamespaceIndex, keys: Keys) -> bool:
-    """Where and how texts stand; the numbers of their sessions depend on the order in which an index met them."""
+    """Compare surroundings. Session numbers are not compared: they depend on the order in which an index met the sessions."""
     a, b = one.surroundings(keys), other.surroundings(keys)
     columns = ((a.traits, b.traits), (a.traits_before, b.traits_before), (a.at, b.at))
     return all(np.array_equal(x, y) for x, y in (*columns, (a.before, b.before), (a.after, b.after)))
 
 
 def _first_of(candidates: TextCandidates) -> Units:
-    """Per session the first of its candidates: a name for it that does not depend on the order in which indexes met it."""
+    """For each session the first of its candidates: a name that does not depend on the index's own session numbers."""
     units, first = np.unique(candidates.session_unit, return_index=True)
     names = np.full(len(candidates.session.length), -1, np.int64)
     names[units] = first

@@ -1,11 +1,12 @@
-"""What deleting leaves in the file: the write-ahead log, and bytes that no row uses.
+"""Remove the bytes that deletions leave in the file: in the write-ahead log, and in parts of pages that no row uses.
 
-`secure_delete` overwrites what a deletion frees. Two things remain. The log holds the pages as they were: a checkpoint that may
-truncate it ends that, and has to wait for whoever still reads from it. And where SQLite has moved rows from page to page, copies stay in
-the gap between a page's pointers and its rows, which nothing ever overwrites on purpose: where such a copy holds what was
-erased, the file is written anew (VACUUM).
+`secure_delete` overwrites what a deletion frees. Two things remain. The log holds old versions of pages until a
+checkpoint truncates it, which has to wait for readers of the log. And where SQLite moved rows between pages, copies
+stay in the gap between a page's cell pointers and its cells, which nothing overwrites. If such a copy holds erased
+text, the file is rewritten by VACUUM (ADR 12).
 
-Every transaction that deletes counts itself in `meta`; the count goes when the file has been cleaned since. So a crash between is seen.
+Every transaction that deletes increments a counter in `meta`. The counter is removed when the file has been cleaned, so
+a crash in between is noticed. Page layouts: SQLite, "Database File Format", sections 1.3, 1.5 and 1.6.
 """
 
 from __future__ import annotations
@@ -20,42 +21,43 @@ import apsw
 from umi.stores.sqlite.rows import summed, verified
 from umi.types.erasure_proof import ErasureProof, chunked, found_in_all
 
-UNCLEAN: Final = "unclean"
-_READ_PAGES: Final = 256
-_LEAF_OR_TREE: Final = {2: 12, 5: 12, 10: 8, 13: 8}  # bytes of a page's header by its kind
-_FIRST_HEADER_BYTES: Final = 100
-_TRUNK_AT: Final = 32  # in the first page: where the list of free pages begins
-_WHOLE_BYTES: Final = (1, 2, 3, 4, 6, 8)
-_WHOLE_REAL: Final = 1 << 47  # real numbers below it without a fraction are stored as whole ones
-_FILE_BYTES_MAX: Final = 1 << 27  # of a log that is searched at once
+UNCLEAN: Final = "unclean"  # the name of the counter in `meta`
+_READ_PAGES: Final = 256  # pages read at once
+_LEAF_OR_TREE: Final = {2: 12, 5: 12, 10: 8, 13: 8}  # size of a b-tree page's header by page type; interior, then leaf
+_FIRST_HEADER_BYTES: Final = 100  # the file's header, in front of the first page's own
+_TRUNK_AT: Final = 32  # offset in the first page of the number of the first freelist trunk page
+_WHOLE_BYTES: Final = (1, 2, 3, 4, 6, 8)  # sizes in which SQLite stores integers
+_WHOLE_REAL: Final = 1 << 47  # reals below this without a fraction are stored as integers
+_FILE_BYTES_MAX: Final = 1 << 27  # bytes of a log or journal read at once
 
 
 def unclean(db: apsw.Connection) -> int:
-    """How many transactions have deleted something since the file was last cleaned."""
+    """The number of transactions that deleted something since the file was last cleaned."""
     row = db.execute("SELECT name, value, crc FROM meta WHERE name = ?", (UNCLEAN,)).fetchone()
     return 0 if row is None else int(verified("meta", row, 0)[1])
 
 
 def count_deletion(db: apsw.Connection) -> None:
-    """Inside a transaction that deletes."""
+    """Increment the counter. To be called inside a transaction that deletes."""
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", summed((UNCLEAN, str(unclean(db) + 1))))
 
 
 def clean(db: apsw.Connection, proof: ErasureProof | None, *, in_file: bool) -> bool:
-    """Clean the file as far as others let us; nobody else may use the connection meanwhile.
+    """Clean the file as far as other connections allow. Nothing else may use this connection meanwhile.
 
     Args:
-        db: Idle, and not waiting for anybody.
-        proof: What was just deleted; None when that is not known any more. Then any byte that no row uses counts.
+        db: Idle, with a busy timeout of 0.
+        proof: What was just deleted. None when that is not known; then any nonzero byte that no row uses counts.
         in_file: Whether there is a file at all.
 
     Returns:
-        False when another connection still reads or writes: try again.
+        False when another connection still reads or writes: try again later.
     """
     deletions = unclean(db)
     if not deletions:
         return True
     try:
+        # The proof describes one deletion. With several, the others' texts are unknown.
         if in_file and not _rewritten(db, proof if deletions == 1 else None):
             return False
         db.execute("BEGIN IMMEDIATE")
@@ -68,12 +70,12 @@ def clean(db: apsw.Connection, proof: ErasureProof | None, *, in_file: bool) -> 
         if db.in_transaction:
             db.execute("ROLLBACK")
     if in_file:
-        _log_is_empty(db)  # of that last count; whether others let us is no matter
+        _log_is_empty(db)  # of that last transaction too; this need not succeed
     return True
 
 
 def raw_bytes(db: apsw.Connection, path: Path | None) -> Iterator[bytes]:
-    """Every byte of the database's files, in pieces that overlap; `path` names the file where the log lies beside it."""
+    """Every byte of the database's files, in overlapping pieces. `path` names the file where log and journal lie beside it."""
     page, count = _pages(db)
     step = page * _READ_PAGES
     for offset in range(0, page * count, step):
@@ -87,7 +89,7 @@ def raw_bytes(db: apsw.Connection, path: Path | None) -> Iterator[bytes]:
 
 
 def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
-    """Every text and blob that a row holds, in all namespaces, and the tables' own definitions."""
+    """Every text and blob that rows hold, in all namespaces, and the definitions of tables and indexes."""
     yield from (sql.encode() for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     for (table,) in tables.fetchall():
@@ -97,16 +99,17 @@ def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
 
 
 def _indexed(db: apsw.Connection, table: str) -> Iterator[str]:
-    """The columns of each index, which stand side by side there too."""
+    """The columns of each index of a table, since they lie side by side in the index too."""
     for (index,) in db.execute("SELECT name FROM pragma_index_list(?)", (table,)).fetchall():
         names = db.execute("SELECT name FROM pragma_index_info(?) WHERE name IS NOT NULL", (index,))
         yield ", ".join(str(name) for (name,) in names)
 
 
 def _stored(value: str | bytes | float | None) -> bytes:
-    """A value as it lies in a row, so that what a text and the number behind it spell together is known as a row's own.
+    """A value as SQLite stores it.
 
-    Nothing at all for NULL, 0 and 1, whole numbers in as few bytes as hold them (SQLite, "Database File Format", 2.1).
+    A text and the number next to it may spell a deleted word together; with the stored form it can be recognised in a
+    row. NULL, 0 and 1 take no bytes, other integers as few as hold them (SQLite, "Database File Format", section 2.1).
     """
     if isinstance(value, str):
         return value.encode("utf-8", "surrogateescape")
@@ -122,7 +125,7 @@ def _stored(value: str | bytes | float | None) -> bytes:
 
 
 def _rewritten(db: apsw.Connection, proof: ErasureProof | None) -> bool:
-    """Empty the log, and write the file anew where bytes that no row uses hold what is to be gone; False when others are in the way."""
+    """Empty the log, and rewrite the file if bytes that no row uses hold deleted text. False when others are in the way."""
     if not _log_is_empty(db):
         return False
     dead = chunked(_dead_bytes(db))
@@ -133,12 +136,13 @@ def _rewritten(db: apsw.Connection, proof: ErasureProof | None) -> bool:
 
 
 def _log_is_empty(db: apsw.Connection) -> bool:
+    """Checkpoint and truncate the log; False when a reader or writer prevents it."""
     busy, _, _ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
     return not busy
 
 
 def _dead_bytes(db: apsw.Connection) -> Iterator[bytes]:
-    """Of each page the bytes that no row uses, without the zeros around them."""
+    """The bytes that no row uses, page by page, without surrounding zeros."""
     page, count = _pages(db)
     free = _free_pages(db, page)
     for first in range(0, count, _READ_PAGES):
@@ -151,10 +155,11 @@ def _dead_bytes(db: apsw.Connection) -> Iterator[bytes]:
 
 
 def _unused(page: bytes, start: int) -> Iterator[bytes]:
-    """The gap and the free blocks of a page of a tree."""
+    """The gap and the free blocks of a b-tree page; nothing for pages of other kinds."""
     header = _LEAF_OR_TREE.get(page[start]) if len(page) > start else None
     if header is None:
         return
+    # Header: 1 type, 2 first free block, 2 number of cells, 2 start of the cells (0 means 65,536), 1 fragmented bytes.
     cells = int.from_bytes(page[start + 3 : start + 5])
     content = int.from_bytes(page[start + 5 : start + 7]) or len(page)
     yield page[start + header + 2 * cells : content]
@@ -162,17 +167,18 @@ def _unused(page: bytes, start: int) -> Iterator[bytes]:
     while 0 < block <= len(page) - 4:
         following, size = int.from_bytes(page[block : block + 2]), int.from_bytes(page[block + 2 : block + 4])
         yield page[block + 4 : block + max(size, 4)]
-        block = following if following > block else 0
+        block = following if following > block else 0  # offsets rise; anything else is damage
 
 
 def _free_pages(db: apsw.Connection, page: int) -> frozenset[int]:
-    """Numbers of the pages that hold nothing; those that list them are left out."""
+    """The numbers of free pages. The trunk pages, which list them, are left out."""
     found: set[int] = set()
     seen: set[int] = set()
     trunk = int.from_bytes(_read(db, 0, page)[_TRUNK_AT : _TRUNK_AT + 4])
     while trunk and trunk not in seen:
         seen.add(trunk)
         data = _read(db, (trunk - 1) * page, page)
+        # A trunk page: 4 bytes next trunk, 4 bytes count, then the page numbers.
         count = int.from_bytes(data[4:8])
         found.update(int.from_bytes(data[place : place + 4]) for place in range(8, min(8 + 4 * count, page), 4))
         trunk = int.from_bytes(data[:4])
@@ -185,5 +191,5 @@ def _pages(db: apsw.Connection) -> tuple[int, int]:
 
 
 def _read(db: apsw.Connection, offset: int, amount: int) -> bytes:
-    # Through SQLite's own handle: opening and closing the file beside it would let go of its locks.
+    # Through SQLite's own handle: closing a second descriptor of the file would release this process's POSIX locks.
     return db.read("main", 0, offset, amount)[1]

@@ -1,8 +1,8 @@
-"""A checksum for every row: SQLite sees damage to its own structure, but not a flipped bit inside a text.
+"""Checksums of rows. SQLite detects damage to its own structure, but not a flipped bit inside a text.
 
-Rows are summed where they are written and compared where they are read. A sum covers the values in the order in which they are
-read, so that comparing costs one formatting and one CRC-32: about a microsecond. What changes after the row is written
-(an entity's validity) has a sum of its own.
+A checksum is computed where a row is written and compared where it is read. It covers the values in the order in which
+they are read, so a comparison costs one formatting and one CRC-32, about a microsecond. An entity's validity changes
+after the row is written and has a checksum of its own. ADR 4 tells why CRC-32.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from umi._core.style_flags import read_traits
 from umi.errors import StoreCorrupt
 from umi.types.notes import split
 
-Row = tuple[Any, ...]  # a row of SQLite is untyped by nature
+Row = tuple[Any, ...]  # SQLite rows are untyped
 
-SQL_FUNCTION: Final = "umi_crc"  # in migration steps, and there only
-SQL_TRAITS: Final = "umi_traits"  # likewise
+SQL_FUNCTION: Final = "umi_crc"  # used in migration steps only
+SQL_TRAITS: Final = "umi_traits"  # used in migration steps only
 SQL_METADATA: Final = "umi_metadata"  # likewise
 SQL_NOTES: Final = "umi_notes"  # likewise
 CURE: Final = (
@@ -29,10 +29,11 @@ CURE: Final = (
     "lists all that is damaged"
 )
 _COLUMNS_COUNT_MAX: Final = 32
+# A format string per number of values; see `checksum`.
 _FORMS: Final = tuple("%s\0" * count for count in range(_COLUMNS_COUNT_MAX))
 
-# What each table's sum covers, in order. An entity's covers its episode's id, and a text's terms cover where the text was said:
-# each is read together with them.
+# The columns that each table's checksum covers, in order. Some come from the episode, because they are read together with the
+# row: an entity's checksum covers its episode's id, that of terms the session, speaker and time.
 _EPISODE: Final = ("key", "id", "content", "role", "speaker", "session", "at", "recorded_at", "message_id", "metadata")
 _ENTITY: Final = (
     "e.key", "e.place", "e.id", "e.type", "e.name", "e.content", "e.subject", "e.slot", "e.value", "e.negated", "e.confidence",
@@ -54,7 +55,7 @@ _DECISION: Final = (
 )  # fmt: skip
 _WITH_EPISODE: Final = "JOIN episodes p ON p.key ="
 
-# Table, the rows to look at, the column that names one, what is summed, and the sum.
+# Table name, FROM clause, the column that identifies a row, the columns that are summed, the column with the checksum.
 _SUMMED: Final = (
     ("meta", "meta", "name", ("name", "value"), "crc"),
     ("namespaces", "namespaces", "name", ("ns", "name", "sequence", "next_arrival", "changes_from"), "crc"),
@@ -82,26 +83,29 @@ _SUMMED: Final = (
 
 
 def checksum(values: Sequence[object]) -> int:
-    """CRC-32 of a row: each value as text, NULL as None, each followed by a zero byte, in UTF-8."""
+    """CRC-32 of a row: each value as text (NULL as "None") followed by a zero byte, in UTF-8."""
     return crc32((_FORMS[len(values)] % tuple(values)).encode("utf-8", "surrogateescape"))
 
 
 def wrong_row(rows: Sequence[Row], start: int, end: int) -> Row | None:
-    """The first of many rows in which the value at `end` is not the `checksum` of those from `start` on; None when all are."""
+    """The first row in which the value at `end` is not the `checksum` of the values from `start` on, or None."""
     form = _FORMS[end - start]
-    for row in rows:  # one by one through `checksum` takes twice the time, and an index reads every row of a namespace
+    for row in rows:  # inlined: calling `checksum` takes twice the time, and an index reads every row of a namespace
         if crc32((form % row[start:end]).encode("utf-8", "surrogateescape")) != row[end]:
             return row
     return None
 
 
 def vector_checksum(key: int, dimensions: int, windows: object) -> int:
-    """As `checksum`, with the blob behind it; a blob that is none has a sum that no row has."""
+    """As `checksum`, followed by the blob. -1, which no row has, when `windows` is no blob."""
     return crc32(windows, checksum((key, dimensions))) if isinstance(windows, bytes) else -1
 
 
 def wrong_vector(rows: Sequence[Row]) -> int | None:
-    """As `wrong_row`, of rows of key, dimensions, windows and sum; the key. What is no whole number of windows is wrong too."""
+    """The key of the first damaged row of (key, dimensions, windows, checksum), or None.
+
+    A blob that is not a whole number of windows is damaged too.
+    """
     for key, dimensions, blob, crc in rows:
         if type(blob) is not bytes or crc32(blob, crc32(b"%d\0%d\0" % (key, dimensions))) != crc:
             return int(key)
@@ -111,25 +115,25 @@ def wrong_vector(rows: Sequence[Row]) -> int | None:
 
 
 def validity_checksum(entity_id: str, valid_to: int | None, invalidated_at: int | None) -> int | None:
-    """The sum over what changes of an entity; None while neither is set, which is nearly always."""
+    """The checksum of an entity's changing columns; None while both are NULL, as they nearly always are."""
     if valid_to is None and invalidated_at is None:
         return None
     return checksum((entity_id, valid_to, invalidated_at))
 
 
 def damaged(table: str, id_: object) -> StoreCorrupt:
-    """The error for a row whose sum is not that of its values."""
+    """The error for a row whose checksum does not match."""
     return StoreCorrupt(f"{_row_named(table, id_)}. {CURE}")
 
 
 def damaged_rows(db: apsw.Connection) -> Iterator[str]:
-    """Compare every row with its sum.
+    """Compare every row with its checksum.
 
     Yields:
-        Per damaged row its table and id, in words.
+        For each damaged row its table and id, in words.
 
     Raises:
-        apsw.Error: Where the file's structure itself is damaged.
+        apsw.Error: Where the structure of the file itself is damaged.
     """
     for table, rows, name, columns, crc in _SUMMED:
         for id_, kept, *values in db.execute(f"SELECT CAST({name} AS BLOB), {_raw(crc, *columns)} FROM {rows}"):
@@ -147,12 +151,12 @@ def damaged_rows(db: apsw.Connection) -> Iterator[str]:
 
 
 def _raw(*columns: str) -> str:
-    # Text travels as bytes: a flipped bit may leave no text, and may make a text of a number.
+    # Text is selected as bytes: a flipped bit may break UTF-8, or turn a number into a text.
     return ", ".join(f"CASE typeof({each}) WHEN 'text' THEN CAST({each} AS BLOB) ELSE {each} END" for each in columns)
 
 
 def register(db: apsw.Connection) -> None:
-    """Make `umi_crc(...)`, `umi_traits(content, role)`, `umi_metadata(json)` and `umi_notes(json)` known to a connection, for the migration steps that fill in older rows."""
+    """Define `umi_crc(...)` and `umi_traits(content, role)` on a connection, for the migration steps that fill in older rows."""
 
     def of_values(*values: object) -> int:
         *rest, last = values
@@ -181,7 +185,7 @@ def _packed(fields: dict[str, Any]) -> str | None:
 
 
 def legible(value: object) -> str:
-    """A value that may be damaged, for a message."""
+    """A value that may be damaged, as text for a message."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else str(value)
 
 

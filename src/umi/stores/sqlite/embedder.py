@@ -1,4 +1,4 @@
-"""Another embedder for a whole file: every vector goes, and every episode waits for its new one."""
+"""Replace the embedder of a whole file: all vectors are deleted, and every episode waits for a new one."""
 
 from __future__ import annotations
 
@@ -20,9 +20,13 @@ def embedder_values(identity: EmbedderIdentity) -> tuple[codec.Value, ...]:
 
 
 def replace_embedder(db: apsw.Connection, identity: EmbedderIdentity) -> int:
-    """Inside a write transaction. Returns how many episodes wait now.
+    """Replace the embedder, inside a write transaction.
 
-    Indexes in memory, of this and of other processes, are older than the first change that is still logged: they are rebuilt.
+    `changes_from` moves past the present sequence, so every index in memory, of any process, is older than the change
+    log and is rebuilt.
+
+    Returns:
+        How many episodes wait now.
     """
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
     db.execute("DELETE FROM vectors")
@@ -38,7 +42,7 @@ def replace_embedder(db: apsw.Connection, identity: EmbedderIdentity) -> int:
 
 
 def _waiting(db: apsw.Connection) -> Iterator[tuple[codec.Value, ...]]:
-    """An outbox row for each episode that has none. What is settled already is only embedded."""
+    """An outbox row for each episode that has none. Episodes that were read already are only embedded."""
     sql = "SELECT key, id FROM episodes WHERE key NOT IN (SELECT key FROM outbox) ORDER BY key"
     rows = db.execute(sql).fetchall()
     return (codec.outbox_values(OutboxItem(str(id_), 0, reason=REEMBED_WHY), int(str(key))) for key, id_ in rows)

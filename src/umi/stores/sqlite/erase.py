@@ -1,4 +1,4 @@
-"""The writes that take something away again: other words in an episode's place, aliases, idempotency keys."""
+"""The methods of a SQLite transaction that delete or replace: contents of episodes, entities, aliases, idempotency keys."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ def _marks(count: int) -> str:
 
 
 class ErasingTransaction(SqliteSnapshot):
-    """The part of `umi.ports.Transaction` that takes away."""
+    """The part of `umi.ports.Transaction` that deletes and replaces."""
 
-    _erased = False  # something was taken away: its bytes must go from the file
-    _reworded = False  # terms that an index holds have changed: indexes of before are made anew
+    _erased = False  # something was deleted, so its bytes must be removed from the file
+    _reworded = False  # indexed terms have changed, so every index must be rebuilt
 
     def rewrite_episode(self, row: EpisodeRow) -> None:
         episode = row.episode
@@ -47,6 +47,7 @@ class ErasingTransaction(SqliteSnapshot):
             self._move_relations(old, entities[old].id if old in entities else None)
         for table in ("mentions", "entities"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (place.key,))
+        # Drops the credit of every entity of the episode, also of those that stay.
         self.learned.forget([arrival_of(place.key)])
         for old, number in places.items():
             if old in entities:
@@ -81,7 +82,7 @@ class ErasingTransaction(SqliteSnapshot):
         self._erased = True
 
     def _move_relations(self, old: str, new: str | None) -> None:
-        """Give an entity's relations to the one that takes its place, or let them go with it."""
+        """Give an entity's relations to its replacement, or delete them when there is none."""
         if old == new:
             return
         mine = self.relations_of([old]).get(old, ())

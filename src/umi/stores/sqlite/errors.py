@@ -1,4 +1,4 @@
-"""SQLite's result codes to Umi's errors, with what to do about each."""
+"""Translate SQLite's result codes to Umi's errors, each with advice on what to do."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import apsw
 
 from umi.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
 
-_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})  # disk full, quota used up, file too large
 
 
 @contextmanager
 def mapped(path: str, connection: apsw.Connection | None = None) -> Iterator[None]:
-    """Raise what SQLite raises inside as Umi's own, naming `path`; whatever is raised, it holds nothing of the database.
+    """Translate what SQLite raises inside. Whatever is raised, its traceback keeps no cursor open.
 
     Raises:
-        StoreError: Or the child of it that fits.
+        StoreError: Or the subclass that fits; the message names `path`.
     """
     try:
         yield
@@ -33,14 +33,16 @@ def mapped(path: str, connection: apsw.Connection | None = None) -> Iterator[Non
 
 
 def _let_go(error: BaseException | None) -> None:
-    # Who keeps an error keeps the frames it came through, and a statement half read there would keep its lock: no log could be emptied.
+    """Clear the local variables in the frames of an exception and of those it was raised from."""
+    # An exception keeps its frames alive, and with them any half-read statement, whose read lock would keep the
+    # write-ahead log from being truncated.
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__
 
 
 def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) -> StoreError:
-    """The error of Umi's tree that says what `error` means for the database at `path`."""
+    """The error of Umi that says what `error` means for the database at `path`."""
     if isinstance(error, (apsw.FullError, apsw.IOError)) and (
         isinstance(error, apsw.FullError) or _no_room(connection)
     ):
@@ -66,21 +68,21 @@ def translate(error: apsw.Error, path: str, connection: apsw.Connection | None) 
 
 
 def busy(path: str) -> StoreBusy:
-    """What to say when another process would not let go."""
+    """The error for a lock that another process did not release in time."""
     return StoreBusy(
         f"another process kept the write lock of {path} past the busy timeout: try again, or raise busy_timeout_ms"
     )
 
 
 def not_a_database(path: str) -> StoreUnavailable:
-    """What to say about a file of another kind."""
+    """The error for a file that is not a SQLite database."""
     return StoreUnavailable(
         f"{path} is not a SQLite database (or is encrypted): give the path of an Umi database or of a new file"
     )
 
 
 def _no_room(connection: apsw.Connection | None) -> bool:
-    # SQLite reports only ENOSPC as full; a quota or a file size limit comes back as an I/O error.
+    # SQLite reports only ENOSPC as "full". A quota or a file size limit is reported as an I/O error.
     return connection is not None and connection.system_errno in _NO_ROOM
 
 

@@ -1,4 +1,4 @@
-"""What learning keeps of one namespace, in the embedded store. See `umi.types.learning_rows.LearnedRows` and `.LearnedWrites`."""
+"""The rows of learning of one namespace in SQLite. Implements `umi.types.learning_rows.LearnedRows` and `LearnedWrites`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from umi.types.learning_rows import Belief, LearnedCounts, Share, SignalRow, Tot
 
 Execute = Callable[..., apsw.Cursor]
 
-_MARK: Final = ":"  # between an embedding's embedder and its bytes
+_MARK: Final = ":"  # between the embedder's name and the vector in the column `embedding`
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _VERSIONS: Final = (
     "SELECT ns, number, parent, sealed_at, why, signals, next_sequence, totals, crc FROM versions WHERE ns = ?"
@@ -39,10 +39,10 @@ _COUNTS: Final = (
 
 
 class SqliteLearned:
-    """Reads and writes; a snapshot hands it out as `LearnedRows`, a transaction as `LearnedWrites`.
+    """Reads and writes these rows; a snapshot offers it as `LearnedRows`, a transaction as `LearnedWrites`.
 
     Args:
-        execute: Runs a statement inside the transaction, and refuses once it has ended.
+        execute: Runs a statement inside the transaction; refuses once that has ended.
         ns: The namespace's number.
     """
 
@@ -102,6 +102,7 @@ class SqliteLearned:
         return self._with_matches(self._execute(sql, (self._ns, sequence, limit)).fetchall())
 
     def signals_about(self, arrival: int, entity_id: str, versions: Iterable[int], limit: int) -> list[SignalRow]:
+        # A signal that credits only used hits counts for a memory only where its share is marked as used.
         credited = (
             "(SELECT m.sequence FROM shares h JOIN matches m ON m.ns = h.ns AND m.trajectory = h.trajectory"
             " WHERE h.key = ? AND h.entity_id = ?{})"
@@ -120,7 +121,7 @@ class SqliteLearned:
         row: Row = self._execute(_COUNTS, (ns, ns, ns, *self._range())).fetchall()[0]
         return LearnedCounts(*row)
 
-    # What changes them.
+    # Writes.
 
     def put_version(self, version: Version) -> None:
         totals = codec.to_json({name: asdict(total) for name, total in sorted(version.totals.items())})
@@ -198,6 +199,7 @@ class SqliteLearned:
             f"SELECT t.id FROM trajectories t WHERE t.ns = ? AND t.id IN {_THESE}"
             " AND NOT EXISTS (SELECT 1 FROM shares h WHERE h.ns = t.ns AND h.trajectory = t.id)"
         )
+        # Trajectories without shares go, then signals that are matched to no trajectory any more.
         gone = codec.json_array([id_ for (id_,) in self._execute(empty, (self._ns, packed))])
         matched = f"SELECT DISTINCT sequence FROM matches WHERE ns = ? AND trajectory IN {_THESE}"
         sequences = codec.to_json([sequence for (sequence,) in self._execute(matched, (self._ns, gone))])
@@ -209,7 +211,7 @@ class SqliteLearned:
             (self._ns, sequences),
         )
 
-    # Inside.
+    # Helpers.
 
     def _range(self) -> tuple[int, int]:
         return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
@@ -218,7 +220,7 @@ class SqliteLearned:
         return codec.to_json([key_of(self._ns, arrival) for arrival in dict.fromkeys(arrivals)])
 
     def _there(self, arrivals: Iterable[int]) -> frozenset[int]:
-        """Keys of those episodes that are here."""
+        """The keys of those episodes that exist."""
         found = self._execute(f"SELECT key FROM episodes WHERE key IN {_THESE}", (self._keys(arrivals),))
         return frozenset(key for (key,) in found)
 

@@ -1,4 +1,4 @@
-"""Opening the file: is it ours, which version, and the settings that durability rests on."""
+"""Open a database file: check that it belongs to Umi, apply the settings that durability depends on, and migrate it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from umi.stores.sqlite.schema import APPLICATION_ID, STEPS, VERSION
 
 MEMORY: Final = ":memory:"
 _SMALLEST_BYTES: Final = 512  # SQLite's smallest page
-_CACHE_KIB: Final = 16_384
-_PATIENCE_MS: Final = 50  # then the caller starts over, and may find that another process has done the work
-_STATEMENTS_COUNT: Final = 256
+_CACHE_KIB: Final = 16_384  # SQLite's page cache
+_PATIENCE_MS: Final = 50  # then `SqliteStore` tries again, and may find that another process has migrated the file
+_STATEMENTS_COUNT: Final = 256  # prepared statements that apsw keeps
 
-# cell_size_check finds damage early; fullfsync matters on macOS, where fsync alone does not reach the disk.
+# FULL makes a commit wait until its WAL frames are on the disk. On macOS that takes fullfsync: fsync alone does not reach the
+# disk. secure_delete overwrites deleted content. cell_size_check finds damaged pages early.
 _SETTINGS: Final = f"""
 PRAGMA synchronous = FULL;
 PRAGMA fullfsync = ON;
@@ -32,7 +33,7 @@ PRAGMA cache_size = -{_CACHE_KIB};
 
 
 def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[apsw.Connection, bool]:
-    """A connection to a database of the newest version, made or migrated where needed.
+    """Open a database, creating or migrating it to the newest version where needed.
 
     Args:
         path: The file.
@@ -40,7 +41,7 @@ def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[ap
         vfs: See `SqliteStore.open`.
 
     Returns:
-        The connection, and whether the file is read as unchanging (read-only, in a read-only folder).
+        The connection, and whether the file was opened as immutable (read-only, in a read-only folder).
 
     Raises:
         StoreError: See `SqliteStore.open`.
@@ -55,8 +56,8 @@ def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[ap
     except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
         if not Path(path).is_file() or Path(f"{path}-wal").exists():
             raise translate(error, path, None) from error
-        # WAL wants to make a file beside the database. Where the folder forbids it and no writer has one open, nothing
-        # changes under us, and SQLite can be told so.
+        # A reader in WAL mode must create files beside the database. Where the folder forbids it and no writer has a WAL
+        # there, the file does not change, and SQLite may open it as immutable.
         unchanging = f"file:{quote(path)}?immutable=1"
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
         with mapped(path):
@@ -64,27 +65,30 @@ def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[ap
 
 
 def _exclusive(path: str, vfs: str) -> apsw.Connection:
-    # Without shared memory SQLite can only use the WAL when it has the file for itself, and knows so beforehand.
+    """Open through another VFS, with the file locked for this connection alone."""
+    # Such a VFS has no shared memory. SQLite can then use WAL only with an exclusive lock, set before the first read.
     db = apsw.Connection(path, vfs=vfs, statementcachesize=_STATEMENTS_COUNT)
     db.execute("PRAGMA locking_mode = EXCLUSIVE")
     return db
 
 
 def _too_small(path: str) -> bool:
-    # SQLite takes a file of one byte for an empty database and would write over it.
+    """Whether the file is too small to be a database, and not the start of an interrupted first write."""
+    # SQLite would take a file of one byte for an empty database and overwrite it.
     file = Path(path)
     return file.is_file() and 0 < file.stat().st_size < _SMALLEST_BYTES and not Path(f"{path}-journal").exists()
 
 
 def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Connection:
+    """A connection with Umi's settings, WAL mode and the newest schema; closed again if any of that fails."""
     ready = False
     try:
         db.set_busy_timeout(min(busy_timeout_ms, _PATIENCE_MS))
-        # One plan per statement. Otherwise SQLite, built with STAT4, plans every join anew whenever a value is bound to it, in case
-        # statistics say that another value wants another plan; there are none here, and the planning took ten times the looking up.
+        # One plan per statement. With STAT4 SQLite plans every join again for each bound value, in case statistics favour another
+        # plan. There are no statistics here, and planning took ten times as long as the look-up itself.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         version = _version(db, path)
-        db.execute(_SETTINGS).fetchall()  # a statement that returns a row would hold up those behind it
+        db.execute(_SETTINGS).fetchall()  # the script stops at a row until it is fetched
         writable = not db.readonly("main")
         if writable and path != MEMORY:
             _turn_wal_on(db, path)
@@ -99,7 +103,7 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
 
 
 def _version(db: apsw.Connection, path: str) -> int:
-    """The file's version, 0 when it is new.
+    """The file's version, 0 for a new file.
 
     Raises:
         StoreUnavailable: When it belongs to another program.
@@ -121,6 +125,7 @@ def _version(db: apsw.Connection, path: str) -> int:
 
 
 def _turn_wal_on(db: apsw.Connection, path: str) -> None:
+    """Switch to WAL mode, or refuse where SQLite cannot use it."""
     mode = db.execute("PRAGMA journal_mode = WAL").get
     if mode != "wal":
         raise StoreUnavailable(
@@ -129,11 +134,11 @@ def _turn_wal_on(db: apsw.Connection, path: str) -> None:
 
 
 def _migrate(db: apsw.Connection, path: str) -> None:
-    """Walk the steps from the file's version to ours, in one transaction."""
+    """Run the migration steps from the file's version to the newest, in one transaction."""
     register(db)
     db.execute("BEGIN IMMEDIATE")
     try:
-        for step in STEPS[_version(db, path) :]:  # read again: another process may just have done it
+        for step in STEPS[_version(db, path) :]:  # read again under the lock: another process may have migrated it
             db.execute(step).fetchall()
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION};").fetchall()
         db.execute("COMMIT")

@@ -1,4 +1,4 @@
-"""One namespace of the embedded store as of one transaction's snapshot: every lookup is one statement for all its ids."""
+"""Read one namespace of the SQLite store in one transaction's snapshot. Each look-up is one statement for all its ids."""
 
 from __future__ import annotations
 
@@ -20,11 +20,14 @@ from umi.stores.sqlite.routing import SqliteRouted
 from umi.stores.sqlite.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.types import Entity, Episode, EvolutionRelation, OutboxItem
 
-# The ids of a batch travel as one JSON array, so one prepared statement serves every batch size.
+# Ids are passed as one JSON array, so that one prepared statement serves any number of them.
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
-_NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # at, key and place of `ENTITY_COLUMNS`
+_ARMS_COUNT: Final = (
+    32  # of one compound query: SQLite allows 500, and each count of arms is a text of its own to compile
+)
+_NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # columns e.at, e.key, e.place of `ENTITY_COLUMNS`
 _HEAD: Final = "SELECT ns, name, sequence, next_arrival, changes_from, crc FROM namespaces WHERE name = ?"
 _COUNTS: Final = (
     "SELECT (SELECT count(*) FROM episodes WHERE ns = ?), (SELECT count(*) FROM entities WHERE ns = ?),"
@@ -35,19 +38,20 @@ _BY_TIME: Final = attrgetter("created_at", "id")
 
 
 def read_head(db: apsw.Connection, namespace: str) -> Head:
-    """Where a namespace stands; as a transaction's first statement it pins the snapshot.
+    """The state of a namespace. As the first statement of a transaction this also fixes its snapshot.
 
     Raises:
-        StoreCorrupt: When it is not what was written.
+        StoreCorrupt: When the checksum does not match.
     """
     row = db.execute(_HEAD, (namespace,)).fetchone()
     if row is None:
-        return Head(0, 0, 0, 0)  # no namespace has number 0: all lookups come back empty
+        return Head(0, 0, 0, 0)  # no namespace has number 0, so every look-up finds nothing
     ns, _, *rest = rows.verified("namespaces", row, 1)
     return Head(ns, *rest)
 
 
 def _ended(*_: object) -> NoReturn:
+    """Replaces `execute` once the transaction has ended."""
     raise InvariantError("a snapshot was used after its transaction ended: keep the records, not the snapshot")
 
 
@@ -57,14 +61,14 @@ def _packed(ids: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an episode is kept, and when it was said, in microseconds."""
+    """The key of an episode, and when it was said, in microseconds."""
 
     key: int
     at: int
 
 
 class SqliteSnapshot:
-    """See `umi.ports.Snapshot`."""
+    """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
         self._db = db
@@ -73,10 +77,10 @@ class SqliteSnapshot:
         self._head = head
         self._ns = head.ns
         self._cache = cache
-        self._touched: set[int] = set()  # keys whose terms or vectors this very transaction changed
+        self._touched: set[int] = set()  # keys whose terms or vectors this transaction itself has changed
 
     def end(self) -> None:
-        """No lookup works from here on: what follows the transaction is not of its snapshot."""
+        """Refuse all look-ups from now on: after the transaction they would read another snapshot."""
         self._execute = _ended
 
     @property
@@ -123,24 +127,31 @@ class SqliteSnapshot:
             found.setdefault(entity.episode_id, []).append(entity)
         return {episode_id: tuple(entities) for episode_id, entities in found.items()}
 
-    def statements(self, subject: str, slot: str | None = None, *, limit: int) -> list[Entity]:
-        if slot is None:
-            mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?", "e.key = m.key AND e.place = m.place"
-            also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?"
-            found = self._execute(
-                f"SELECT * FROM ({mine} {_NEWEST_FIRST}) UNION ALL SELECT * FROM ({also} {_NEWEST_FIRST}) {_NEWEST_OF_ALL}",
-                (self._ns, subject, limit, self._ns, subject, limit, limit),
-            )
-        else:
-            found = self._execute(
-                f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}",
-                (self._ns, subject, slot, limit),
-            )
+    def statements(self, subject: str, *, limit: int) -> list[Entity]:
+        mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?", "e.key = m.key AND e.place = m.place"
+        also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?"
+        found = self._execute(
+            f"SELECT * FROM ({mine} {_NEWEST_FIRST}) UNION ALL SELECT * FROM ({also} {_NEWEST_FIRST}) {_NEWEST_OF_ALL}",
+            (self._ns, subject, limit, self._ns, subject, limit, limit),
+        )
         entities = [rows.to_entity(row) for row in found]
         for entity in entities:
             if subject != entity.subject and subject not in entity.also:
                 raise damaged("mentions", entity.id)
         return entities
+
+    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
+        found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
+        one = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}"
+        wanted = list(found)
+        for start in range(0, len(wanted), _ARMS_COUNT):
+            some = wanted[start : start + _ARMS_COUNT]
+            # Each arm keeps its own order and limit; the rows of an arm come together, and in that order.
+            sql = " UNION ALL ".join(f"SELECT {arm}, * FROM ({one})" for arm in range(len(some)))
+            given = [value for subject, slot in some for value in (self._ns, subject, slot, limit)]
+            for arm, *row in self._execute(sql, tuple(given)):
+                found[some[arm]].append(rows.to_entity(tuple(row)))
+        return found
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
         arrival, place = after if after is not None else (0, -1)
@@ -159,7 +170,7 @@ class SqliteSnapshot:
         select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
         sql = f"{select} AND r.source_id IN {_THESE} UNION ALL {select} AND r.target_id IN {_THESE}"
         touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
-        once = {relation.id: relation for relation in touching}  # one with both ends here comes twice
+        once = {relation.id: relation for relation in touching}  # one with both ends among the ids is found twice
         found: dict[str, list[EvolutionRelation]] = {}
         for relation in sorted(once.values(), key=_BY_TIME):
             for end in dict.fromkeys((relation.source_id, relation.target_id)):
@@ -222,7 +233,7 @@ class SqliteSnapshot:
         return self._cache.catch_up(self._execute, self._head)
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
-        """Per episode its windows as kept; an episode without vectors has no key."""
+        """The stored windows of each episode; an episode without vectors has no key."""
         sql = (
             f"SELECT p.id, v.key, {rows.VECTOR_COLUMNS} FROM episodes p JOIN vectors v ON v.key = p.key"
             f" WHERE p.ns = ? AND p.id IN {_THESE}"
@@ -271,7 +282,7 @@ class SqliteSnapshot:
         return f"restoring:{self._ns}"
 
     def _run(self, *statement: Any) -> apsw.Cursor:
-        """Refuses once the transaction has ended, however long somebody kept what was handed out."""
+        """Run a statement. Unlike a kept reference to `execute`, this refuses once the transaction has ended."""
         return self._execute(*statement)
 
     def _range(self) -> tuple[int, int]:

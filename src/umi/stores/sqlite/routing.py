@@ -1,4 +1,4 @@
-"""The decisions of routing of one namespace, in the embedded store. See `umi.types.routing_rows.RoutedRows` and `.RoutedWrites`."""
+"""Routing decisions of one namespace in SQLite. Implements `umi.types.routing_rows.RoutedRows` and `RoutedWrites`."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _DECISIONS: Final = (
 
 
 class SqliteRouted:
-    """Reads and writes; a snapshot hands it out as `RoutedRows`, a transaction as `RoutedWrites`.
+    """Reads and writes decisions; a snapshot offers it as `RoutedRows`, a transaction as `RoutedWrites`.
 
     Args:
-        execute: Runs a statement inside the transaction, and refuses once it has ended.
+        execute: Runs a statement inside the transaction; refuses once that has ended.
         ns: The namespace's number.
-        turn: Of what is written now.
+        turn: The turn of rows that are written now.
     """
 
     def __init__(self, execute: Callable[..., apsw.Cursor], ns: int, turn: int) -> None:
@@ -46,6 +46,7 @@ class SqliteRouted:
         return int(row[0])
 
     def put(self, decision: Decision) -> None:
+        # Adding 0.0 turns -0.0 into 0.0, which is what SQLite returns: the checksum must agree.
         quality, actual = (None if value is None else value + 0.0 for value in (decision.quality, decision.actual))
         row = summed(
             (

@@ -1,4 +1,4 @@
-"""Rows to records and back. Column lists live beside the functions that read them, so that they cannot drift apart."""
+"""Convert SQLite rows to records and back. Each list of columns stands beside the functions that read it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from umi.types.notes import ReaderNotes
 Value = None | int | float | str | bytes
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_MOMENTS_COUNT: Final = 8_192
-_RELATIONS_COUNT: Final = 4_096
+_MOMENTS_COUNT: Final = 8_192  # datetimes kept by `from_micros`
+_RELATIONS_COUNT: Final = 4_096  # relations kept by `to_relation`
 _MICROSECOND: Final = timedelta(microseconds=1)
 MICROSECONDS_PER_DAY: Final = 86_400_000_000
 _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
@@ -40,7 +40,8 @@ _DETECTORS: Final = {str(kind): kind for kind in Detector}
 _MODES: Final = {str(kind): kind for kind in Mode}
 _NATURES: Final = {str(kind): kind for kind in Nature}
 
-# Each list ends in the row's sum, which covers all before it in this order (of an entity, all up to the metadata).
+# Each list ends with the row's checksum, which covers the columns before it in this order. In an entity it covers the first
+# `_CLAIM_COUNT` columns.
 EPISODE_COLUMNS: Final = (
     "p.key, p.id, p.content, p.role, p.speaker, p.session, p.at, p.recorded_at, p.message_id, p.metadata, p.crc"
 )
@@ -58,7 +59,7 @@ ALIAS_COLUMNS: Final = "a.ns, a.alias, a.subject, a.crc"
 OUTBOX_COLUMNS: Final = (
     "p.id, o.key, o.attempts, o.reason, o.derived_from, o.extract_entities, o.track_evolution, o.again, o.crc"
 )
-TERM_COLUMNS: Final = "t.key, t.words, t.traits, t.terms, p.session, p.speaker, p.at, t.crc"  # t and p joined
+TERM_COLUMNS: Final = "t.key, t.words, t.traits, t.terms, p.session, p.speaker, p.at, t.crc"  # terms t, episodes p
 VECTOR_COLUMNS: Final = "v.dimensions, v.windows, v.crc"
 ADD_MENTION: Final = "INSERT INTO mentions VALUES (?, ?, ?, ?, ?)"
 _EPISODE_COUNT: Final = EPISODE_COLUMNS.count(",") + 1
@@ -78,7 +79,7 @@ def to_micros_or_none(moment: datetime | None) -> int | None:
 
 @lru_cache(_MOMENTS_COUNT)
 def from_micros(micros: int) -> datetime:
-    """The moment, in UTC. Remembered, because one moment stands in many rows and the same rows are read again and again."""
+    """The datetime in UTC. Cached, because one moment occurs in many rows and rows are read repeatedly."""
     return _EPOCH + timedelta(0, 0, micros)
 
 
@@ -92,12 +93,12 @@ def to_json(value: object) -> str:
 
 
 def json_array(texts: Iterable[str]) -> str:
-    """A JSON array of texts: what ids travel to SQLite in. `json.dumps` makes an encoder for every call."""
+    """A JSON array of texts, in which ids are passed to SQLite. Faster than `json.dumps`, which builds an encoder per call."""
     return f"[{','.join(map(encode_basestring_ascii, texts))}]"
 
 
 def metadata_text(metadata: JSONObject) -> str | None:
-    """Metadata as text; the usual empty one takes no room."""
+    """Metadata as JSON text; None for the usual empty one."""
     return to_json(dict(metadata)) if metadata else None
 
 
@@ -116,10 +117,15 @@ def to_terms(text: str) -> list[str]:
 
 
 def verified(table: str, row: Row, id_: int) -> Row:
-    """A row without its sum, which is its last value and covers all others; `id_` is where its id stands.
+    """A row without its checksum, which is its last value and covers all others.
+
+    Args:
+        table: The table's name, for the error.
+        row: The row.
+        id_: The position of the row's id, for the error.
 
     Raises:
-        StoreCorrupt: When the sum says that the row is not what was written.
+        StoreCorrupt: When the checksum does not match.
     """
     values = row[:-1]
     if checksum(values) != row[-1]:
@@ -128,7 +134,7 @@ def verified(table: str, row: Row, id_: int) -> Row:
 
 
 def summed(values: tuple[Value, ...]) -> tuple[Value, ...]:
-    """A row with its sum behind it."""
+    """A row with its checksum appended."""
     return (*values, checksum(values))
 
 
@@ -136,7 +142,7 @@ def to_windows(key: int, dimensions: int, blob: bytes, crc: int) -> Matrix:
     """An episode's vectors, shape (windows, dimensions).
 
     Raises:
-        StoreCorrupt: When the blob is not what was written.
+        StoreCorrupt: When the checksum does not match.
     """
     if wrong_vector([(key, dimensions, blob, crc)]) is not None:
         raise damaged("vectors", key)
@@ -144,22 +150,22 @@ def to_windows(key: int, dimensions: int, blob: bytes, crc: int) -> Matrix:
 
 
 def vector_values(key: int, dimensions: int, blob: bytes) -> tuple[Value, ...]:
-    """The values of one row of `vectors`, in order of its columns."""
+    """The values of a row of `vectors`, in order of its columns."""
     return key, dimensions, blob, vector_checksum(key, dimensions, blob)
 
 
 def term_values(row: EpisodeRow, key: int) -> tuple[Value, ...]:
-    """The values of one row of `terms`; the sum covers where and when the text was said too, which an index reads with it."""
+    """The values of a row of `terms`. The checksum also covers session, speaker and time, which an index reads with it."""
     text, episode = terms_text(row.terms), row.episode
     said = (episode.session, episode.speaker, to_micros(episode.at))
     return key, row.words, text, checksum((key, row.words, row.traits, text, *said)), row.traits
 
 
 def to_episode(row: Row) -> Episode:
-    """A row of `EPISODE_COLUMNS`.
+    """An episode from a row of `EPISODE_COLUMNS`.
 
     Raises:
-        StoreCorrupt: As every function that reads a row: when it is not what was written.
+        StoreCorrupt: When the checksum does not match, as in every function here that reads a row.
     """
     key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata = verified("episodes", row, 1)
     return Episode(
@@ -177,18 +183,18 @@ def to_episode(row: Row) -> Episode:
 
 
 def to_episode_row(row: Row) -> tuple[EpisodeRow, PackedVectors | None]:
-    """A row of `EPISODE_COLUMNS`, `TERM_COLUMNS` and `VECTOR_COLUMNS`, the last empty where there is no vector."""
+    """An episode from `EPISODE_COLUMNS`, `TERM_COLUMNS` and `VECTOR_COLUMNS`, the last NULL where there is no vector."""
     episode = to_episode(row[:_EPISODE_COUNT])
     _, words, traits, terms, *_ = verified("terms", row[_EPISODE_COUNT:-_VECTOR_COUNT], 0)
     dimensions, windows, crc = row[-_VECTOR_COUNT:]
     if dimensions is None:
         return EpisodeRow(episode, tuple(to_terms(terms)), words, traits), None
-    to_windows(row[0], dimensions, windows, crc)  # is it what was written?
+    to_windows(row[0], dimensions, windows, crc)  # only to verify the checksum
     return EpisodeRow(episode, tuple(to_terms(terms)), words, traits), PackedVectors(dimensions, windows)
 
 
 def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:
-    """The values of one row of `episodes`, in order of its columns."""
+    """The values of a row of `episodes`, in order of its columns."""
     id_, content, role, speaker, session = episode.id, episode.content, episode.role, episode.speaker, episode.session
     at, recorded_at = to_micros(episode.at), to_micros(episode.recorded_at)
     message_id, metadata = episode.message_id, metadata_text(episode.metadata)
@@ -197,7 +203,7 @@ def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:
 
 
 def to_entity(row: Row) -> Entity:
-    """A row of `ENTITY_COLUMNS`."""
+    """An entity from a row of `ENTITY_COLUMNS`."""
     claim = row[:_CLAIM_COUNT]
     valid_to, invalidated_at, validity_crc, crc = row[_CLAIM_COUNT:]
     key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = claim
@@ -232,7 +238,7 @@ def to_entity(row: Row) -> Entity:
 
 
 def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tuple[Value, ...]:
-    """The values of one row of `entities`, in order of its columns; `at` is the episode's."""
+    """The values of a row of `entities`, in order of its columns; `at` is the episode's."""
     start, end = entity.span if entity.span is not None else (None, None)
     id_, kind, name, content = entity.id, str(entity.entity_type), entity.name, entity.content
     subject, slot, value, negated, sure = entity.subject, entity.slot, entity.value, int(entity.negated), _real(entity)
@@ -253,21 +259,21 @@ def entity_values(entity: Entity, key: int, place: int, ns: int, at: int) -> tup
 
 
 def mention_values(entity: Entity, key: int, place: int, ns: int) -> list[tuple[Value, ...]]:
-    """The rows of `mentions` that stand for the further subjects of an entity."""
+    """The rows of `mentions` for the further subjects of an entity."""
     return [summed((ns, subject, key, place)) for subject in dict.fromkeys(entity.also) if subject != entity.subject]
 
 
 def validity_values(
     entity_id: str, valid_to: datetime | None, invalidated_at: datetime | None
 ) -> tuple[int | None, int | None, int | None]:
-    """What changes of an entity: valid_to, invalidated_at and the sum of both."""
+    """The changing columns of an entity: `valid_to`, `invalidated_at` and their checksum."""
     until, at = to_micros_or_none(valid_to), to_micros_or_none(invalidated_at)
     return until, at, validity_checksum(entity_id, until, at)
 
 
 @lru_cache(_RELATIONS_COUNT)
 def to_relation(row: Row) -> EvolutionRelation:
-    """A row of `RELATION_COLUMNS`. Remembered by all its values, its sum included: the same few rows are read again and again."""
+    """A relation from a row of `RELATION_COLUMNS`. Cached by all values: the same few rows are read repeatedly."""
     _, id_, source, target, kind, reason, confidence, created_at, detector, acted, *more = verified("relations", row, 1)
     resolved, resolved_at, undone_at, nature, start, end = more
     return EvolutionRelation(
@@ -289,7 +295,7 @@ def to_relation(row: Row) -> EvolutionRelation:
 
 
 def relation_values(relation: EvolutionRelation, ns: int) -> tuple[Value, ...]:
-    """The values of one row of `relations`, in order of its columns."""
+    """The values of a row of `relations`, in order of its columns."""
     values = (
         ns,
         relation.id,
@@ -310,18 +316,18 @@ def relation_values(relation: EvolutionRelation, ns: int) -> tuple[Value, ...]:
 
 
 def to_replay(row: Row) -> ReplayRow:
-    """A row of `REPLAY_COLUMNS`."""
+    """An idempotency key from a row of `REPLAY_COLUMNS`."""
     _, key, digest, episode_ids = verified("replays", row, 1)
     return ReplayRow(key, digest, tuple(json.loads(episode_ids)))
 
 
 def replay_values(row: ReplayRow, ns: int) -> tuple[Value, ...]:
-    """The values of one row of `replays`, in order of its columns."""
+    """The values of a row of `replays`, in order of its columns."""
     return summed((ns, row.key, row.digest, to_json(row.episode_ids)))
 
 
 def to_outbox(row: Row) -> OutboxItem:
-    """A row of `OUTBOX_COLUMNS`."""
+    """An outbox item from a row of `OUTBOX_COLUMNS`."""
     episode_id, key, attempts, reason, derived_from, extract_entities, track_evolution, again = verified(
         "outbox", row, 0
     )
@@ -338,7 +344,7 @@ def to_outbox(row: Row) -> OutboxItem:
 
 
 def outbox_values(item: OutboxItem, key: int) -> tuple[Value, ...]:
-    """The values of one row of `outbox`, in order of its columns."""
+    """The values of a row of `outbox`, in order of its columns."""
     values = (
         key,
         item.attempts,
@@ -351,4 +357,4 @@ def outbox_values(item: OutboxItem, key: int) -> tuple[Value, ...]:
 
 
 def _real(record: Entity | EvolutionRelation) -> float:
-    return float(record.confidence) + 0.0  # SQLite keeps no minus before a zero
+    return float(record.confidence) + 0.0  # -0.0 becomes 0.0, as SQLite returns it: the checksum must agree

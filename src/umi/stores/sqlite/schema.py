@@ -1,10 +1,11 @@
-"""The tables of the embedded store, as the steps that lead from an empty file to the newest version.
+"""The tables of the SQLite store, as the migration steps from an empty file to the newest version.
 
-A new file walks the same steps as an old one, so there is one path and it is taken every day.
+A new file runs the same steps as an old one, so there is only one path, and it is used all the time.
 
-A `key` is `ns << ARRIVAL_BITS | arrival`: it begins with its namespace, is SQLite's own row number, and so needs no index
-of its own. Everything that hangs on an episode carries the episode's key. Times are microseconds since 1970, UTC.
-The bulky columns come last, so that a scan of the narrow ones need not follow a long text's overflow pages.
+A `key` is `ns << ARRIVAL_BITS | arrival`. It starts with its namespace and is SQLite's row number, so it needs no index
+of its own and a namespace is one range of keys. Everything that belongs to an episode carries the episode's key. Times
+are microseconds since 1970, UTC. Large columns come last, so that reading the small ones need not follow the overflow
+pages of a long text.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import Final
 
 from umi._core.invariants import check
 
-APPLICATION_ID: Final = 0x556D6931  # "Umi1": how we know a file is ours before touching it
-ARRIVAL_BITS: Final = 40
+APPLICATION_ID: Final = 0x556D6931  # "Umi1"; identifies a file of Umi before anything is written to it
+ARRIVAL_BITS: Final = 40  # room for about 10**12 episodes in a namespace
 ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
 NAMESPACE_LAST: Final = (1 << (63 - ARRIVAL_BITS)) - 1
 
@@ -110,8 +111,8 @@ CREATE TABLE outbox (
 ) STRICT;
 """
 
-# What happened to episodes that a cache may already hold: late vectors, and deletions. New episodes need no entry, because
-# arrivals only grow. `changes_from` is the first sequence whose entries are still kept.
+# Changes to episodes that a search index may already hold: vectors that came later, and deletions. New episodes need no entry,
+# because arrivals only grow. `changes_from` is the first sequence whose entries are still kept.
 _CHANGE_LOG: Final = """
 CREATE TABLE changes (
   ns INTEGER NOT NULL,
@@ -122,7 +123,7 @@ CREATE TABLE changes (
 ALTER TABLE namespaces ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
 """
 
-# A sum over the values of each row, see `sqlite_crc`; an entity's validity, which changes, has its own.
+# A checksum of each row, see `umi.stores.sqlite.crc`. An entity's validity, which changes, has one of its own.
 _CHECKSUMS: Final = """
 ALTER TABLE meta ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE namespaces ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
@@ -158,7 +159,8 @@ UPDATE outbox SET
 UPDATE changes SET crc = umi_crc(ns, sequence, key);
 """
 
-# How a message is worded, see `umi._core.style_flags`; its sum covers that too, and when it was said, which an index reads with it.
+# Style flags of a message, see `umi._core.style_flags`. The checksum of `terms` now covers them and the time of the message, because
+# an index reads all of these together.
 _TRAITS: Final = """
 ALTER TABLE terms ADD COLUMN traits INTEGER NOT NULL DEFAULT 0;
 UPDATE terms SET traits = umi_traits(p.content, p.role) FROM episodes p WHERE p.key = terms.key;
@@ -166,7 +168,8 @@ UPDATE terms SET crc = umi_crc(terms.key, words, traits, terms, p.session, p.spe
   FROM episodes p WHERE p.key = terms.key;
 """
 
-# What learning keeps (an embedding as hexadecimal, which spells no word that was to be gone), see `umi.types.learning_rows`. Shares and beliefs carry their episode's key: they go when it goes.
+# The rows of learning, see `umi.types.learning_rows`. Shares and beliefs carry their episode's key and are deleted with it. An
+# embedding is stored as hexadecimal text: raw bytes could spell a deleted word by chance.
 _LEARNED: Final = """
 CREATE TABLE versions (
   ns INTEGER NOT NULL,
@@ -241,7 +244,7 @@ CREATE TABLE beliefs (
 ) STRICT, WITHOUT ROWID;
 """
 
-# Where tasks were sent and how that went, see `umi.types.routing_rows`.
+# Routing decisions and their outcomes, see `umi.types.routing_rows`.
 _ROUTING: Final = """
 CREATE TABLE routing (
   ns INTEGER NOT NULL,
@@ -265,8 +268,8 @@ CREATE TABLE routing (
 CREATE INDEX routing_by_turn ON routing (ns, turn, id);
 """
 
-# What a model says of a statement and of a relation, and the further subjects of a statement. A row that was damaged before keeps its
-# wrong sum: only sums that were right are made anew.
+# What a model adds to statements and relations, and the further subjects of a statement. Only checksums that were right are
+# computed again, so that a row that was damaged before the migration is still reported.
 _MODEL_READING: Final = """
 ALTER TABLE entities ADD COLUMN also TEXT NOT NULL DEFAULT '';
 ALTER TABLE entities ADD COLUMN mode TEXT NOT NULL DEFAULT 'asserted';
@@ -326,7 +329,7 @@ STEPS: Final = (
     _ROUTING,
     _MODEL_READING,
     _READER_NOTES,
-)  # STEPS[n] leads from version n to version n + 1; never edit one, append
+)  # STEPS[n] migrates version n to n + 1. Never edit a step: files that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 
 check(VERSION >= 1, "version 0 is an empty file")

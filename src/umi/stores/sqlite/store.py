@@ -1,8 +1,8 @@
-"""The embedded store: one SQLite file that many processes may share.
+"""The SQLite store: one file that several processes may share (ADR 4).
 
-One worker thread owns the one connection. A closure of `read` or `write` runs whole on that worker, inside one transaction:
-cancelling the task that waits for it cannot leave anything open. Nothing is acknowledged before its WAL frames are on
-the disk (`synchronous=FULL`).
+One worker thread owns the one connection. A closure given to `read` or `write` runs entirely on that thread, inside one
+transaction, so cancelling the task that awaits it cannot leave a transaction open. A write is acknowledged only after
+its WAL frames are on the disk (`synchronous=FULL`).
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from umi.types.erasure_proof import ErasureProof, found_in_all
 
 T = TypeVar("T")
 
-_OPEN_PAUSE_S: Final = 0.02
-_LOCK_PAUSE_S: Final = 0.001
-_CLEAN_TRIES: Final = 25  # a read in another process takes milliseconds; who reads longer makes it pend
+_OPEN_PAUSE_S: Final = 0.02  # between two tries to open, or to clean
+_LOCK_PAUSE_S: Final = 0.001  # between two tries to get the write lock, see `_locked`
+_CLEAN_TRIES: Final = 25  # reads of other processes take milliseconds; a longer one leaves the cleaning to `maintain`
 _NAMESPACES: Final = (
     "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc, coalesce(p.count, 0), coalesce(e.count, 0)"
     " FROM namespaces n"
@@ -53,7 +53,7 @@ _NAMESPACES: Final = (
 
 
 class SqliteStore:
-    """Every namespace of one database file (or of `:memory:`). See `umi.ports.Store`; made by `open`."""
+    """All namespaces of one database file (or of `:memory:`). Created by `open`. See `umi.ports.Store`."""
 
     def __init__(
         self,
@@ -66,7 +66,7 @@ class SqliteStore:
         vfs: str | None = None,
     ) -> None:
         self._path = path
-        self._file = Path(path).absolute()  # the process may change its folder later
+        self._file = Path(path).absolute()  # the process may change its working directory later
         self._file_id: tuple[int, int] | None = None
         self._clock = clock
         self._entropy = entropy
@@ -90,19 +90,19 @@ class SqliteStore:
         busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
         vfs: str | None = None,
     ) -> Self:
-        """Open the file, make it if it is not there, and bring an older one to the newest version.
+        """Open a file, create it if it does not exist, and migrate an older one.
 
         Args:
             path: A file, or `:memory:`.
-            clock: Time.
-            entropy: Ids.
-            cache_bytes_max: Bytes that search indexes may take together; the one in use is kept whatever it takes.
+            clock: Source of time.
+            entropy: Source of ids.
+            cache_bytes_max: Bytes that all search indexes may take together; the one in use is kept whatever it takes.
             busy_timeout_ms: How long a write waits for another process's write.
-            vfs: The registered SQLite VFS to open the file with, such as a simulated disk; the file is then locked for this
-                store alone. None is the operating system's.
+            vfs: The name of a registered SQLite VFS, such as a simulated disk; the file is then locked for this store
+                alone. None is the operating system's.
 
         Raises:
-            StoreUnavailable: Not a database of Umi, no permission, a folder, a missing folder.
+            StoreUnavailable: Not a database of Umi, no permission, a folder, or a missing folder.
             StoreVersion: Written by a newer Umi.
             StoreBusy: Another process kept the file locked.
             StoreError: Anything else that SQLite reports.
@@ -125,15 +125,15 @@ class SqliteStore:
         return store
 
     def namespace(self, name: str) -> NamespaceView:
-        """The view of one namespace; nothing is written until it is used."""
+        """A view of one namespace; nothing is written until it is used."""
         return NamespaceView(self, name, self._clock, self._entropy)
 
     async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
-        """Run `work` on the worker in one read transaction."""
+        """Run `work` on the worker thread in one read transaction."""
         return await self._run(partial(self._read, namespace, work))
 
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
-        """Run `work` on the worker in one write transaction; an error in it undoes all of it."""
+        """Run `work` on the worker thread in one write transaction; an error in it rolls everything back."""
         return await self._locked(partial(self._write, namespace, work))
 
     async def namespaces(self) -> list[NamespaceInfo]:
@@ -160,7 +160,7 @@ class SqliteStore:
         stopped = Event()
         job = partial(copy_database, path=path, progress=progress, stopped=stopped.is_set)
         try:
-            if self._path == MEMORY or self._vfs is not None:  # nobody else can open these
+            if self._path == MEMORY or self._vfs is not None:  # no second connection can open these
                 return await self._run(lambda: job(self._db))
             self._require_open()
             self._require_same_file()
@@ -191,15 +191,16 @@ class SqliteStore:
         return await self._run(lambda: findings(self._db, self._cache, self._identity))
 
     async def close(self) -> None:
-        """Let the worker finish what was asked before, and close the file. Closing twice is fine.
+        """Let the worker finish what was submitted, and close the file. Closing twice is fine.
 
         Raises:
-            StoreError: When the disk failed meanwhile; what was acknowledged is safe, and the file is closed all the same.
+            StoreError: When the disk failed; what was acknowledged is safe, and the file is closed all the same.
         """
         if self._closed:
             return
         self._closed = True
         try:
+            # After a fork the connection belongs to the parent, and the worker thread does not exist in the child.
             if self._process_id == os.getpid():
                 await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
         finally:
@@ -216,7 +217,7 @@ class SqliteStore:
         return self._connection
 
     async def _connect(self) -> None:
-        # Several processes that make one file at once cannot all wait inside SQLite: turning WAL on refuses at once.
+        # When several processes create one file, SQLite cannot wait for all of them: switching to WAL fails at once.
         give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
         while True:
             try:
@@ -232,11 +233,14 @@ class SqliteStore:
                 return
 
     async def _locked(self, job: Callable[[], T]) -> T:
-        """Run a job that needs the write lock as soon as no other process has it.
+        """Run a job that needs the write lock, as soon as no other process has it.
 
-        We wait here and not inside SQLite: the worker stays free for reads, a cancelled task waits no longer, and asking this often
-        gets in between the writes of a process that hardly pauses, where SQLite's own waiting, in steps of a tenth of a
-        second, went hungry for seconds.
+        Waiting happens here and not inside SQLite. So the worker stays free for reads, a cancelled task stops waiting,
+        and asking this often finds the gaps between the writes of a process that hardly pauses. SQLite itself waits in
+        steps of up to a tenth of a second, and then starved for seconds (ADR 4).
+
+        Raises:
+            StoreBusy: When the busy timeout has passed.
         """
         give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
         while True:
@@ -248,7 +252,7 @@ class SqliteStore:
             await self._clock.sleep(_LOCK_PAUSE_S)
 
     def _copied(self, job: Callable[[apsw.Connection], int]) -> int:
-        """On a connection of its own, so that nobody waits for it."""
+        """Run a backup on a connection of its own, so that nothing else waits for it."""
         connection, _ = connect(self._path, self._busy_timeout_ms)
         try:
             return job(connection)
@@ -262,6 +266,7 @@ class SqliteStore:
             raise StoreUnavailable(f"{self._path} was opened before this process was forked: open it after the fork")
 
     async def _run(self, job: Callable[[], T]) -> T:
+        """Run a job on the worker thread."""
         self._require_open()
         return await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._mapped, job))
 
@@ -269,14 +274,16 @@ class SqliteStore:
         with mapped(self._path, self._connection):
             try:
                 return job()
-            except UnicodeDecodeError as error:  # SQLite hands out text as it lies in the file
+            except UnicodeDecodeError as error:  # SQLite returns text unchecked, so damaged bytes show here
                 raise self._illegible() from error
 
     def _illegible(self) -> StoreCorrupt:
+        """The error for text that is not UTF-8, naming the damaged row if its checksum shows it."""
         rows = damaged_rows(self._connection) if self._connection is not None else iter(())
         return StoreCorrupt(f"{self._path}: {next(rows, 'a text is not UTF-8')}. {CURE}")
 
     def _read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
+        """Run a closure in a read transaction; on the worker thread."""
         db = self._db
         self._require_same_file()
         db.execute("BEGIN DEFERRED")
@@ -290,6 +297,7 @@ class SqliteStore:
             self._roll_back()
 
     def _write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
+        """Run a closure and commit if it changed anything; the caller has begun the transaction."""
         transaction = SqliteTransaction(self._db, namespace, self._head_to_write(namespace), self._cache)
         try:
             result = work(transaction)
@@ -301,19 +309,20 @@ class SqliteStore:
         return result
 
     def _try_clean(self, proof: ErasureProof | None) -> bool:
+        """Clean once, without waiting for other connections."""
         self._require_same_file()
         try:
-            self._db.set_busy_timeout(0)  # we wait outside, as for the lock
+            self._db.set_busy_timeout(0)  # waiting happens in `clean`, as for the write lock
             return clean(self._db, proof, in_file=self._is_file)
         finally:
             self._db.set_busy_timeout(self._busy_timeout_ms)
 
     def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
-        """Run a job that writes and commits; False when another process has the write lock."""
+        """Run a job that writes and commits; (False, None) when another process has the write lock."""
         self._require_same_file()
         try:
             self._db.set_busy_timeout(0)
-            # Not at the first change: a lock asked for after a read is refused for good when another process has written.
+            # IMMEDIATE, because a lock requested after a read is refused for good once another process has written.
             self._db.execute("BEGIN IMMEDIATE")
         except apsw.BusyError:
             return False, None
@@ -325,7 +334,12 @@ class SqliteStore:
             self._roll_back()
 
     def _require_same_file(self) -> None:
-        # SQLite keeps writing to a file that was removed or replaced, and acknowledges what nobody will ever see again.
+        """Check that the path still leads to the open file.
+
+        Raises:
+            StoreUnavailable: When it was removed or replaced, or a writer has appeared beside an immutable file.
+        """
+        # SQLite keeps writing to a removed or replaced file, and would acknowledge writes that no one can read again.
         if self._path == MEMORY or self._vfs is not None:
             return
         if self._file_id != _file_id(self._file):
@@ -338,6 +352,7 @@ class SqliteStore:
             )
 
     def _head_to_write(self, namespace: str) -> Head:
+        """The state of a namespace inside a write transaction; creates the namespace if needed."""
         head = read_head(self._db, namespace)
         if head.ns:
             return head
@@ -371,11 +386,12 @@ class SqliteStore:
 
     def _close(self) -> None:
         if self._connection is not None:
-            with mapped(self._path):  # the last close tidies the WAL away, and a dying disk may refuse that
+            with mapped(self._path):  # the last close deletes the WAL, which a failing disk may refuse
                 self._connection.close()
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file, or None when it does not exist."""
     try:
         found = path.stat()
     except FileNotFoundError:

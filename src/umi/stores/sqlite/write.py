@@ -1,4 +1,4 @@
-"""A write transaction on one namespace of the embedded store."""
+"""A write transaction on one namespace of the SQLite store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from umi.stores.sqlite.schema import ARRIVAL_MASK, arrival_of, key_of
 from umi.types import Entity, EvolutionRelation, OutboxItem
 
 _THESE: Final = "(SELECT value FROM json_each(?))"
-_LAST: Final = 1 << 62  # sorts an entity without a span behind those that have one
+_LAST: Final = 1 << 62  # sorts entities without a span after those with one
 
 
 def _marks(count: int) -> str:
@@ -45,23 +45,24 @@ _LOG_CHANGE: Final = "INSERT OR IGNORE INTO changes VALUES (?, ?, ?, ?)"
 
 
 class SqliteTransaction(ErasingTransaction):
-    """See `umi.ports.Transaction`.
+    """A write transaction; see `umi.ports.Transaction`.
 
-    A refusal spoils the whole transaction, also when the closure swallows it: nothing half-done may commit.
+    An error raised by one of its methods fails the whole transaction, even if the caller's closure swallows it: nothing
+    half-done may commit.
     """
 
     def __init__(self, db: apsw.Connection, namespace: str, head: Head, cache: IndexCache) -> None:
         super().__init__(db, namespace, head, cache)
         self._next_arrival = head.next_arrival
-        self._known: dict[str, Place] = {}  # places of episodes, added here or looked up
+        self._known: dict[str, Place] = {}  # places of episodes that were added here or looked up
         self._refused: UmiError | None = None
         self._changes_before = db.total_changes()
 
     def conclude(self) -> bool:
-        """Advance the change sequence if anything changed, and say whether.
+        """Advance the namespace's sequence if anything changed; returns whether it did.
 
         Raises:
-            UmiError: What a method refused before.
+            UmiError: What a method raised before.
         """
         if self._refused is not None:
             raise self._refused
@@ -72,6 +73,7 @@ class SqliteTransaction(ErasingTransaction):
         if self._erased:
             count_deletion(self._db)
         if self._reworded:
+            # No index can follow new words for an old episode. With an empty change log every process rebuilds its own.
             changes_from = sequence + 1
         head = sequence, self._next_arrival, changes_from
         self._execute(
@@ -145,7 +147,7 @@ class SqliteTransaction(ErasingTransaction):
             self._touch(key)
 
     def remove_vectors(self, episode_id: str) -> bool:
-        """Take an episode's vectors away; True if it had any."""
+        """Delete an episode's vectors; True if it had any."""
         place = self._places([episode_id]).get(episode_id)
         if place is None or not self._changed("DELETE FROM vectors WHERE key = ?", place.key):
             return False
@@ -217,6 +219,7 @@ class SqliteTransaction(ErasingTransaction):
         return self._db.changes() > 0
 
     def _refuse(self, error: UmiError) -> UmiError:
+        """Note an error, so that the transaction cannot commit, and return it to be raised."""
         self._refused = error
         return error
 
@@ -224,8 +227,12 @@ class SqliteTransaction(ErasingTransaction):
         self._touched.add(key)
 
     def _log(self, sequence: int) -> int:
-        """Log what an index of before must look at again; the first sequence whose entries are still kept."""
-        known = key_of(self._ns, self._head.next_arrival)  # what came later no index holds yet
+        """Log the changed keys for existing indexes, and trim the log.
+
+        Returns:
+            The first sequence whose entries are still kept.
+        """
+        known = key_of(self._ns, self._head.next_arrival)  # no index holds a later episode yet
         changes = [codec.summed((self._ns, sequence, key)) for key in sorted(self._touched) if key < known]
         self._db.executemany(_LOG_CHANGE, changes)
         oldest = sequence - CHANGE_LOG_SEQUENCES_COUNT_MAX + 1
@@ -235,6 +242,11 @@ class SqliteTransaction(ErasingTransaction):
         return oldest
 
     def _where(self, episode_ids: Iterable[str]) -> dict[str, Place]:
+        """The places of these episodes.
+
+        Raises:
+            NotFound: When one of them is not in this namespace.
+        """
         wanted = list(dict.fromkeys(episode_ids))
         others = [id_ for id_ in wanted if id_ not in self._known]
         if others:
@@ -245,11 +257,13 @@ class SqliteTransaction(ErasingTransaction):
         return {id_: self._known[id_] for id_ in wanted}
 
     def _next_places(self, where: Mapping[str, Place]) -> dict[int, int]:
+        """The next free place of each episode that has entities, by key."""
         keys = f"[{','.join(str(place.key) for place in where.values())}]"
         sql = f"SELECT key, max(place) + 1 FROM entities WHERE key IN {_THESE} GROUP BY key"
         return dict(self._execute(sql, (keys,)))
 
     def _dimensions(self) -> int:
+        """The dimensions of stored vectors, 0 while there are none and no embedder is registered."""
         kept = self._execute("SELECT value ->> 'dimensions' FROM meta WHERE name = 'embedder'").fetchone()
         return kept[0] if kept is not None else self._one("SELECT dimensions FROM vectors LIMIT 1")
 
