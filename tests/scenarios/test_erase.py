@@ -13,7 +13,10 @@ from test_forget import file_bytes, found
 
 import umi
 from umi import HitState, InvalidInput, Message
+from umi._core.text import _stem
+from umi._reading.value_mentions import tellings
 from umi.stores.sqlite import clean
+from umi.stores.sqlite.rows import to_relation
 
 TRACES = ("anneliese", "annelies", "zanzibar", "timbuktu", "cuckoo", "pistachio", "meningitis", "mening")
 
@@ -219,3 +222,14 @@ async def test_options_are_checked(words: umi.Memory) -> None:
         await words.erase("Anneliese", derived="keep")
     with pytest.raises(InvalidInput):
         await words.erase(" ")
+
+
+async def test_no_cache_of_the_process_holds_what_was_erased(words: umi.Memory) -> None:
+    await words.remember("Anneliese has 14 followers.")
+    await words.remember("Anneliese has 19 followers.")
+    await words.recall("How many followers does Anneliese have?")
+    await words.why((await words.list()).items[0].entity.id)
+    caches = (tellings, to_relation, _stem)
+    assert any(cache.cache_info().currsize for cache in caches)
+    await words.erase("Anneliese")
+    assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0]

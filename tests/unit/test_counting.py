@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from umi.stores.index import bm25_candidates
-from umi.stores.index.bm25_candidates import Hits, Reaches, Room, choose, largest
+from umi.stores.index import term_counts
+from umi.stores.index.term_counts import Hits, Reaches, Room, choose, largest
 
 Ints = np.ndarray
 WORDS = ["cat", "dog", "owl", "hen", "fox"]
@@ -62,10 +62,10 @@ def test_the_turns_chosen_are_the_heaviest_with_their_neighbours(pool: int) -> N
 
 
 def test_the_reach_of_a_common_word_follows_what_is_added(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bm25_candidates, "_COMMON_COUNT", 3)
+    monkeypatch.setattr(term_counts, "_COMMON_COUNT", 3)
     computed = []
-    plain = bm25_candidates._reach
-    monkeypatch.setattr(bm25_candidates, "_reach", lambda *given: computed.append(1) or plain(*given))
+    plain = term_counts._reach
+    monkeypatch.setattr(term_counts, "_reach", lambda *given: computed.append(1) or plain(*given))
     numbers, followed = np.random.default_rng(0), 0
     for _ in range(40):
         hits, before, after = _talk(numbers)

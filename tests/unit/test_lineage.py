@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from store_files import entity, episode_row
 
 from umi._core.clock import SystemClock, SystemEntropy
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, RelationWriter
 from umi._evolution.states import StateResolver
 from umi.ports import Transaction
@@ -40,7 +40,7 @@ async def test_one_transaction_sees_its_own_relations_as_another_would() -> None
         assert lineage.ledger.causes(ids[2]) == {closing.id}, "what rests on a closed statement is stale at once"
         assert lineage.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE)) == closing, "said twice, written once"
         lineage.undo(closing.id)
-        fresh = RelationReader(tx)
+        fresh = RelationEffects(tx)
         for id_ in ids:
             assert lineage.ledger.rows(id_) == fresh.rows(id_)
             assert lineage.ledger.relations(id_) == fresh.relations(id_)

@@ -21,7 +21,7 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 from umi._evolution import rules, states
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
 from umi._reading.short_messages import classifier, decode, predict
@@ -387,10 +387,10 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "staleness-not-transitive",
         "Only what was derived directly becomes stale.",
-        "umi._evolution.relation_reader.RelationReader._direct_causes",
+        "umi._evolution.relation_effects.RelationEffects._direct_causes",
         partial(
             edited,
-            RelationReader,
+            RelationEffects,
             "_direct_causes",
             "            causes |= self._causes.get(source, frozenset())\n",
             "",
@@ -417,10 +417,10 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "closed-when-learned",
         "A statement ends when Umi learns of it, not when it ended in the world.",
-        "umi._evolution.relation_reader.RelationReader._closing",
+        "umi._evolution.relation_effects.RelationEffects._closing",
         partial(
             edited,
-            RelationReader,
+            RelationEffects,
             "_closing",
             "max(me.valid_from, newer.valid_from)",
             "max(me.valid_from, known_since)",
@@ -429,10 +429,10 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "contradiction-supersedes",
         "A contradiction closes the older side before anybody settled it.",
-        "umi._evolution.relation_reader.RelationReader._closing",
+        "umi._evolution.relation_effects.RelationEffects._closing",
         partial(
             edited,
-            RelationReader,
+            RelationEffects,
             "_closing",
             'closes = self._resolved(row) == "new" and',
             'closes = self._resolved(row) != "both" and',

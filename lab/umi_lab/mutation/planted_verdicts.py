@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from umi._evolution import model_judge
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.states import StateResolver
 from umi._remember.apply import ReadingWriter
 from umi_lab.mutation.planted import Mutation, edited
@@ -26,8 +26,8 @@ VERDICTS = (
     Mutation(
         "correction-taken-for-a-change",
         "What was corrected is held to have been true until then.",
-        "umi._evolution.relation_reader.RelationReader._closing",
-        partial(edited, RelationReader, "_closing", "row.nature is Nature.CORRECTED", "False"),
+        "umi._evolution.relation_effects.RelationEffects._closing",
+        partial(edited, RelationEffects, "_closing", "row.nature is Nature.CORRECTED", "False"),
     ),
     Mutation(
         "correction-begins-today",

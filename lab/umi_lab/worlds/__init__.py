@@ -1,1 +1,1 @@
-"""Simulated worlds of Umi itself: a plan, an oracle, checks, and the sweep over many seeds."""
+"""Simulated worlds that test Umi itself: plans, an oracle, checks, shrinking of failures, and sweeps over many seeds."""

@@ -1,7 +1,8 @@
-"""Words that are to be gone, looked for in every byte of some files.
+"""Search every byte of a world's files for deleted words.
 
-A number's last byte and the text behind it may spell a word that was taken away: "V" of a time and "era" of "erasure". Such a word is
-of the row that spells it, as long as no value of any row holds it.
+The last byte of a number and the text stored after it may spell a deleted word by chance: "V" of a time and "era" of
+"erasure". Such a find is no violation if the rows spell the word only across two values and no single value contains
+it.
 """
 
 from __future__ import annotations
@@ -14,22 +15,23 @@ import apsw
 from umi.stores.sqlite.clean import live_bytes
 from umi_lab.worlds.checks import Violation
 
-_JOURNAL_MODE_AT = 18  # two bytes of the file's header; a write-ahead log cannot be had in memory
-_NO_LOG = b"\1\1"
-_BESIDE = 8  # bytes before and after a word, by which its place is known again
+_JOURNAL_MODE_AT = 18  # offset of the two bytes that select WAL mode, which a database in memory does not support
+_NO_LOG = b"\1\1"  # their values for a rollback journal
+_BESIDE = 8  # bytes before and after a word, by which its place is recognised in the file
 
 
 def search(files: Iterable[tuple[str, bytes]], words: Iterable[str]) -> None:
-    """Look for the words, which are in lower case, in any case.
+    """Search for these words, given in lower case, in any case.
 
     Raises:
-        Violation: Some file holds one, and not only by chance.
+        Violation: When a file holds one of them, and not only by chance.
     """
     wanted = sorted(words)
     lows = [(name, data, data.lower()) for name, data in files]
     for word in wanted:
         held = [name for name, _, low in lows if word.encode() in low]
         if held:
+            # Computed only for words that occur at all; reading the rows is slow.
             chances = {chance for _, data, _ in lows for chance in _by_chance(data, word.encode())}
             for name, _, low in lows:
                 if _holds(low, word.encode(), chances):
@@ -37,16 +39,22 @@ def search(files: Iterable[tuple[str, bytes]], words: Iterable[str]) -> None:
 
 
 def _holds(low: bytes, word: bytes, chances: Iterable[bytes]) -> bool:
+    """Whether these bytes contain the word outside the places where rows spell it by chance."""
     for chance in chances:
+        # Take out the places that rows spell by chance; what is left is a real find.
         low = low.replace(chance, b"")
     return word in low
 
 
 def _by_chance(data: bytes, word: bytes) -> Iterator[bytes]:
-    """What the rows of a database spell with a word between one value and the next, with its neighbours; nothing if a value holds it."""
+    """The places where a database's rows spell a word across two values, each with its neighbouring bytes.
+
+    Nothing if a single value contains the word.
+    """
     if not data.startswith(b"SQLite format 3\0"):
         return
     with closing(apsw.Connection(":memory:")) as db:
+        # The image is opened as a database in memory, with the journal mode replaced.
         db.deserialize("main", data[:_JOURNAL_MODE_AT] + _NO_LOG + data[_JOURNAL_MODE_AT + len(_NO_LOG) :])
         if any(word in value for value in _values(db)):
             return
@@ -59,7 +67,7 @@ def _by_chance(data: bytes, word: bytes) -> Iterator[bytes]:
 
 
 def _values(db: apsw.Connection) -> Iterator[bytes]:
-    """Every text and blob that stands in a column, in lower case."""
+    """Every text and blob in a column, in lower case."""
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
     for (table,) in tables:
         for row in db.execute(f"SELECT * FROM {table}"):  # noqa: S608 - a name from the schema itself

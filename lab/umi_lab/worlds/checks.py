@@ -1,4 +1,7 @@
-"""What must hold in every world, and what the oracle adds. A feature counts as fired only when a check here has seen its effect."""
+"""The checks of a world: what must hold in every world, and what the oracle adds.
+
+A feature counts as confirmed only when a check here has seen its effect.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +32,16 @@ from umi_lab.worlds.plan import SLOTS
 from umi_lab.worlds.sayings import COUNTED
 from umi_lab.worlds.steps import SPACES, Plan, Step
 
-_LATEST: Final = 6
-_SAME_COSINE: Final = 0.999  # halved precision costs less
+_LATEST: Final = 6  # messages that are checked after each restart
+_SAME_COSINE: Final = 0.999  # half precision costs less than this
 
 
 class Violation(Exception):  # noqa: N818 - it is a finding about the product, not an error of the simulation
-    """Something that must hold did not."""
+    """Something that must hold does not."""
 
 
 class Witnessed(Protocol):
-    """What the checks must see of a world; `memory` and `anyone` give facades, which only the world itself knows by name."""
+    """The part of a world that the checks use. `memory` and `anyone` return `umi.Memory` objects, typed Any here."""
 
     plan: Plan
     outcome: Outcome
@@ -59,12 +62,14 @@ class Checks:
     def __init__(self, world: Witnessed) -> None:
         self._world = world
 
-    # While the world lives.
+    # While the world runs.
 
     async def ask(self, step: Step) -> str:
-        """A question: nothing of another namespace, nothing that no longer holds, and the fact itself where one was asked for."""
+        """A question: no hit of another namespace, none that no longer holds, and the right fact where one was asked for."""
+        # Without a threshold: the simulated embedder's scores are not calibrated.
         found = await self._world.memory(step.space, step.number).recall(step.text, min_score=0)
         self._all_of_this_space(step.space, found)
+        # With a model the oracle does not know every relation.
         if not self._world.plan.model:
             self._nothing_outdated(step.space, found)
             if step.slot in SINGLE_VALUED:
@@ -74,7 +79,7 @@ class Checks:
         return _said(found)
 
     async def ask_deeply(self, step: Step) -> str:
-        """The deep path finds what was said in the very words of the question."""
+        """The deep path finds what was said in exactly the words of the question."""
         found = await self._world.memory(step.space, step.number).recall(
             step.text, deep=True, min_score=0, limit=50, include_superseded=self._world.plan.model
         )
@@ -87,7 +92,7 @@ class Checks:
         return _said(found)
 
     async def ask_nonsense(self, step: Step) -> str:
-        """What nobody spoke of is not known. Scores of the simulated embedder are not calibrated, so words alone decide."""
+        """What nobody said is not answered. Checked without embedder only: the simulated one's scores are not calibrated."""
         found = await self._world.memory(step.space, step.number).recall(step.text)
         self._all_of_this_space(step.space, found)
         if not self._world.plan.embedder:
@@ -97,18 +102,18 @@ class Checks:
         return _said(found)
 
     async def after_restart(self) -> None:
-        """What was acknowledged last is there, word for word; older things no power cut can reach, and the end looks at all."""
+        """The last acknowledged messages are there, word for word. No power cut can reach older ones; `at_the_end` checks all."""
         await self._acknowledged(_LATEST)
 
     async def at_rest(self) -> str:
-        """Before the last restart: the store's own cross-checks, and everything is found through caches that have grown."""
+        """Before the last restart: the store's own check, and everything is found through indexes that grew over time."""
         await self._sound()
         await self._embedded()
         await self._found_again()
         return "sound"
 
     async def at_the_end(self) -> str:
-        """After it, all of it: rows, states, times, history, through caches built from the file."""
+        """After the last restart: all rows, states, times and histories, through indexes built from the file."""
         await self._acknowledged(None)
         await self._found_again()
         await self._rows()
@@ -117,13 +122,13 @@ class Checks:
         return "all true"
 
     async def nothing_untrue(self, said: Mapping[str | None, str]) -> list[str | None]:
-        """Whatever can be read is, word for word, something that was said, in its own space.
+        """Whatever can be read is, word for word, something that was said, in its own namespace.
 
         Args:
             said: Contents by message id.
 
         Returns:
-            Ids of those that are not there.
+            Ids of messages that are missing.
         """
         there: dict[str | None, None] = {}
         for space in SPACES:
@@ -136,12 +141,13 @@ class Checks:
                 if step.entity.content not in episode.content:
                     raise Violation(f"{step.entity.content!r} is not in {episode.content!r}, where it was said")
                 there[episode.message_id] = None
+            # Recall as well: an index could show what no row holds.
             for content in list(said.values())[-2:]:
                 self._all_of_this_space(space, await memory.recall(content, min_score=0, include_superseded=True))
         return [id_ for id_ in said if id_ not in there]
 
     async def relations_made_by(self, space: str, number: int, kind: EvolutionType) -> list[EvolutionRelation]:
-        """Relations of one type whose newer side is what step `number` said, undone ones too."""
+        """Relations of one type whose newer side is a statement of step `number`, undone ones included."""
         memory = self._world.memory(space)
         found: dict[str, EvolutionRelation] = {}
         for entity in self._world.receipts[number].entities:
@@ -164,6 +170,7 @@ class Checks:
             if said is None:
                 continue
             state = self._world.oracle.state(number)
+            # While something about the person waits to be read, its effect is still missing.
             if not self._waits(space, said.who) and state in (HitState.SUPERSEDED, HitState.STALE):
                 raise Violation(f"{hit.content!r} was shown as {hit.state}, and is {state}")
 
@@ -176,17 +183,18 @@ class Checks:
             raise Violation(f"{step.text!r} was answered by {first!r}; true is what {expected} said")
 
     def _newer_first(self, step: Step, found: RecallReceipt) -> None:
-        """Of what was told again with another value, all that is shown stands in the order of time, the newest first, and none is hidden."""
+        """Statements of a count that were given new values are shown newest first, when all of them are shown."""
         if self._waits(step.space, step.who):
             return
         group = [said.number for said in self._world.oracle.group(step.space, step.who, COUNTED)]
         shown = [number for number in (_number(step.space, hit) for hit in found.hits) if number in group]
+        # Only when all are shown: order is judged among the hits, and no hit is required.
         if len(shown) == len(group) and shown != group[::-1]:
             raise Violation(f"{step.text!r} was answered by {shown}; told in the order {group}")
         self._world.outcome.features["told again"] += len(shown) > 1
 
     def _waits(self, space: str, who: str) -> bool:
-        """Whether anything said of a person is stored and not yet read: acknowledged, with its effect deferred."""
+        """Whether anything said about a person is stored but not read yet, so that its effect is deferred."""
         mine = (said for said in self._world.oracle.said.values() if (said.space, said.who) == (space, who))
         return any(not self._world.receipts[said.number].entities for said in mine)
 
@@ -196,17 +204,19 @@ class Checks:
             raise Violation(f"the store's own check: {findings[0]}")
 
     async def _embedded(self) -> None:
-        """What has come to rest has its own vectors, where there is an embedder."""
+        """Every episode has its own vectors, where there is an embedder."""
         for space in SPACES if self._world.plan.embedder else ():
             stats = await self._world.memory(space).stats()
             if stats.vectors != stats.episodes:
                 raise Violation(f"{space} holds {stats.episodes} episodes, and vectors of {stats.vectors}")
             for episode, windows in await self._world.embedded(space):
                 own = text_vector(embedding_text(episode))
+                # Texts of one window only; further windows of statements are not the text's own.
                 if len(windows) == 1 and float(windows[0] @ own) < _SAME_COSINE:
                     raise Violation(f"the vector of {episode.content!r} is another's")
 
     async def _acknowledged(self, latest: int | None) -> None:
+        """The last `latest` acknowledged messages, or all for None, are stored unchanged."""
         messages = list(self._world.messages.items())
         for number, (space, message) in messages[-latest:] if latest else messages:
             if number in self._world.fading:
@@ -217,10 +227,11 @@ class Checks:
                 raise Violation(f"#{number} was acknowledged and is gone: {message.content!r}")
             if (episode.content, episode.message_id, episode.at) != (message.content, message.id, message.at):
                 raise Violation(f"#{number} came back changed: {episode.content!r}")
+            # The receipt of a deferred message had no entities to tell its arrival.
             self._world.oracle.arrived(number, episode.arrival)
 
     async def _found_again(self) -> None:
-        """The last words said in each space are found by their own words."""
+        """The last messages of each namespace are found by their own words."""
         for space in SPACES:
             mine = [(n, m) for n, (where, m) in sorted(self._world.messages.items()) if where == space]
             for number, message in mine[-2:]:
@@ -232,7 +243,7 @@ class Checks:
                     raise Violation(f"#{number} is stored and not found by its own words: {message.content!r}")
 
     async def _rows(self) -> None:
-        """Every entity: one memory per message, times in order, and the state that the oracle says."""
+        """Every entity: one episode per message, times in order, and the state that the oracle gives."""
         by_episode = {
             receipt.episode_ids[0]: number for number, receipt in self._world.receipts.items() if receipt.episode_ids
         }
@@ -242,17 +253,18 @@ class Checks:
             held = len({step.entity.episode_id for step in steps})
             if held != sent:
                 raise Violation(f"{space} holds {held} episodes of {sent} messages")
+            # Needed by `_was_open`, to date the newer side of a relation.
             begins = {step.entity.id: step.entity.valid_from for step in steps}
             for step in steps:
                 _times(step)
-                if not self._world.plan.twins:  # there a writer that waited for the other is dated before it
+                if not self._world.plan.twins:  # there a writer that waited has an earlier time than the other
                     _was_open(step, begins)
                 self._keeps_its_sources(by_episode[step.entity.episode_id], step)
                 if not self._world.plan.model:
                     await self._state(space, by_episode[step.entity.episode_id], step)
 
     def _keeps_its_sources(self, number: int, step: HistoryStep) -> None:
-        """What was concluded from something says so for ever, however long it was deferred."""
+        """A conclusion has its derive relation, however long its reading was deferred."""
         sources = self._world.oracle.said[number].refers
         derived = [row for row in step.evolutions if row.evolution_type is EvolutionType.DERIVE]
         if sources and not any(row.target_id == step.entity.id for row in derived):
@@ -272,6 +284,7 @@ class Checks:
             row.evolution_type is EvolutionType.DERIVE for row in step.evolutions
         ):
             explained = await self._world.memory(space).why(step.entity.id)
+            # A stale statement names its causes, and no other does.
             if (explained.state is HitState.STALE) != bool(explained.stale_because):
                 raise Violation(f"#{number} is {explained.state} because of {explained.stale_because}")
             self._count(number, explained)
@@ -298,9 +311,10 @@ class Checks:
                 self._world.outcome.features[str(row.evolution_type)] += 1
 
     async def _current_facts(self) -> None:
-        """Facts of each slot, some as of now and some as of the day they were first stated."""
+        """The fact of each slot, for some as of now and for some as of the day of the first statement."""
         for place, (space, who, slot) in enumerate(self._world.oracle.slots()):
             memory, question = self._world.memory(space), SLOTS[slot][2].format(who=who)
+            # Every second fact is asked for as of the past.
             day = self._world.oracle.group(space, who, slot)[0].day if place % 2 else None
             expected = self._world.oracle.current(space, who, slot, day)
             as_of = None if day is None else self._world.message_time(day) + timedelta(hours=1)
@@ -321,7 +335,7 @@ def _times(step: HistoryStep) -> None:
 
 
 def _was_open(step: HistoryStep, begins: Mapping[str, datetime | None]) -> None:
-    """A model's word on a statement was written while that statement held, or concerns the time when it did."""
+    """A model's verdict on a statement was recorded while that held, or concerns a time when it did."""
     for row in step.evolutions:
         if row.detector is not Detector.MODEL or row.source_id != step.entity.id:
             continue

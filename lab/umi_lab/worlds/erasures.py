@@ -1,6 +1,7 @@
-"""What is taken away in a world, and that it is gone: from every answer, and from every byte of the disk.
+"""Deletions in a world, and the checks that deleted texts are gone from every answer and every byte of the disk.
 
-The oracle decides what must go. A message that speaks of two people is written so that what must be left of it is known.
+The oracle decides what must go. Messages that speak of two people are written so that it is known what must be left of
+them.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.plan import GUESTS, SLOTS
 from umi_lab.worlds.steps import Plan, Step
 
-_ID = re.compile(r"[0-9a-f]+")  # ids are full of these
-_LETTERS_MIN = 4  # of a word that is searched for in bytes: shorter ones are there by chance
+_ID = re.compile(r"[0-9a-f]+")  # a word of these letters may occur in any id
+_LETTERS_MIN = 4  # letters of a word that is searched for in bytes; shorter ones occur by chance
 
 
 class Erased(Protocol):
-    """What is seen of a world; `memory` gives facades, which only the world itself knows by name."""
+    """The part of a world that is used here. `memory` returns `umi.Memory` objects, typed Any here."""
 
     plan: Plan
     outcome: Outcome
@@ -44,7 +45,7 @@ class Erased(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Gone:
-    """A message that was taken away, or the part of one."""
+    """A message that was deleted, or the deleted part of one."""
 
     space: str
     text: str
@@ -52,7 +53,7 @@ class _Gone:
 
 
 class Erasures:
-    """What was taken away in one world so far."""
+    """What was deleted in one world so far."""
 
     def __init__(self, world: Erased) -> None:
         self._world = world
@@ -60,18 +61,19 @@ class Erasures:
         self._proofs: list[tuple[str, ErasureReceipt]] = []
         self._tried: set[int] = set()
         self._names: list[tuple[str, str]] = []
-        self.elsewhere: list[str] = []  # texts of a namespace that nobody erases anything from
+        self.elsewhere: list[str] = []  # texts in a namespace from which nothing is deleted
 
     def has(self, number: int) -> bool:
-        """Whether what a step said is gone."""
+        """Whether what a step said was deleted."""
         return number in self._gone
 
     async def forget(self, step: Step) -> str:
-        """Forget what a step said, by the id of its message or of the one statement in it."""
+        """Forget what a step said, by the id of its message or of its only statement."""
         number = step.refers[0]
         receipt = self._world.receipts[number]
         single = len(receipt.entities) == 1 and step.count % 2
         id_ = receipt.entities[0].id if single else receipt.episode_ids[0]
+        # The step may be repeated after a failure: an earlier try may have deleted it already.
         first = step.number not in self._tried
         self._tried.add(step.number)
         self._world.fading.add(number)
@@ -86,19 +88,21 @@ class Erasures:
         return "gone"
 
     async def erase(self, step: Step) -> str:
-        """Erase a person; what was concluded from them goes too, or is stale."""
+        """Erase a person. Conclusions from what was said about them are deleted too, or become stale."""
         said = [
             n for n, (space, m) in self._world.messages.items() if space == step.space and _names(step.who, m.content)
         ]
         shared = [n for n in said if self._left(n, step.who) is not None]
         whole = [n for n in said if n not in shared]
-        derived = "stale" if self._world.plan.model else step.keep  # what a model calls derived, no oracle knows
+        # With a model some conclusions are the model's own, which the oracle does not know.
+        derived = "stale" if self._world.plan.model else step.keep
         if derived == "erase":
             whole += self._concluded(step.space, whole)
         self._world.fading.update((*whole, *shared))
         receipt: ErasureReceipt = await self._world.memory(step.space, step.number).erase(step.who, derived=derived)
         ids = {n: self._world.receipts[n].episode_ids[0] for n in (*whole, *shared)}
         for kind, found, wanted in (("erased", receipt.deleted, whole), ("cut", receipt.redacted, shared)):
+            # A subset: an earlier try of this step may have deleted some already.
             if not set(found) <= {ids[n] for n in wanted}:
                 raise Violation(f"{step.line()} {kind} what does not concern them: {found}, and not only {wanted}")
         self._proofs.append((step.space, receipt))
@@ -114,7 +118,7 @@ class Erasures:
         return f"{len(whole)} gone, {len(shared)} cut"
 
     async def repeat(self, step: Step) -> str:
-        """The same message again, after it was forgotten: it does not come back."""
+        """Send a forgotten message again: it must not come back."""
         message = self._world.message(step.refers[0], step, step.text)
         receipt = await self._world.memory(step.space, step.number).remember(message)
         if receipt.forgotten != (message.id,) or receipt.episode_ids or not receipt.replayed:
@@ -125,7 +129,7 @@ class Erasures:
     # The checks.
 
     async def check(self, folder: Path | None) -> str:
-        """Nothing that is gone is in any answer or file, and the receipts' own proofs hold."""
+        """Nothing deleted is in any answer or file, and the receipts' own proofs hold."""
         for number, gone in self._gone.items():
             memory = self._world.memory(gone.space)
             for id_ in (*gone.receipt.episode_ids, *(entity.id for entity in gone.receipt.entities)):
@@ -143,10 +147,11 @@ class Erasures:
         return "nothing"
 
     def search(self, folder: Path | None) -> None:
-        """No byte of any file holds what is gone, in any case, its stems included."""
+        """No byte of any file holds a deleted text, in any case, nor its stems."""
         if not self._gone:
             return
         texts = [*(message.content for _, message in self._world.messages.values()), *self.elsewhere]
+        # Words that are said elsewhere by right, their stems, and the names of slots.
         said = " ".join([*texts, *(term for text in texts for term in analyse(text)), *SLOTS]).lower()
         wanted = {word for gone in self._gone.values() for word in _unsaid(gone.text, said)}
         wanted |= {who.lower() for _, who in self._names if len(who) >= _LETTERS_MIN and not _names(who, said)}
@@ -162,41 +167,47 @@ class Erasures:
             raise Violation(f"why() tells of {text!r}, which was taken away")
 
     def _files(self, folder: Path | None) -> Iterable[tuple[str, bytes]]:
+        """Every file, as it is in the cache, and where that can be required also on the medium."""
         disk = self._world.disk
         if folder is not None:
             return [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
         if disk is None:
             return []
         files = [(name, disk.content(name)) for name in disk.file_names()]
-        # A sync that failed may leave old bytes on the medium for ever, and the system says so to nobody.
+        # A failed fsync may leave old bytes on the medium for good, which no program can notice.
         if not any(fault.fault_type is FaultType.StorageSyncFail for fault in self._world.plan.faults):
             files += [
                 (f"{name} on the medium", bytes(file.durable)) for name, file in sorted(disk.durable_names.items())
             ]
         return files
 
-    # Inside.
+    # Helpers.
 
     def _take(self, number: int) -> None:
+        """Note that a message was deleted."""
         space, message = self._world.messages.pop(number)
         self._gone[number] = _Gone(space, message.content, self._world.receipts[number])
 
     def _cut(self, number: int, who: str) -> None:
+        """Note that a message was cut down to what it says about a guest."""
         space, message = self._world.messages[number]
         left = self._left(number, who)
         if left is None:
             return
+        # Negative: the message itself still exists under its number.
         self._gone[-number] = _Gone(space, message.content[: -len(left)].strip(), self._world.receipts[number])
+        # The deleted part is blanked, so that spans stay valid; see `umi._erasure.cutting`.
         content = " " * (len(message.content) - len(left)) + left
         self._world.messages[number] = space, replace(message, content=content, session=None)
 
     def _left(self, number: int, who: str) -> str | None:
-        """What must be left of a message that speaks of a guest too."""
+        """What must be left of a message that also speaks of a guest; None when it does not."""
         content = self._world.messages[number][1].content
         place = content.find(f"{GUESTS[who]}'s ") if who in GUESTS else -1
         return content[place:] if place > 0 else None
 
     def _concluded(self, space: str, numbers: Iterable[int]) -> list[int]:
+        """Numbers of the messages that were concluded from these, directly or through others."""
         going, found = list(numbers), list[int]()
         while going:
             going = [
@@ -209,11 +220,12 @@ class Erasures:
 
 
 def _names(who: str, text: str) -> bool:
+    """Whether a text names a person, as a whole word."""
     return re.search(rf"\b{re.escape(who)}\b", text, re.IGNORECASE) is not None
 
 
 def _unsaid(text: str, said: str) -> list[str]:
-    """The words and stems of a text that nobody else says, and the text itself if nobody says it."""
+    """The words and stems of a text that no other text contains, and the whole text if none contains it."""
     words = [*re.findall(r"\w+", text.lower()), *analyse(text)]
     alone = [word for word in words if len(word) >= _LETTERS_MIN and word not in said and not _ID.fullmatch(word)]
     return [*alone, *([text.lower()] if text.lower() not in said else [])]

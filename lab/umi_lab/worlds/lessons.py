@@ -1,7 +1,8 @@
-"""Learning in a world: recalls judged at once and by providers, some of whom repeat themselves, contradict themselves or lie.
+"""Learning in a world: recalls are judged by feedback and by providers, some of which repeat, contradict themselves or lie.
 
-It happens in a namespace of its own, through every fault and power cut of the world. What must be believed is kept here in plain
-dicts, from what was acknowledged alone: a signal counts once, for what was shown or used, in the versions that count.
+This happens in a namespace of its own, through all faults and power cuts of the world. What must be believed is
+computed here in plain dicts from what was acknowledged: a signal counts once, for what was shown or used, in the
+versions that count.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from umi_lab.worlds.checks import Violation
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.steps import Step
 
-SPACE: Final = "lessons"
+SPACE: Final = "lessons"  # the namespace
 ADVICE: Final = (
     "To wind the tower clock, turn the brass key.",
     "To wind the tower clock, pull the long chain.",
@@ -30,9 +31,10 @@ ADVICE: Final = (
     "Winding the tower clock takes the small ladder.",
 )
 _QUESTION: Final = "How do I wind the tower clock?"
-_SHOWN: Final = 3  # of the five: two are found and not shown
+_SHOWN: Final = 3  # hits shown of the five pieces of advice, so that two are found and not shown
 _FEEDBACK: Final = "feedback"
-_FLOOD: Final = 30  # lies in one go
+_FLOOD: Final = 30  # false signals at once
+# The bounds that learning must keep; see docs/learning.md.
 _FACTOR_MOST: Final = 3.0
 _EVIDENCE_MOST: Final = 16.0
 _EVIDENCE_ALONE: Final = 4.0
@@ -41,7 +43,7 @@ _WAITS: Final = "skipped, the lessons wait to be read"
 
 
 class Taught(Protocol):
-    """What is seen of a world; `memory` gives facades, which only the world itself knows by name."""
+    """The part of a world that is used here. `memory` returns `umi.Memory` objects, typed Any here."""
 
     outcome: Outcome
     clock: SimClock
@@ -53,7 +55,7 @@ class Taught(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """One signal that was acknowledged: the recalls it judges, each as the ids that it credits with their share, and how it judged."""
+    """One acknowledged signal: how it judges, and the share of each memory that it credits."""
 
     provider: str
     id: str
@@ -64,30 +66,30 @@ class _Said:
 
 @dataclass(slots=True)
 class _Log:
-    """A provider whose file only grows; satisfies `umi.ports.IntelligenceProvider`."""
+    """A provider whose file only grows. Satisfies `umi.ports.IntelligenceProvider`."""
 
     name: str
     signals: list[QualitySignal] = field(default_factory=list)
 
     def load_signals(self) -> Sequence[QualitySignal]:
-        """Everything ever written."""
+        """Every signal ever written."""
         return list(self.signals)
 
     def quality_weights(self) -> ProviderQualityWeights | None:
-        """The defaults."""
+        """None: the default weights."""
         return None
 
 
 @dataclass(slots=True)
 class _Recall:
-    """A recall on its way to be judged."""
+    """A recall that is to be judged."""
 
     id: str
     shown: tuple[str, ...]
 
 
 class Teaching:
-    """What one world's namespace of lessons was taught, and must believe."""
+    """What the namespace of lessons was taught in one world, and what it must believe."""
 
     def __init__(self, world: Taught) -> None:
         self._world = world
@@ -101,20 +103,21 @@ class Teaching:
         self._served: dict[int, list[_Recall]] = {}
         self._expected: dict[int, list[_Said]] = {}
 
-    # Steps. Each may be tried again after a failure that came before, or after, what it did was on the disk.
+    # Steps. Each may be repeated after a failure, which may have come before or after its effect was committed.
 
     async def judge(self, step: Step) -> str:
-        """Ask, follow one hit, and say how it went."""
+        """Ask, follow one hit, and give feedback."""
         memory = await self._memory(step)
         if memory is None:
             return _WAITS
+        # The same recall if the step is repeated: feedback is accepted once per recall.
         recall = self._judged.get(step.number) or await self._ask(memory)
         self._judged[step.number] = recall
         outcome, used = ("success", "failure")[step.count % 2], recall.shown[step.count % len(recall.shown)]
         named = step.keep == "used"
         try:
             receipt = await memory.feedback(recall.id, outcome=outcome, used=[used] if named else None)
-        except NotFound:  # what was shown was lost with the RAM it was in: credit is lost, and nothing else
+        except NotFound:  # the note of the recall was lost with the process; only credit is lost
             del self._judged[step.number]
             self._world.outcome.features["credit lost in a crash"] += 1
             return "lost, not judged"
@@ -126,14 +129,14 @@ class Teaching:
         return await self._seen(memory, f"{outcome} of {used if named else 'all shown'}")
 
     async def report(self, step: Step) -> str:
-        """Providers say how a task of two recalls went: twice, late, otherwise, nonsense; and one of them lies, very often."""
+        """Two providers judge a task of two recalls: repeatedly, late, contradictorily, with nonsense; one of them lies often."""
         memory = await self._memory(step)
         if memory is None:
             return _WAITS
         if step.number not in self._served:
             task = f"T{step.number}-{len(self._judged)}-{self._world.clock.monotonic_s():.6f}"
             recalls = [await self._ask(memory, task) for _ in range(2)]
-            await memory.learning.status()  # writes what waits: from here on the disk knows these recalls
+            await memory.learning.status()  # stores the notes of these recalls
             self._served[step.number] = recalls
             self._expected[step.number] = self._write(step, task, recalls)
         receipt = await memory.learning.run()
@@ -147,15 +150,16 @@ class Teaching:
         return await self._seen(memory, f"{receipt.new} new, {receipt.known} known, {len(receipt.faults)} set aside")
 
     async def back(self, step: Step) -> str:
-        """Go back, or forth, to some version."""
+        """Roll back, or forward, to some version."""
         memory = await self._memory(step)
         if memory is None:
             return _WAITS
         to = sorted(self._versions)[step.count % len(self._versions)]
         before = dict(self._counting)
+        # A rollback seals the open version, which the status shows as the newest sealed one.
         status: LearnStatus = await memory.learning.rollback(to)
         newest = max((version.number for version in status.sealed), default=0)
-        self._versions.setdefault(newest, before)  # what was open was sealed on the way
+        self._versions.setdefault(newest, before)  # the rollback has sealed the open version first
         if before not in self._versions.values():
             raise Violation(f"{step.line()}: nothing leads back to the {len(before)} signals that counted before")
         self._counting = dict(self._versions[to])
@@ -167,15 +171,16 @@ class Teaching:
         memory = await self._memory(None) if self._told else None
         return "nothing was taught" if memory is None else await self._seen(memory, "as it must be")
 
-    # Inside.
+    # Helpers.
 
     async def _memory(self, step: Step | None) -> Any:
-        """The memory with its lessons; None while a fault keeps them from being read: then hits have no name of their own yet."""
+        """The memory with its advice stored and read; None while a fault defers the reading, since hits have no entity ids then."""
         memory = self._world.memory(SPACE, step.number if step else 0)
         if not self._told:
             messages = [Message(text, id=f"lesson-{place}") for place, text in enumerate(ADVICE)]
             await memory.remember(messages, extract_entities=False, track_evolution=False)
             self._told = True
+        # A fault may have deferred the reading; `maintain` finishes it.
         if len((await memory.list(limit=len(ADVICE) + 1)).items) < len(ADVICE):
             await memory.maintain()
         return memory if len((await memory.list(limit=len(ADVICE) + 1)).items) == len(ADVICE) else None
@@ -185,10 +190,11 @@ class Teaching:
         return _Recall(found.id, tuple(hit.id for hit in found.hits))
 
     def _write(self, step: Step, task: str, recalls: Sequence[_Recall]) -> list[_Said]:
-        """What goes into the providers' files, and what of it must count."""
+        """Add signals to the providers' files; returns those that must count."""
         now = self._world.clock.now()
         late = now - timedelta(days=100 + step.count)
         number, ci, liar = step.number, self._logs["ci"].signals, self._logs["liar"].signals
+        # Valid signals, one of them twice, one contradicted under its own id, one late, one for the whole task.
         good = QualitySignal(f"one-{number}", "", "success", 1.0, now.isoformat(), recall_id=recalls[0].id)
         again = replace(good, id=f"again-{number}")
         old = QualitySignal(f"late-{number}", "", "failure", 0.0, late.isoformat(), recall_id=recalls[1].id)
@@ -200,6 +206,7 @@ class Teaching:
         lies = [replace(old, id=f"lie-{number}-{copy}", completed_at=now.isoformat()) for copy in range(_FLOOD)]
         liar += lies
         first, second = (_by_place(recall) for recall in recalls)
+        # A signal for several recalls credits each memory with its largest share.
         both = {id_: max(first.get(id_, 0.0), second.get(id_, 0.0)) for id_ in {**first, **second}}
         return [
             _Said("ci", good.id, 1.0, now, first),
@@ -210,21 +217,24 @@ class Teaching:
         ]
 
     def _count(self, said: _Said) -> None:
+        """Note a signal that counts; known ones are ignored."""
         key = (said.provider, said.id)
         if key not in self._known:
             self._known[key] = said
             self._counting[key] = None
 
     async def _note_version(self, memory: Any) -> None:
+        """Note which signals count in the version that a run has sealed."""
         status: LearnStatus = await memory.learning.status()
         if status.version is not None and status.version.signals == 0:
             self._versions.setdefault(status.version.parent, dict(self._counting))
 
     async def _seen(self, memory: Any, what: str) -> str:
-        """Hold every memory's lesson against what must be believed of it, and the ranking against the lessons."""
+        """Compare every memory's lesson with what must be believed, and the ranking with the lessons."""
         for step in (await memory.list(limit=len(ADVICE))).items:
             self._believed(step.entity.id, await memory.learning.explain(step.entity.id))
         found = await memory.recall(_QUESTION, limit=len(ADVICE), min_score=0, explain=True)
+        # The order must fall by odds times factor.
         weights = [_odds(hit.score) * (hit.lesson.factor if hit.lesson else 1.0) for hit in found.hits]
         if any(later > earlier * (1 + _SAME) + _SAME for earlier, later in pairwise(weights)):
             raise Violation(f"the order is not that of odds times factor: {weights}")
@@ -232,6 +242,7 @@ class Teaching:
         return what
 
     def _believed(self, id_: str, lesson: Lesson) -> None:
+        """Compare one memory's lesson with what its signals say."""
         sums: dict[str, tuple[float, float]] = {}
         counted = 0
         today = age_weight(self._world.clock.now())
@@ -244,6 +255,7 @@ class Teaching:
         if lesson.counted != counted:
             raise Violation(f"{id_} was judged by {counted} signals that count, and {lesson.counted} were counted")
         providers = {provider for provider, _ in self._counting}
+        # Computed apart from the product; see docs/learning.md.
         most = _EVIDENCE_ALONE if len(sums) == 1 and len(providers) > 1 else _EVIDENCE_MOST
         expected = {name: _bounded(*sums[name], most) for name in sorted(sums)}
         if list(lesson.evidence) != list(expected) or any(
@@ -258,6 +270,7 @@ class Teaching:
 
 
 def _by_place(recall: _Recall) -> dict[str, float]:
+    """The shares of a recall's hits when no used hit is named."""
     return {id_: 1 / (1 + place) for place, id_ in enumerate(recall.shown)}
 
 

@@ -1,7 +1,8 @@
-"""What should be true, from plain dictionaries: no store, no index, no rules of language.
+"""The oracle: what must be true in a world, computed from plain dicts, without a store, an index or rules of language.
 
-It is told what was acknowledged and says what each statement's state must be. Only worlds without a model have a full oracle;
-with one, the model's own relations come on top and the checks that need no oracle remain.
+It is told what was acknowledged and gives the state that each statement must have. The oracle is complete only in
+worlds without a model. With a model, the model's own relations come on top, and only the checks that need no oracle are
+made.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass, replace
 from umi.types import HitState
 from umi_lab.worlds.steps import Step
 
-SINGLE_VALUED = ("works_at", "lives_in", "email")
+SINGLE_VALUED = ("works_at", "lives_in", "email")  # slots in which a new value closes the older one
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One acknowledged statement: when it was said and where it came in the order of arrival."""
+    """One acknowledged statement: who said what, on which day, and its place in the order of arrival."""
 
     number: int
     space: str
@@ -29,12 +30,12 @@ class Said:
 
     @property
     def place(self) -> tuple[int, int]:
-        """The order of statements: time said, then arrival."""
+        """The order of statements: day, then arrival."""
         return self.day, self.arrival
 
 
 class Oracle:
-    """The truth of one world so far."""
+    """What is true in one world so far."""
 
     def __init__(self) -> None:
         self.said: dict[int, Said] = {}
@@ -43,47 +44,49 @@ class Oracle:
         self._gone: set[int] = set()
 
     def acknowledge(self, number: int, step: Step, arrival: int, value: str | None = None) -> None:
-        """A remember came back: what it stated holds from its day on."""
+        """A `remember` was acknowledged: what it stated holds from its day on."""
         value = step.value if value is None else value
         self.said[number] = Said(number, step.space, step.who, step.slot, value, step.day, arrival, step.refers)
 
     def arrived(self, number: int, arrival: int) -> None:
-        """Where a message that was deferred has its place in the order of arrival."""
+        """Set the arrival of a message that was deferred when it was acknowledged."""
         self.said[number] = replace(self.said[number], arrival=arrival)
 
     def undo(self, number: int) -> None:
-        """The relation by which statement `number` closed older ones was taken back."""
+        """The relation by which statement `number` closed older ones was undone."""
         self._undone.add(number)
 
     def resolve(self, number: int, keep: str) -> None:
-        """The dispute that statement `number` began was settled."""
+        """The contradiction that statement `number` caused was resolved."""
         self._kept[number] = keep
 
     def forget(self, number: int) -> None:
-        """What statement `number` said was taken away: as if it had never been said, but for what was concluded from it."""
+        """Statement `number` was deleted: it counts as never said, except for conclusions from it."""
         self.said.pop(number, None)
         self._gone.add(number)
 
     def group(self, space: str, who: str, slot: str) -> list[Said]:
-        """Statements of one slot of one person, in their order."""
+        """The statements of one slot of one person, in their order."""
         mine = (said for said in self.said.values() if (said.space, said.who, said.slot) == (space, who, slot))
         return sorted(mine, key=lambda said: said.place)
 
     def slots(self) -> list[tuple[str, str, str]]:
-        """Every (space, who, slot) with one value at a time that was spoken of."""
+        """Every (space, who, slot) with one value at a time that occurs."""
         found = {(said.space, said.who, said.slot) for said in self.said.values() if said.slot in SINGLE_VALUED}
         return sorted(found)
 
     def current(self, space: str, who: str, slot: str, as_of: int | None = None) -> list[int]:
-        """Numbers of the statements that hold (on day `as_of`, with all that is known today), oldest first."""
+        """Numbers of the statements that hold (on day `as_of`, with today's knowledge), oldest first."""
         group = self.group(space, who, slot)
         if as_of is not None:
+            # Later statements had not begun on that day.
             group = [said for said in group if said.day <= as_of]
         return [said.number for said in group if not self._closed_by(said, group)]
 
     def state(self, number: int) -> HitState:
         """The state that statement `number` must have today."""
         said = self.said[number]
+        # The order matters: what is closed counts as superseded, even if it is stale or disputed too.
         if self._is_closed(said):
             return HitState.SUPERSEDED
         if any(self._is_broken(source) for source in self._sources(number)):
@@ -96,6 +99,7 @@ class Oracle:
         return [other.number for other in self._closed_by(said, self.group(said.space, said.who, said.slot))]
 
     def _closed_by(self, said: Said, group: list[Said]) -> list[Said]:
+        """The later statements of the same slot that close a statement."""
         if said.slot not in SINGLE_VALUED:
             return []
         return [
@@ -105,6 +109,7 @@ class Oracle:
         ]
 
     def _is_closed(self, said: Said) -> bool:
+        # Likes never close each other; a resolved contradiction closes the side that was not kept.
         if said.slot == "likes":
             rival = self._rival(said)
             keep = self._kept.get(max(said.number, rival.number)) if rival else None
@@ -119,16 +124,19 @@ class Oracle:
         return rival is not None and not settled
 
     def _rival(self, said: Said) -> Said | None:
-        """The statement of the same pastime with the other sign."""
+        """The statement about the same pastime with the opposite sign."""
         if said.slot != "likes":
             return None
         other = ("-" if said.value[0] == "+" else "+") + said.value[1:]
         return next((each for each in self.group(said.space, said.who, "likes") if each.value == other), None)
 
     def _sources(self, number: int) -> list[int]:
+        """The statements from which a statement was concluded, including deleted ones."""
         return [source for source in self.said[number].refers if source in self.said or source in self._gone]
 
     def _is_broken(self, number: int) -> bool:
+        """Whether a conclusion from this statement must be stale."""
+        # A conclusion from a deleted statement is stale for good.
         if number in self._gone:
             return True
         said = self.said[number]

@@ -1,4 +1,4 @@
-"""How a world ended."""
+"""The result of one world."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from umi_lab.worlds.steps import Plan
 
 @dataclass(slots=True)
 class Outcome:
-    """How a world ended. `failure` is None when nothing was violated; `features` counts what the oracle confirmed."""
+    """The result of one world. `failure` is None when nothing was violated; `features` counts what the oracle has confirmed."""
 
     plan: Plan
     failure: str | None = None
@@ -25,5 +25,5 @@ class Outcome:
 
     @property
     def trace_hash(self) -> str:
-        """Of every line of the trace: two runs of one plan agree in it to the last byte."""
+        """SHA-256 over the trace; equal for two runs of one plan."""
         return hashlib.sha256("\n".join(self.trace).encode()).hexdigest()

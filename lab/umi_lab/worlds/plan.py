@@ -1,9 +1,10 @@
-"""What happens in a world: stories about people, told in turns, with restarts and power cuts between.
+"""Generate the plan of a world from a seed: stories about people, interleaved, with restarts and power cuts in between.
 
-A story is a short script about one subject of its own, whose outcome the oracle knows at every step. A world tells several at
-once, each story's steps in their order, so that stories meet only where they must not (caches, locks, recovery, namespaces).
-Steps say what they refer to by number and are skipped when that is gone: any subset of a plan is a plan, which is what makes
-failures shrink.
+A story is a short sequence of steps about one person, for which the oracle knows the right state at every step. A world
+interleaves several stories, keeping each one's order, so that stories meet only where they must not affect each other
+(caches, locks, recovery, namespaces). Steps refer to others by number and are skipped when those are missing. So every
+subset of a plan is a plan, which is what makes failures shrinkable. New draws use `rng.fork(name)`: they leave the
+draws of earlier features as they were.
 """
 
 from __future__ import annotations
@@ -28,13 +29,14 @@ GUESTS: Final[dict[str, str]] = dict(
         "Anouk Bram Cleo Dirk Edda Falk Gerd Hugo Ines Jost Kaja Levi Maud Nele Otis Paco Quin Rune Saga Thea Ugo Veit Wies Xeno".split(),  # noqa: SIM905
         strict=True,
     )
-)  # each is spoken of beside one person only, and stays when that one is erased
-HIDEOUTS: Final = "Zembla Ruritania Freedonia Syldavia Borduria Grustark Laputa Utopia".split()  # noqa: SIM905 - said of nobody else
+)  # the second person in the stories of one person; must stay when that person is erased
+HIDEOUTS: Final = "Zembla Ruritania Freedonia Syldavia Borduria Grustark Laputa Utopia".split()  # noqa: SIM905 - places that only deletable texts name
 PLACES: Final = ("Lisbon", "Bergen", "Graz", "Lima", "Osaka", "Porto", "Tartu", "Galway")
 FIRMS: Final = ("Acme", "Bolt", "Cargo", "Globex", "Initech", "Umbra", "Northwind", "Tideline")
 PASTIMES: Final = ("hiking", "chess", "sailing", "opera", "baking", "karate")
 TALK: Final = ("the ferry", "a wool blanket", "the quarterly report", "an old camera", "the choir", "a jar of honey")
 
+# By slot: texts that state a value, the values, and the question for it.
 SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
     "works_at": (("{who} works at {what}.", "{who} now works at {what}."), FIRMS, "Where does {who} work?"),
     "lives_in": (("{who} lives in {what}.", "{who} moved to {what}."), PLACES, "Where does {who} live?"),
@@ -47,11 +49,12 @@ SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
 
 
 class _Teller:
-    """Makes steps with fresh numbers and days."""
+    """Creates steps with new numbers and days."""
 
     def __init__(self, rng: DeterministicRng) -> None:
         self.rng = rng
         self._number = 0
+        # Every day is used once, so that no two statements have the same time.
         self._days = rng.shuffled(range(1, 2_000))
 
     def day(self) -> int:
@@ -72,28 +75,28 @@ class _Teller:
         return self.step(Kind.ASK, space=space, who=who, slot=slot, text=SLOTS[slot][2].format(who=who))
 
 
-# Without these extras a world's model is asked directly; which of them are installed is part of what makes a world.
+# The installed model adapters. Without them a world's model is asked directly, so a seed's world depends on the installed extras.
 ADAPTERS: Final = tuple(name for name in ("anthropic", "openai") if find_spec(name) is not None)
 
 Story = Callable[[_Teller, str, str], list[Step]]
 
 
 def _changes(teller: _Teller, space: str, who: str) -> list[Step]:
-    """One slot, several values, told in any order of time."""
+    """One slot with several values, stated in any order of time."""
     slot = teller.rng.choice(sorted(SLOTS))
     values = list(SLOTS[slot][1])
     told = [
         teller.say(space, who, slot, teller.rng.choice(values), phrase=teller.rng.next_int(0, 1))
         for _ in range(teller.rng.next_int(2, 4))
     ]
-    if teller.rng.chance(0.3):  # said again in the same words, later: what a user says is always news
+    if teller.rng.chance(0.3):  # the same words again, later: a new statement, not a repetition
         again = teller.step(Kind.SAY)
         told.append(replace(told[-1], number=again.number, day=told[-1].day + 2_000))
     return [*told[:2], teller.ask(space, who, slot), *told[2:], teller.ask(space, who, slot)]
 
 
 def _in_passing(teller: _Teller, space: str, who: str) -> list[Step]:
-    """A change told in passing, and what resembles one and changes nothing."""
+    """A change mentioned in passing, and a text that resembles one and changes nothing."""
     slot = teller.rng.choice(sorted(IN_PASSING))
     first, second, third = sorted(teller.day() for _ in range(3))
     values = list(SLOTS[slot][1])
@@ -111,6 +114,7 @@ def _in_passing(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _change_undone(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A change that is undone."""
     first, second = sorted((teller.day(), teller.day()))
     old, new = _two(teller, FIRMS)
     before = teller.say(space, who, "works_at", old, day=first)
@@ -120,7 +124,7 @@ def _change_undone(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _middle_undone(teller: _Teller, space: str, who: str) -> list[Step]:
-    """A chain of three whose middle step is taken back: the first must not hold again."""
+    """A chain of three whose middle step is undone: the first must not hold again."""
     days = sorted(teller.day() for _ in range(3))
     values = list(PLACES)
     teller.rng.shuffle(values)
@@ -132,6 +136,7 @@ def _middle_undone(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
+    """Two statements that contradict each other, resolved or not."""
     first, second = sorted((teller.day(), teller.day()))
     pastime = teller.rng.choice(PASTIMES)
     told = [
@@ -148,11 +153,12 @@ def _dispute(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
-    """A chain or a diamond on a source that changes, and sometimes changes back by an undo."""
+    """A chain or a diamond of conclusions from a statement that changes, and sometimes changes back by an undo."""
     first, second = sorted((teller.day(), teller.day()))
     old, new = _two(teller, PLACES)
     source = teller.say(space, who, "lives_in", old, day=first)
     made: list[Step] = []
+    # A chain of up to three conclusions, or a diamond: two from the source and one from both.
     if teller.rng.chance(0.5):
         last = source
         for link in ("first", "second", "third")[: teller.rng.next_int(1, 3)]:
@@ -167,13 +173,14 @@ def _conclusions(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _conclude(teller: _Teller, space: str, who: str, what: str, refers: tuple[int, ...]) -> Step:
-    text = (
-        f"It follows that {who} would laugh at {teller.rng.choice(TALK)}, {what}."  # "takes the choir" would be a fact
-    )
+    """A step that remembers a conclusion from earlier steps."""
+    # The text must not state a fact of any slot.
+    text = f"It follows that {who} would laugh at {teller.rng.choice(TALK)}, {what}."
     return teller.step(Kind.CONCLUDE, space=space, who=who, text=text, day=teller.day(), refers=refers)
 
 
 def _detail(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A statement and a detail of it: both hold."""
     first, second = sorted((teller.day(), teller.day()))
     return [
         teller.step(Kind.SAY, space=space, who=who, slot="group", value="cats", text=f"{who} has two cats.", day=first),
@@ -190,6 +197,7 @@ def _detail(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _repeated(teller: _Teller, space: str, who: str) -> list[Step]:
+    """The same message again, and other content under its id."""
     said = teller.say(space, who, "works_at", teller.rng.choice(FIRMS))
     repeat = replace(said, number=teller.step(Kind.REPEAT).number, kind=Kind.REPEAT, refers=(said.number,))
     clash = replace(repeat, number=teller.step(Kind.CLASH).number, kind=Kind.CLASH, text=f"{who} sells umbrellas.")
@@ -197,6 +205,8 @@ def _repeated(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _race(teller: _Teller, space: str, who: str) -> list[Step]:
+    """Two writers state a slot at the same time."""
+    # Other days are below 2,000, so the race is newer than everything else in this story.
     base = teller.say(space, who, "works_at", FIRMS[0], day=min(teller.day(), teller.day()))
     one, two = _two(teller, FIRMS[1:])
     race = teller.step(
@@ -212,6 +222,7 @@ def _race(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _talk(teller: _Teller, space: str, who: str) -> list[Step]:
+    """A text without facts, a question in the same words, and a question about something nobody said."""
     day = teller.day()
     text = f"{who} told a long tale about {teller.rng.choice(TALK)} and {teller.rng.choice(TALK)}."
     return [
@@ -222,7 +233,7 @@ def _talk(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _forgotten(teller: _Teller, space: str, who: str) -> list[Step]:
-    """A chain of which one link is forgotten, sometimes with a conclusion on it, and said again under its old id."""
+    """A chain of which one link is forgotten, sometimes with a conclusion from it, and sent again under its old id."""
     days = sorted(teller.day() for _ in range(3))
     values = [teller.rng.choice(HIDEOUTS), *_two(teller, PLACES)]
     teller.rng.shuffle(values)
@@ -230,7 +241,7 @@ def _forgotten(teller: _Teller, space: str, who: str) -> list[Step]:
         teller.say(space, who, "lives_in", value, day=day, phrase=1) for value, day in zip(values, days, strict=True)
     ]
     gone = teller.rng.choice(told)
-    # It leaves a reason that quotes the link.
+    # The undo leaves a reason that quotes the forgotten link.
     undo = teller.step(Kind.UNDO, space=space, who=who, refers=(told[1].number,))
     rest = [_conclude(teller, space, who, "after all", (gone.number,))] if teller.rng.chance(0.5) else []
     forget = teller.step(Kind.FORGET, space=space, who=who, refers=(gone.number,), count=teller.rng.next_int(0, 1))
@@ -241,7 +252,7 @@ def _forgotten(teller: _Teller, space: str, who: str) -> list[Step]:
 
 
 def _erased(teller: _Teller, space: str, who: str) -> list[Step]:
-    """A person is erased: what was said of them goes, what one message says of somebody else stays, and so may a conclusion."""
+    """A person is erased. A message that is also about somebody else keeps that part; conclusions may stay."""
     guest, hideout = GUESTS[who], teller.rng.choice(HIDEOUTS)
     told = teller.say(space, who, "email", teller.rng.choice(SLOTS["email"][1]))
     kin = teller.step(
@@ -263,6 +274,7 @@ def _erased(teller: _Teller, space: str, who: str) -> list[Step]:
     return [told, kin, shared, concluded, erase, teller.ask(space, guest, "email")]
 
 
+# The stories, with their relative frequency.
 STORIES: Final[tuple[tuple[Story, float], ...]] = (
     (_changes, 3.0),
     (_change_undone, 2.0),
@@ -285,22 +297,25 @@ def _two(teller: _Teller, values: Sequence[str]) -> tuple[str, str]:
 
 
 def make_plan(seed: int, steps_min: int = 40) -> Plan:
-    """The world of a seed: at least so many steps, at least one restart, a power cut in half of all worlds on the disk."""
+    """The plan of a seed: at least `steps_min` steps and one restart, and in about half of the worlds a power cut."""
     rng = DeterministicRng(seed).fork("plan")
     teller = _Teller(rng.fork("steps"))
     twins = rng.chance(0.15)
     people = list(PEOPLE)
     rng.shuffle(people)
     told: list[list[Step]] = []
+    # At least three more steps are added below.
     while sum(map(len, told)) < steps_min - 3:
+        # Each story has a person of its own.
         space, who = rng.choice(SPACES), people.pop()
         told.append(rng.weighted(STORIES)(teller, space, who))
-        if rng.chance(0.3):  # a namesake on the other side, of whom nothing may leak
+        if rng.chance(0.3):  # the same name in the other namespace, where nothing may leak
             told.append(_changes(teller, SPACES[1 - SPACES.index(space)], who))
     reads = rng.fork("reads").chance(0.15)
     if reads:
         told += [_in_passing(teller, rng.fork(f"passing {number}").choice(SPACES), people.pop()) for number in range(2)]
     steps = _interleave(rng, told)
+    # Learning has its own namespace, so its steps may stand anywhere.
     lessons = _lessons(rng.fork("lessons"), teller)
     for step in lessons:
         steps.insert(rng.fork(f"lesson {step.number}").next_int(0, len(steps)), step)
@@ -310,6 +325,7 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
     counted = _counts(rng.fork("counts"), teller, people)
     steps = _interleave(rng.fork("counted"), [steps, counted]) if counted else steps
     model = rng.chance(0.3)
+    # Stories about things need a model that judges them.
     if model and not lessons:
         told_things = thing_stories.stories(rng.fork("of things"), teller, SPACES, people[-4:])
         anew = [[teller.step(Kind.REREAD)]] if rng.fork("anew").chance(0.3) else []
@@ -333,9 +349,11 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
 
 
 def _interleave(rng: DeterministicRng, stories: list[list[Step]]) -> list[Step]:
+    """Merge stories at random, keeping the order of each."""
     waiting = [list(story) for story in stories]
     mixed: list[Step] = []
     while waiting:
+        # The next step of any story, so that each keeps its order.
         story = rng.choice(waiting)
         mixed.append(story.pop(0))
         waiting = [each for each in waiting if each]
@@ -343,7 +361,7 @@ def _interleave(rng: DeterministicRng, stories: list[list[Step]]) -> list[Step]:
 
 
 def _lessons(rng: DeterministicRng, teller: _Teller) -> list[Step]:
-    """What is learned in a third of the worlds: recalls judged at once, by providers, and versions gone back to."""
+    """Steps of learning, in a third of the worlds: feedback, signals of providers, and rollbacks."""
     if not rng.chance(0.33):
         return []
     kinds = (*[Kind.JUDGE] * rng.next_int(2, 5), *[Kind.REPORT] * rng.next_int(1, 3), *[Kind.BACK] * rng.next_int(0, 2))
@@ -351,7 +369,7 @@ def _lessons(rng: DeterministicRng, teller: _Teller) -> list[Step]:
 
 
 def _counts(rng: DeterministicRng, teller: _Teller, people: Sequence[str]) -> list[Step]:
-    """What is told in a third of the worlds and no slot knows: how many of something two people have seen, told again in any order of time."""
+    """Counts without a slot in the product, in a third of the worlds: two people's counts, stated again in any order of time."""
     if not rng.chance(0.33):
         return []
     texts, values, questions = COUNTS
@@ -377,13 +395,14 @@ def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:
     kinds = [Kind.RESTART, Kind.MAINTAIN]
     if not twins:
         if rng.chance(0.6):
+            # Only the simulated disk can lose power; two processes share a real file.
             kinds += [Kind.CUT] * rng.next_int(1, 3)
         if rng.chance(0.2):
             kinds.append(Kind.KILL)
     return kinds
 
 
-# Chances are per call; a world draws about three kinds of fault.
+# Probabilities are per call. A world has either no faults or three of these.
 _DISK_FAULTS: Final = (
     (FaultType.StorageWriteFail, 0.01, "disk_write"),
     (FaultType.StorageReadFail, 0.1, "disk_read"),
@@ -406,8 +425,10 @@ _MODEL_FAULTS: Final = (
 
 
 def _faults(rng: DeterministicRng, *, twins: bool, model: bool) -> tuple[FaultConfig, ...]:
+    """The faults of a world: none in one of five worlds, else three entries of the tables above."""
     if rng.chance(0.2):
         return ()
+    # Faults of parts that this world has.
     possible = [*_EMBEDDING_FAULTS, *(_MODEL_FAULTS if model else ()), *(() if twins else _DISK_FAULTS)]
     rng.shuffle(possible)
     return tuple(
@@ -416,9 +437,10 @@ def _faults(rng: DeterministicRng, *, twins: bool, model: bool) -> tuple[FaultCo
 
 
 def _over_the_wire(rng: DeterministicRng, faults: tuple[FaultConfig, ...]) -> tuple[FaultConfig, ...]:
-    """The faults of a world whose embedder is served: the network breaks too.
+    """The faults of a world with a served embedder: often the network fails too.
 
-    Whoever learns a server's dimensions from its first answer cannot know that this one was wrong, so none is.
+    Wrong dimensions are removed. A client that learns a server's dimensions from its first answer cannot know that this
+    answer was wrong.
     """
     kept = tuple(fault for fault in faults if fault.fault_type is not FaultType.EmbeddingWrongDimensions)
     kind = rng.choice([kind for kind in FaultType if kind.startswith("Network")])

@@ -1,4 +1,4 @@
-"""How a failure and a sweep read: plain text for a terminal, Markdown for a file."""
+"""Reports of failures and sweeps: plain text for a terminal, Markdown for a file."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from umi_lab.worlds.saved import plan_to_json
 from umi_lab.worlds.steps import Plan
 from umi_lab.worlds.sweep import Failure, SweepReport
 
-STEPS_SHOWN_COUNT: Final = 60
+STEPS_SHOWN_COUNT: Final = 60  # steps of a plan in a report
 
 
 def failure_text(failure: Failure) -> str:
-    """A failure: its seed, what was violated, the smallest plan, the last lines of its trace, and what replays it."""
+    """A failure: its seed, what was violated, the smallest plan, the end of its trace, and the command that replays it."""
     lines = [f"seed {failure.seed} fails: {failure.failure}"]
     if failure.shrunk is not None:
         found = f"smallest world that fails so, found in {failure.runs} runs" if failure.runs else "the world"
@@ -28,7 +28,7 @@ def failure_text(failure: Failure) -> str:
 
 
 def outcome_text(outcome: Outcome, *, trace: bool = False) -> str:
-    """How one world went, with every line of its trace if wanted."""
+    """The result of one world, with its whole trace if wanted."""
     lines = [*outcome.trace, ""] if trace else []
     lines.append(f"seed {outcome.plan.seed}: {outcome.plan.describe()}")
     lines.append(
@@ -115,6 +115,7 @@ def _table(head: tuple[str, str], rows: Iterable[tuple[str, str]]) -> str:
 
 
 def _fenced(text: str) -> str:
+    # Four backticks, because a text may contain three.
     return f"````text\n{text}\n````\n"
 
 

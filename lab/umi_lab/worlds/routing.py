@@ -1,4 +1,7 @@
-"""Routing in some worlds: concurrent decisions on a disk that loses power, judged in any order, held against what is known to have been said."""
+"""Routing in some worlds: concurrent decisions on a disk that loses power, judged in any order.
+
+What the router knows is compared with what was acknowledged.
+"""
 
 from __future__ import annotations
 
@@ -25,16 +28,16 @@ T = TypeVar("T")
 
 _SPACE: Final = "office"
 _ROUNDS: Final = 8
-_AT_ONCE: Final = 3
-_TRIES_MAX: Final = 20
+_AT_ONCE: Final = 3  # concurrent tasks
+_TRIES_MAX: Final = 20  # of one action
 _TEXTS: Final = ("Translate the menu", "Prove the lemma", "Sort the post", "Plan the move to the new office")
-_CHANGES_MAX: Final = 60  # of the disk, until the power goes
-_EPSILON: Final = 2e-6
+_CHANGES_MAX: Final = 60  # of the disk before a power cut, at most
+_EPSILON: Final = 2e-6  # the router rounds to six decimals
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What was acknowledged of a decision."""
+    """What was acknowledged about a decision."""
 
     tier: str
     complexity: float
@@ -43,13 +46,14 @@ class _Said:
 
 
 async def route_tasks(rng: DeterministicRng, clock: SimClock) -> Counter[str]:
-    """Route tasks, judge them, restart, forget; what was acknowledged must stay, at the right decision, and must matter.
+    """Route tasks, judge them, restart and forget. What was acknowledged must stay with the right decision and have its effect.
 
     Returns:
         What happened, by name.
 
     Raises:
-        Violation: When an outcome is lost or at another decision, or what is known is not what follows from the outcomes.
+        Violation: When an outcome is lost or stored with another decision, or what is known does not follow from the
+            outcomes.
     """
     disk = SimDisk(rng.fork("disk"), clock=clock)
     office = _Office(rng, clock, disk)
@@ -66,7 +70,7 @@ async def route_tasks(rng: DeterministicRng, clock: SimClock) -> Counter[str]:
 
 
 class _Office:
-    """A router on a disk, and what it was told."""
+    """A router on a disk, and the outcomes it was given."""
 
     def __init__(self, rng: DeterministicRng, clock: SimClock, disk: SimDisk) -> None:
         self.counts: Counter[str] = Counter()
@@ -78,9 +82,10 @@ class _Office:
         self._opened: tuple[SqliteStore, TierRouter] | None = None
 
     async def work(self) -> None:
-        """Some tasks at once, their outcomes in another order; sometimes one is forgotten, the power goes or all begins anew."""
+        """Some concurrent tasks, judged in another order; sometimes a decision is forgotten, the power is cut, or all restarts."""
         if self._rng.chance(0.4):
             self._disk.arm_power_cut(self._rng.next_int(1, _CHANGES_MAX))
+        # Concurrent tasks, some with a pinned tier.
         asked = [self._rng.choice(_TEXTS) for _ in range(_AT_ONCE)]
         tiers = [self._rng.choice((*TIERS, None)) for _ in range(_AT_ONCE)]
         routes = await asyncio.gather(
@@ -89,6 +94,7 @@ class _Office:
                 for text, tier in zip(asked, tiers, strict=True)
             )
         )
+        # A degraded decision may not have been stored, and cannot be judged.
         kept = [(route, text) for route, text in zip(routes, asked, strict=True) if not route.degraded]
         self._rng.shuffle(kept)
         for route, text in kept:
@@ -101,7 +107,7 @@ class _Office:
             await self.restart()
 
     async def open(self) -> None:
-        """Power on, and a router that knows only what is on the disk."""
+        """Turn the power on, and open a router that knows only what is on the disk."""
         for _ in range(_TRIES_MAX):
             if not self._disk.powered:
                 self._disk.restart()
@@ -115,7 +121,7 @@ class _Office:
         raise Violation(f"a router's store could not be opened in {_TRIES_MAX} tries")
 
     async def close(self) -> None:
-        """Let go of the store."""
+        """Close the store."""
         opened, self._opened = self._opened, None
         if opened is not None:
             try:
@@ -124,7 +130,7 @@ class _Office:
                 self.counts["closed without power"] += 1
 
     async def restart(self) -> None:
-        """Close, open, and see that everything acknowledged is there and matters as before."""
+        """Close, open, and check that everything acknowledged is there and has its effect."""
         await self.close()
         await self.open()
         self.counts["router restarts"] += 1
@@ -159,7 +165,7 @@ class _Office:
         self.counts["routed tasks forgotten"] += 1
 
     async def _persist(self, action: Callable[[], Awaitable[T]]) -> T:
-        """Do it until it is acknowledged, whatever the disk does."""
+        """Repeat an action until it is acknowledged, whatever the disk does."""
         for _ in range(_TRIES_MAX):
             try:
                 return await action()
@@ -168,7 +174,7 @@ class _Office:
                 await self.open()
         raise Violation(f"a router made no progress in {_TRIES_MAX} tries")
 
-    # What must be true.
+    # Checks.
 
     async def _check(self) -> None:
         rows = {row.id: row for row in await self._store.namespace(_SPACE).read(lambda s: s.routed.since(0))}
@@ -201,13 +207,14 @@ class _Office:
             raise Violation(
                 f"predicted - actual is {bias} on average, the router says {self._router.calibration_bias()}"
             )
+        # The bias as the router applies it: shrunk and bounded.
         shrunk = sum(errors) / (len(errors) + BIAS_STRENGTH)
         meant = 0.5 - max(-ROUTE_BIAS_RATIO_MAX, min(ROUTE_BIAS_RATIO_MAX, shrunk))
         if abs(self._router.analyzer.calibrated(0.5) - meant) > _EPSILON:
             raise Violation(f"0.5 should be corrected to {meant}, and is to {self._router.analyzer.calibrated(0.5)}")
 
     async def _check_expectations(self) -> None:
-        """A router that has followed every change expects what one expects that has just been opened."""
+        """A router that has followed every change expects the same as one that has just been opened."""
         fresh = self._made(self._store)
         for text in _TEXTS:
             followed = await self._router.choose(text, complexity=_complexity(text))
@@ -222,5 +229,5 @@ class _Office:
 
 
 def _complexity(text: str) -> float:
-    """A given one, so that the oracle need not read."""
+    """A given complexity for each text, so that the check need not estimate it."""
     return round(0.2 + 0.15 * _TEXTS.index(text), 6)

@@ -1,4 +1,4 @@
-"""A plan as JSON and back: a shrunk failure outlives the generator that made it."""
+"""Plans as JSON, so that a shrunk failure can be replayed after the generator of plans has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from umi_lab.worlds.steps import Kind, Plan, Step
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
-    """A plan as plain values; what is as by default is left out."""
+    """A plan as plain values; fields with their default are left out."""
     plain = _without_defaults(plan, Plan)
     plain["steps"] = [_without_defaults(step, Step) for step in plan.steps]
     if plan.faults:
@@ -29,6 +29,7 @@ def plan_from_json(plain: object) -> Plan:
     """
     try:
         record = dict(_mapping(plain))
+        # The remaining fields of the record are plain values with the names of `Plan`'s.
         steps = tuple(_step(one) for one in record.pop("steps"))
         faults = tuple(_fault(one) for one in record.pop("faults", ()))
         return Plan(steps=steps, faults=faults, **record)
@@ -37,7 +38,7 @@ def plan_from_json(plain: object) -> Plan:
 
 
 def read_plan(text: str) -> Plan:
-    """A plan from a file's text.
+    """A plan from the text of a file.
 
     Raises:
         InvalidInput: When this is no plan.

@@ -1,4 +1,4 @@
-"""The steps of a world, and a whole world before it runs."""
+"""The steps of a world, and the plan of a whole world."""
 
 from __future__ import annotations
 
@@ -8,38 +8,38 @@ from typing import Final
 
 from umi.sim.faults import FaultConfig
 
-SPACES: Final = ("north", "south")
-THING: Final = "thing"  # the slot of what is said in the language of `umi.sim.verdicts`
+SPACES: Final = ("north", "south")  # the namespaces of a world
+THING: Final = "thing"  # the slot of statements in the language of `umi.sim.verdicts`
 
 
 class Kind(StrEnum):
     """What a step does."""
 
-    SAY = "say"  # remember a text; `slot` and `value` say what it states, if anything
-    CONCLUDE = "conclude"  # remember a text derived from what `refers` said
-    REPEAT = "repeat"  # the same message again
-    CLASH = "clash"  # the same message id with other content
-    RACE = "race"  # two statements of one slot at once
+    SAY = "say"  # remember a text; `slot` and `value` hold what it states, if anything
+    CONCLUDE = "conclude"  # remember a text that is derived from the steps in `refers`
+    REPEAT = "repeat"  # remember the same message again
+    CLASH = "clash"  # remember other content under a known message id
+    RACE = "race"  # two writers state one slot at the same time
     UNDO = "undo"  # take back the relation that a step made
-    RESOLVE = "resolve"  # settle the dispute that a step made
-    ASK = "ask"  # recall, and hold the answer against the oracle
+    RESOLVE = "resolve"  # resolve the contradiction that a step made
+    ASK = "ask"  # recall, and compare the answer with the oracle
     DEEP = "deep"  # recall on the deep path
-    NONSENSE = "nonsense"  # recall what nobody said
+    NONSENSE = "nonsense"  # recall something that nobody said
     FORGET = "forget"  # forget what a step said
-    ERASE = "erase"  # erase a person; `keep` says what becomes of conclusions
-    JUDGE = "judge"  # say how a task went that a recall served
-    REPORT = "report"  # providers say so, and a run takes it in
-    BACK = "back"  # let what counted at some version count again
+    ERASE = "erase"  # erase a person; `keep` is what becomes of conclusions
+    JUDGE = "judge"  # give feedback on a recall
+    REPORT = "report"  # providers give signals about recalls, and a run credits them
+    BACK = "back"  # roll learning back to some version
     REREAD = "reread"  # read every message again with the model
     MAINTAIN = "maintain"
     RESTART = "restart"  # close and open
-    CUT = "cut"  # let the power go at the n-th change of the disk from now
+    CUT = "cut"  # cut the power at the n-th change of the disk from now
     KILL = "kill"  # end the process, keep the page cache
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One operation. `number` is its name for good; `day` places what is said in time (days, unique in a world)."""
+    """One operation. `number` identifies it; `day` is when its text is said (in days, unique in a world)."""
 
     number: int
     kind: Kind
@@ -54,7 +54,7 @@ class Step:
     keep: str = ""
 
     def line(self) -> str:
-        """For traces and reports."""
+        """The step as one line, for traces and reports."""
         told = [f"#{self.number}", self.kind, self.space, self.who, self.text and f"{self.text!r}"]
         told += [f"day {self.day}" if self.text else "", f"of {list(self.refers)}" if self.refers else ""]
         told += [f"at change {self.count}" if self.kind is Kind.CUT else "", self.keep]
@@ -63,22 +63,22 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole world before it runs."""
+    """A whole world before it runs: its seed, steps, faults, and the parts it is made of."""
 
     seed: int
     steps: tuple[Step, ...]
     faults: tuple[FaultConfig, ...] = ()
     embedder: bool = True
     model: bool = False
-    twins: bool = False  # two memories on one real file instead of one on the simulated disk
+    twins: bool = False  # two memories on one real file, instead of one on the simulated disk
     order: str = "fifo"
     learn: bool = False
-    wire: str = ""  # the real adapter that the model is behind; empty for none
-    served: bool = False  # the embedder is behind the real adapter for embeddings
-    reads: bool = False  # short messages are read by the local embedder's reader
+    wire: str = ""  # the real adapter in front of the model; empty for none
+    served: bool = False  # the real adapter for embeddings is in front of the embedder
+    reads: bool = False  # the local embedder's reader reads short messages
 
     def describe(self) -> str:
-        """One line: what kind of world this is."""
+        """One line about the kind of this world."""
         parts = ["two processes" if self.twins else "simulated disk", f"{self.order} order"]
         embedder = "served embedder" if self.served else "embedder that reads" if self.reads else "embedder"
         parts += [embedder if self.embedder else "words only", self._reader(), *(["learning"] if self.learn else [])]

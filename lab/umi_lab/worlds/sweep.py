@@ -1,7 +1,7 @@
-"""Many worlds on all cores: past failures first, then seed after seed; what was seen, and how every failure is replayed.
+"""Run many worlds on all cores: past failures first, then seed after seed. Reports what was seen, and how failures are replayed.
 
-Worlds run in processes started fresh ("spawn"), a few in flight at a time, and come back as sums. A world that takes a process
-down with it, or never ends, is a failure of that world; Ctrl-C ends the sweep with what is known.
+Worlds run in newly started processes ("spawn"), a few chunks at a time, and return sums. A world that kills its process
+or never ends is a failure of that world. Ctrl-C ends the sweep with what is known so far.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ from umi_lab.worlds.world import run_plan
 
 T = TypeVar("T")
 
-Item = int | Plan  # a world: its seed, or a plan of its own
+Item = int | Plan  # a world, by its seed or by its plan
 Progress = Callable[[int, int, int], None]  # worlds done, worlds in all, failures so far
 
-CHUNK_WORLDS_COUNT: Final = 4
-TRACE_TAIL: Final = 12  # lines of a trace that are kept of a failure
-KINDS_KEPT_COUNT: Final = 20  # kinds of failure that are told in full; more are only counted
-WORLD_REAL_S: Final = 120.0  # of one world, before it is said to hang
-_POLL_S: Final = 0.2
+CHUNK_WORLDS_COUNT: Final = 4  # worlds per job
+TRACE_TAIL: Final = 12  # lines of a failure's trace that are kept
+KINDS_KEPT_COUNT: Final = 20  # kinds of failure that are reported in full; more are only counted
+WORLD_REAL_S: Final = 120.0  # real time of one world before it counts as hanging
+_POLL_S: Final = 0.2  # between two looks at `stop` while waiting
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A world that failed.
 
-    `position` is its place in the sweep; `shrunk` is the smallest plan found that fails in the same way, `trace` the
-    last lines of that plan's run (of the world itself, when it was not shrunk).
+    `position` is its place in the sweep. `shrunk` is the smallest plan found that fails in the same way, `runs` how
+    many worlds that took, and `trace` the end of that plan's trace (of the world itself when it was not shrunk).
     """
 
     item: Item
@@ -66,7 +66,7 @@ class Failure:
 
     @property
     def command(self) -> str:
-        """What replays it."""
+        """The command that replays it."""
         if self.replayed_by:
             return self.replayed_by
         return f"umi sim replay {self.seed} --shrink" if isinstance(self.item, int) else "umi sim replay PLAN.json"
@@ -99,7 +99,7 @@ class Totals:
     features: Counter[str] = field(default_factory=Counter)
 
     def count(self, outcome: Outcome, busy_s: float) -> None:
-        """Add a world. Its first opening is no restart."""
+        """Add one world. Its first opening is no restart."""
         restarts = max(0, outcome.restarts - 1)
         self.add(
             Totals(
@@ -124,7 +124,7 @@ class Totals:
 
 @dataclass(slots=True)
 class SweepReport:
-    """What a sweep saw. `failures` are the first of each kind, `kinds` counts every failure by its kind."""
+    """The result of a sweep. `failures` are the first of each kind, `kinds` counts every failure by its kind."""
 
     seeds: range
     jobs: int
@@ -142,7 +142,7 @@ class SweepReport:
 
     @property
     def worlds_per_s_per_core(self) -> float:
-        """Worlds per second of one busy process; starting processes and shrinking are not counted."""
+        """Worlds per second of one busy process, without starting processes and shrinking."""
         return self.totals.worlds / self.totals.busy_s if self.totals.busy_s else 0.0
 
     def as_json(self) -> dict[str, object]:
@@ -170,7 +170,7 @@ class SweepReport:
 
 
 def known_worlds() -> tuple[Item, ...]:
-    """The worlds of `seeds.txt`, in its order.
+    """The worlds in `seeds.txt`, in its order.
 
     Raises:
         InvalidInput: When a line is neither a seed nor a plan.
@@ -179,7 +179,7 @@ def known_worlds() -> tuple[Item, ...]:
 
 
 def parse_worlds(text: str) -> tuple[Item, ...]:
-    """Worlds, one a line: a seed, or a plan as JSON; after it `#` and a comment.
+    """Worlds, one per line: a seed or a plan as JSON, optionally followed by `#` and a comment.
 
     Raises:
         InvalidInput: When a line is neither.
@@ -189,6 +189,7 @@ def parse_worlds(text: str) -> tuple[Item, ...]:
         said = line.strip()
         if said.startswith("{"):
             _, end = json.JSONDecoder().raw_decode(said)
+            # What follows the JSON object is a comment.
             found.append(read_plan(said[:end]))
         elif seed := said.partition("#")[0].strip():
             if not seed.removeprefix("-").isdecimal():
@@ -198,7 +199,7 @@ def parse_worlds(text: str) -> tuple[Item, ...]:
 
 
 def cores() -> int:
-    """The processors that this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -211,15 +212,15 @@ def sweep(
     progress: Progress = lambda _done, _of, _failed: None,
     stop: threading.Event | None = None,
 ) -> SweepReport:
-    """Run the known worlds, then every seed's.
+    """Run the known worlds, then those of all seeds.
 
     Args:
-        seeds: Which seeds.
-        jobs: Processes; None is one per core. One runs the worlds here, without another process.
+        seeds: The seeds.
+        jobs: Number of processes; None is one per core. With 1 the worlds run in this process.
         known: Worlds to run first; None takes those of `seeds.txt`.
         shrinking: Whether the first failure of each kind is shrunk.
-        progress: Called as worlds come back.
-        stop: Set from elsewhere, it ends the sweep early, as Ctrl-C does.
+        progress: Called as worlds finish.
+        stop: When set from elsewhere, ends the sweep early, as Ctrl-C does.
 
     Raises:
         InvalidInput: When `jobs` is less than 1.
@@ -242,24 +243,24 @@ def sweep(
     return report
 
 
-# What runs in the other processes.
+# Runs in the worker processes.
 
 
 @dataclass(frozen=True, slots=True)
 class _Chunk:
-    """Some worlds' sums and failures."""
+    """The sums and failures of some worlds."""
 
     totals: Totals
     failures: list[Failure]
 
 
-class WorldHangs(Exception):  # noqa: N818 - reads as what it is
+class WorldHangs(Exception):  # noqa: N818 - a finding about a world
     """A world took more real time than any should."""
 
 
 def _begin_worker() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asked for the sweep
-    logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds are full of warnings, and nobody reads them
+    logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds cause many warnings that nobody reads
 
 
 def _run_chunk(first: int, items: Sequence[Item]) -> _Chunk:
@@ -275,7 +276,7 @@ def _run_chunk(first: int, items: Sequence[Item]) -> _Chunk:
 
 
 def _outcome(item: Item) -> Outcome:
-    """The world's end, whatever happens: what the harness itself throws is a failure of that world."""
+    """The result of a world. An error of the simulation itself counts as a failure of that world."""
     seed = item if isinstance(item, int) else item.seed
     try:
         with _bounded(WORLD_REAL_S):
@@ -286,7 +287,8 @@ def _outcome(item: Item) -> Outcome:
 
 @contextmanager
 def _bounded(seconds: float) -> Iterator[None]:
-    """Raise WorldHangs in here after so much real time, where the system has such alarms and this is the main thread."""
+    """Raise WorldHangs in the block after this much real time, where the system has interval timers and this is the main thread."""
+    # Signals reach the main thread only, and Windows has no interval timers.
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -307,17 +309,17 @@ def _shrunk(failure: Failure) -> Failure:
     """The failure with its smallest plan."""
     outcome = _outcome(failure.item)
     if outcome.failure is None or not outcome.plan.steps:
-        return failure  # it does not fail again, or never came as far as a plan
+        return failure  # it does not fail again, or failed before there was a plan
     small = shrink(outcome)
     trace = tuple(small.outcome.trace[-TRACE_TAIL:])
     return Failure(failure.item, failure.failure, failure.position, small.plan, small.runs, trace)
 
 
-# What runs here.
+# Runs in this process.
 
 
 class _Sweep:
-    """A sweep under way."""
+    """A sweep in progress."""
 
     def __init__(self, report: SweepReport, items: list[Item], progress: Progress, stop: threading.Event) -> None:
         self._report = report
@@ -326,7 +328,7 @@ class _Sweep:
         self.stop = stop
 
     def run(self) -> None:
-        """All worlds."""
+        """Run all worlds."""
         places = range(0, len(self._items), CHUNK_WORLDS_COUNT)
         chunks = ((place, self._items[place : place + CHUNK_WORLDS_COUNT]) for place in places)
         self._progress(0, len(self._items), 0)
@@ -337,12 +339,13 @@ class _Sweep:
                 with _quiet():
                     self._take(_run_chunk(first, items))
             return
+        # A dying process takes all chunks in progress with it. Their worlds are run one by one to find the culprit.
         while lost := self._in_processes(chunks):
             for first, items in lost:
                 self._alone(first, items)
 
     def shrink(self) -> None:
-        """Shrink the failures that are kept, each in a process of its own while there are some."""
+        """Shrink the failures that are kept, in parallel processes where possible."""
         kept = self._report.failures
         if self._report.jobs == 1 or len(kept) < 2:
             for place, failure in enumerate(kept):
@@ -357,11 +360,12 @@ class _Sweep:
                     kept[place] = future.result()
 
     def _in_processes(self, chunks: Iterator[tuple[int, list[Item]]]) -> list[tuple[int, list[Item]]]:
-        """Run chunks in processes until there are no more, or a process dies: then those that were in flight."""
+        """Run chunks in processes until none is left, or until a process dies; then return the chunks in progress."""
         flying: dict[Future[_Chunk], tuple[int, list[Item]]] = {}
         lost: list[tuple[int, list[Item]]] = []
         with _pool(self._report.jobs) as pool:
             while not self.stop.is_set():
+                # Two chunks per process are submitted, so that none waits for work.
                 for chunk in islice(chunks, 0 if lost else 2 * self._report.jobs - len(flying)):
                     try:
                         flying[pool.submit(_run_chunk, *chunk)] = chunk
@@ -378,7 +382,7 @@ class _Sweep:
         return sorted(lost, key=lambda chunk: chunk[0])
 
     def _alone(self, first: int, items: list[Item]) -> None:
-        """Run worlds each in a process of its own: one of them took its process down."""
+        """Run each of these worlds in a process of its own, because one of them killed its process."""
         for position, item in enumerate(items, first):
             if self.stop.is_set():
                 return
@@ -395,7 +399,7 @@ class _Sweep:
                     self._take(future.result())
 
     def _wait(self, futures: list[Future[T]]) -> list[Future[T]]:
-        """Futures that are done, in their order; none when the sweep is to stop."""
+        """Futures that are done, in the given order; none when the sweep is to stop."""
         while not self.stop.is_set():
             done = wait(futures, timeout=_POLL_S, return_when=FIRST_COMPLETED).done
             if done:
@@ -403,11 +407,13 @@ class _Sweep:
         return []
 
     def _take(self, chunk: _Chunk) -> None:
+        """Add a chunk's results to the report, keeping the first failure of each kind."""
         report = self._report
         report.totals.add(chunk.totals)
         for failure in chunk.failures:
             kind = manner(failure.failure)
             report.kinds[kind] += 1
+            # Chunks finish in any order; of each kind the failure with the smallest position is kept.
             kept = {manner(one.failure): one for one in report.failures}
             if kind not in kept and len(kept) < KINDS_KEPT_COUNT:
                 report.failures.append(failure)
@@ -419,7 +425,7 @@ class _Sweep:
 
 @contextmanager
 def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes; when the sweep ends early, what they are at is not waited for."""
+    """A pool of new processes. When the sweep ends early, jobs in progress are not awaited."""
     pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker)
     ended = False
     try:
@@ -431,7 +437,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No warnings of the product's while worlds run in this process."""
+    """Silence the product's warnings while worlds run in this process."""
     logger = logging.getLogger("umi")
     before = logger.level
     logger.setLevel(logging.CRITICAL)

@@ -1,7 +1,8 @@
-"""What a model's verdicts must do, in worlds with a model: an oracle for the stories about things, and the check at the end.
+"""The oracle for stories about things, in worlds with a model, and the check at the end of these worlds.
 
-They are told in the small language of `umi.sim.verdicts`, which the simulated model reads and judges without fail; so what is wrong in the
-end, Umi has made of a right answer. A thing of which a message could not be read by the model (its moods never let it) is left out.
+The stories are told in the language of `umi.sim.verdicts`, which the simulated model reads and judges without errors.
+So a wrong result is an error of Umi. Things are left out if the model could not read one of their messages because it
+was hostile each time.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from umi_lab.worlds.oracle import Oracle, Said
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.steps import THING
 
-_SOON: Final = timedelta(hours=1)
+_SOON: Final = timedelta(hours=1)  # after a message on the day that is asked about
 
 
 class Told(Protocol):
-    """What the check must see of a world."""
+    """The part of a world that the check uses."""
 
     outcome: Outcome
     oracle: Oracle
@@ -35,7 +36,10 @@ class Told(Protocol):
 
 @dataclass(slots=True)
 class _State:
-    """One statement of a thing: since when it holds, what ended it, which of its words are over since when."""
+    """One statement about a thing: from when to when it holds, and which of its words are over since when.
+
+    `never` means that it was corrected and never held. Times are days.
+    """
 
     said: Said
     sentence: Sentence
@@ -52,7 +56,7 @@ class _State:
 
 
 def outcome_of(told: Sequence[tuple[Said, Sentence]]) -> list[_State]:
-    """What holds of one thing after all that was said of it, by the language's own meaning, in the order of time."""
+    """What holds of one thing after everything that was said about it, by the meaning of the language, in order of time."""
     states: list[_State] = []
     for said, sentence in sorted(told, key=lambda one: one[0].place):
         mine = _State(said, sentence, said.day)
@@ -64,6 +68,7 @@ def outcome_of(told: Sequence[tuple[Said, Sentence]]) -> list[_State]:
                 old.cut[part] = said.day
             elif kind in {"update", "end"}:
                 old.ends = said.day
+            # The corrected statement never held; the new one holds since the corrected one began.
             elif kind == "correct":
                 old.never = True
                 mine.begins = min(mine.begins, old.begins)
@@ -72,7 +77,7 @@ def outcome_of(told: Sequence[tuple[Said, Sentence]]) -> list[_State]:
 
 
 async def check(world: Told) -> str:
-    """Ask of each thing what it is like, now and on every day on which something was said, and hold history against it."""
+    """Ask what each thing is like, now and on every day on which something was said, and compare its history."""
     things: dict[tuple[str, str], list[tuple[Said, Sentence]]] = {}
     for said in sorted(world.oracle.said.values(), key=lambda one: one.number):
         for sentence in sentences(_text(world, said)) if said.slot == THING else ():
@@ -88,11 +93,12 @@ def _text(world: Told, said: Said) -> str:
 
 
 async def _was_read(world: Told, space: str, numbers: Sequence[int]) -> bool:
-    """Whether the model read every message, each for its one statement."""
+    """Whether the model read every message, each as exactly one statement."""
     memory = world.memory(space)
     for number in numbers:
         (episode_id,) = world.receipts[number].episode_ids
         read = [one for one in await _entities(memory) if one.episode_id == episode_id]
+        # Only a model names further subjects and no slot; rules would have read the message differently.
         if len(read) != 1 or read[0].slot or not read[0].also:
             return False
     return True
@@ -111,6 +117,7 @@ async def _check_thing(world: Told, space: str, name: str, states: Sequence[_Sta
         as_of = None if day is None else world.message_time(day) + _SOON
         found = await memory.recall(question, as_of=as_of, min_score=0, limit=100)
         shown = {number: hit for hit in found.hits if (number := _number(space, hit)) in mine}
+        # Shown must be exactly what holds on that day.
         expected = {number for number, state in mine.items() if state.holds(day)}
         if set(shown) != expected:
             raise Violation(f"{name} on day {day}: shown is what {sorted(shown)} said, true is {sorted(expected)}")

@@ -1,8 +1,8 @@
-"""One world: a plan run in virtual time on the real product, held against the oracle.
+"""One world: run a plan in virtual time on the real product, and compare it with the oracle at every step.
 
-The only file of the simulation that knows the facade. A client in this world behaves as a good client should: every message
-has an id, and what failed is sent again with the same id until it is acknowledged. So at any time the oracle knows what must be
-there: what was acknowledged; and nothing may be there twice.
+The only module of the simulation that uses `umi.Memory` by name. The client here behaves as a good client should: every
+message has an id, and what failed is sent again with the same id until it is acknowledged. So the oracle always knows
+what must be stored: what was acknowledged, each message once.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
-_TRIES_MAX: Final = 60  # of one step, before the world is said to make no progress
-_TRIES_FAULTY: Final = 40  # of them; where one read in ten fails, what reads a whole file may never get through
-_MAINTAIN_MAX: Final = 40
-_SAID_ON_A_LIAR: Final = 8  # messages, while a write gets lost
-_WRITES_ON_A_LIAR: Final = 300  # about as many as these take, with the checkpoint of the last close
-_LATE_NUMBER: Final = 90_000
-HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)
+_TRIES_MAX: Final = 60  # of one step, before it counts as no progress
+_TRIES_FAULTY: Final = 40  # tries with faults; a step that reads a whole file may never succeed with them
+_MAINTAIN_MAX: Final = 40  # calls of `maintain` that must finish all waiting work
+_SAID_ON_A_LIAR: Final = 8  # messages sent while one write is lost
+_WRITES_ON_A_LIAR: Final = 300  # about the writes that these take, with the checkpoint of the last close
+_LATE_NUMBER: Final = 90_000  # their numbers start here, clear of the plan's
+HOSTILE: Final = tuple((kind, 0.04) for kind in Hostility)  # a model's probability of each hostility
 
 
 def run_plan(plan: Plan) -> Outcome:
@@ -71,7 +71,7 @@ def run_plan(plan: Plan) -> Outcome:
             world.outcome.failure = f"an invariant broke: {broken}"
         except UmiError as error:
             world.outcome.failure = f"undeclared error {type(error).__name__}: {error}"
-        except Exception as error:  # noqa: BLE001 - whatever the product throws is what a world is run to find
+        except Exception as error:  # noqa: BLE001 - any exception of the product is a finding
             world.outcome.failure = f"undeclared exception {type(error).__name__}: {error}"
         return world.finish()
 
@@ -97,7 +97,7 @@ class World:
         self._after = rng.fork("after")
         self._routing = rng.fork("routing")
         self.disk: SimDisk | None = None
-        self._folder: Path | None = None  # of a world of two processes
+        self._folder: Path | None = None  # of the real file, in a world of two processes
         if plan.twins:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="umi-world-"))
             self._folder = Path(folder)
@@ -108,7 +108,7 @@ class World:
             self._url = f"sqlite:///umi.db?vfs={self.disk.vfs}"
         self.oracle = Oracle()
         self.checks = Checks(self)
-        self.fading: set[int] = set()  # numbers of what is being taken away: there or not, nobody knows yet
+        self.fading: set[int] = set()  # numbers of messages being deleted, which may or may not be stored still
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
         self.receipts: dict[int, RememberReceipt] = {}
@@ -117,7 +117,7 @@ class World:
         self._views: list[dict[str, Memory]] = []
 
     def _behind(self, network: SimNetwork, llm: SimLLM) -> RemoteModel | Adapter:
-        """The model at the other end of a network, with or without a real adapter between."""
+        """The model behind the simulated network, with or without a real adapter in front."""
         if not self.plan.wire:
             return RemoteModel(network, llm)
         from umi.sim.transport import Adapter  # noqa: PLC0415 - it needs the adapters' SDKs
@@ -125,13 +125,13 @@ class World:
         return Adapter(self.plan.wire, network, self.clock, ModelService(llm))
 
     def _serve(self, network: SimNetwork, embedder: SimEmbedder) -> EmbeddingProvider:
-        """The embedder at the other end of a network, behind its real adapter."""
+        """The embedder behind the simulated network and its real adapter."""
         from umi.sim.transport import served_embedder  # noqa: PLC0415 - it needs the adapter's SDK
 
         return served_embedder(network, self.clock, ModelService(SimLLM(self.plan.seed), embedder))
 
     def _check_adapter(self) -> None:
-        self.outcome.features["embeddings adapter"] += self.plan.served  # what came to rest has its vectors
+        self.outcome.features["embeddings adapter"] += self.plan.served  # all episodes have vectors by now
         if self._model is None or isinstance(self._model, RemoteModel):
             return
         wrong = self._model.findings(clients=2 if self.plan.twins else 1)
@@ -142,25 +142,25 @@ class World:
     # Opening and closing.
 
     def memory(self, space: str, number: int = 0) -> Memory:
-        """The namespace of a space; in a world of two processes, steps take turns between them."""
+        """The memory of a namespace. With two processes, steps alternate between them by number."""
         return self._views[number % len(self._views)][space]
 
     async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]:
-        """What was acknowledged in a space and has vectors."""
+        """The acknowledged episodes of a namespace that have vectors, with these."""
         ids = [self.receipts[number].episode_ids[0] for number, (where, _) in self.messages.items() if where == space]
 
         def look(snapshot: Snapshot) -> list[tuple[Episode, Matrix]]:
             episodes = snapshot.episodes(ids)
             return [(episodes[id_], windows) for id_, windows in snapshot.vectors(ids).items()]
 
-        return await self.memory(space)._open.storage.read(look)  # noqa: SLF001 - vectors are nobody's business but a check's
+        return await self.memory(space)._open.storage.read(look)  # noqa: SLF001 - no public method returns vectors
 
     def anyone(self) -> Memory:
-        """Some open memory."""
+        """One of the open memories."""
         return self._open[0]
 
     async def open(self) -> None:
-        """Open every process's memory."""
+        """Open the memory of every process."""
         if self._model is not None and not isinstance(self._model, RemoteModel):
             self._model.transport.forget()
         for _ in range(2 if self.plan.twins else 1):
@@ -172,7 +172,7 @@ class World:
             self._views.append({space: memory.switch(space) for space in (*SPACES, TEACHING_SPACE)})
 
     async def close(self) -> None:
-        """Close them; a disk without power may complain."""
+        """Close all memories; without power this may fail."""
         self._views.clear()
         while self._open:
             try:
@@ -181,7 +181,7 @@ class World:
                 self.tell(f"close: {type(error).__name__}")
 
     async def recover(self) -> None:
-        """Come back after a failure: power on, open again, see what is there."""
+        """Recover from a failure: turn the power on, open again, and check what is there."""
         await self.close()
         for _ in range(_TRIES_MAX):
             if self.disk is not None and not self.disk.powered:
@@ -191,7 +191,7 @@ class World:
                 await self.open()
                 self.outcome.restarts += 1
                 await self.checks.after_restart()
-            except (StoreError, EmbeddingError) as error:  # a served embedder may not be there to say its dimensions
+            except (StoreError, EmbeddingError) as error:  # a served embedder may fail to report its dimensions
                 self.tell(f"open: {type(error).__name__}")
                 await self.close()
             else:
@@ -199,7 +199,7 @@ class World:
         raise Violation(f"the store could not be opened in {_TRIES_MAX} tries")
 
     async def live(self) -> None:
-        """Run the plan, then let faults stop and see that everything comes to rest and is true."""
+        """Run the plan; then end all faults and check that all work finishes and that everything is right."""
         try:
             await self.recover()
             for step in self.plan.steps:
@@ -223,12 +223,12 @@ class World:
             await self.close()
 
     def _possible(self, step: Step) -> bool:
-        """Whether what a step refers to was said, and is still there where it must be."""
+        """Whether the messages that a step refers to were sent, and still exist where they must."""
         gone = [number for number in step.refers if self.erasures.has(number)]
         return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
 
     async def _afterlife(self) -> None:
-        """What some worlds do when their stories are over."""
+        """Extra tests at the end of some worlds: parts on their own, routing, and damage to the disk."""
         if self._after.chance(0.2):
             self.outcome.faults += await retrieve_from_parts(self._after, self.clock)
         if self._routing.chance(0.15):
@@ -241,7 +241,7 @@ class World:
             await self._lose_a_write(self.disk)
 
     async def _flip_a_bit(self, disk: SimDisk) -> None:
-        """A bit of the closed file flips: it is reported, or it was in nobody's use and everything is as it was."""
+        """Flip a bit of the closed file: either it is reported, or no row used it and nothing has changed."""
         name = "umi.db"
         offset = self._after.next_int(0, len(disk.content(name)) - 1)
         disk.corrupt(name, offset, self._after.next_int(0, 7))
@@ -258,10 +258,10 @@ class World:
             self.tell(f"bit {offset}: in nobody's use")
 
     async def _lose_a_write(self, disk: SimDisk) -> None:
-        """The disk acknowledges a write and never makes it, while more is said: that is reported, or what it cost is bounded.
+        """Let the disk lose one acknowledged write while more is said. Either it is reported, or the loss is bounded.
 
-        Nothing untrue is shown then, and nothing is gone that was there before. More no store on one disk can promise: where a page
-        keeps its old bytes, each row in it is whole, and what was said since may be missing.
+        Nothing untrue may be shown, and nothing that was there before may be missing. No store on one disk can promise
+        more: in a page that keeps its old bytes every row is valid, so messages said since may be missing unnoticed.
         """
         let_through = self._after.next_int(0, _WRITES_ON_A_LIAR)
         config = FaultConfig(FaultType.LostWrite, operations=("disk_write",), after=let_through, count_max=1)
@@ -289,7 +289,7 @@ class World:
         self.outcome.faults["LostWrite"] += disk.faults.fired[FaultType.LostWrite]
 
     async def persist(self, what: str, action: Callable[[], Awaitable[str]]) -> None:
-        """Do something until it is acknowledged, whatever the world does meanwhile."""
+        """Repeat an action until it is acknowledged, whatever the world's faults do."""
         for attempt in range(1, _TRIES_MAX + 1):
             if attempt > _TRIES_FAULTY:
                 self.faults.stop()
@@ -306,11 +306,11 @@ class World:
         raise Violation(f"no progress in {_TRIES_MAX} tries of {what}")
 
     def tell(self, line: str) -> None:
-        """A line of the trace."""
+        """Add a line to the trace."""
         self.outcome.trace.append(f"{self.clock.monotonic_s():.6f} {line}")
 
     def finish(self) -> Outcome:
-        """The outcome with what the world knows at its end."""
+        """The outcome, completed with what the world knows at its end."""
         self.outcome.virtual_s = self.clock.monotonic_s()
         self.outcome.faults.update({str(kind): count for kind, count in sorted(self.faults.fired.items()) if count})
         if self.disk is not None:
@@ -345,7 +345,7 @@ class World:
         return await actions[step.kind](step)
 
     def message(self, number: int, step: Step, text: str) -> Message:
-        """What a step says, with an id of its own."""
+        """The message of a step, with an id of its own."""
         return Message(text, id=f"{step.space}-{number}", at=self.message_time(step.day), session=step.who)
 
     def message_time(self, day: int) -> datetime:
@@ -364,7 +364,7 @@ class World:
     def acknowledge(
         self, number: int, step: Step, message: Message, receipt: RememberReceipt, value: str | None = None
     ) -> str:
-        """Write down what came back."""
+        """Record an acknowledged message with its receipt."""
         if not receipt.entities and not receipt.deferred:
             raise Violation(f"#{number} is said to be done, and nothing was read in it")
         self.receipts[number] = receipt
@@ -389,7 +389,7 @@ class World:
         return "replayed"
 
     async def _clash(self, step: Step) -> str:
-        """A batch whose second message takes a known id is refused whole; its first can be sent alone afterwards."""
+        """A batch with a known id and other content is refused as a whole; its other message can then be sent alone."""
         space, known = self.messages[step.refers[0]]
         number = 30_000 + step.number
         memory = self.memory(space, step.number)
@@ -404,7 +404,7 @@ class World:
         raise Violation(f"{step.line()} took the place of another message")
 
     async def _elsewhere(self, memory: Memory, message: Message) -> None:
-        """An id that another namespace knows is free in this one."""
+        """An id that is known in one namespace is free in another."""
         try:
             await memory.switch("elsewhere").remember(message)
             self.erasures.elsewhere.append(message.content)
@@ -412,7 +412,7 @@ class World:
             raise Violation(f"an id of one namespace is taken in another: {error}") from error
 
     async def _race(self, step: Step) -> str:
-        """Two clients state two values at the same moment; each goes on until it is acknowledged."""
+        """Two clients state two values at the same moment; each repeats until it is acknowledged."""
         values = step.value.split("|")
         numbers = [10_000 * (place + 1) + step.number for place in range(len(values))]
         messages = [
@@ -440,7 +440,7 @@ class World:
         for relation in mine:
             try:
                 await memory.undo(relation.id)
-            except EvolutionError as error:  # the try before was acknowledged by the disk and not to us
+            except EvolutionError as error:  # an earlier try was committed without our being told
                 if "undone" not in str(error):
                     raise
         self.oracle.undo(number)
@@ -464,14 +464,14 @@ class World:
         return f"{completed} completed"
 
     async def _rest(self) -> str:
-        """Liveness: once faults have stopped, nothing waits for ever."""
+        """Liveness: once faults have stopped, all waiting work must finish."""
         for space in SPACES:
             waiting = 1
             for _ in range(_MAINTAIN_MAX):
                 receipt = await self.memory(space).maintain()
                 self.outcome.features["deferral completed"] += receipt.completed
                 waiting = len(receipt.waiting) + receipt.unclean
-                if self.disk is not None and not self.disk.powered:  # cleaning had no power, and could wait
+                if self.disk is not None and not self.disk.powered:  # lost while cleaning, which reports it as pending
                     await self.recover()
                 if not waiting:
                     break
@@ -481,7 +481,7 @@ class World:
         return "nothing waits"
 
     async def _reread(self) -> str:
-        spaces = SPACES if self._model is not None else ()  # there must be somebody to read
+        spaces = SPACES if self._model is not None else ()  # `reread` needs a model
         return f"{sum([(await self.memory(space).reread()).completed for space in spaces])} read again"
 
     async def _restart(self) -> str:

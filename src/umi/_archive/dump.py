@@ -54,6 +54,7 @@ class Dump:
             Closed: When the export was stopped.
         """
         lines = _rows(snapshot)
+        # The namespace's line is written only if there is a row to follow it.
         first = next(lines, None)
         if first is None:
             return
@@ -75,6 +76,7 @@ class Dump:
         )
 
     def _write(self, kind: Kind, fields: Fields) -> None:
+        # Checked once per line, the only place where the store's thread can be stopped.
         if self.stopped:
             raise Closed("the export was stopped")
         line = to_line(kind, fields)

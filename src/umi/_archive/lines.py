@@ -45,6 +45,7 @@ class Kind(StrEnum):
 
 def to_line(kind: Kind, fields: Fields) -> bytes:
     """A row as a line, including the newline."""
+    # 0 and False are kept: only what stands for "nothing" is left out.
     kept = {name: value for name, value in fields.items() if value not in (None, "", {}, [])}
     return json.dumps({kind: kept}, ensure_ascii=False, separators=(",", ":")).encode("utf-8") + b"\n"
 
@@ -59,6 +60,7 @@ def from_line(line: bytes) -> tuple[Kind, Fields]:
         value = json.loads(line)
         ((name, fields),) = value.items()
         kind = Kind(name)
+    # No object, more than one key, an unknown kind, or JSON that is nested too deeply.
     except (ValueError, AttributeError, RecursionError):
         raise ExportDamaged("is not a line of an export") from None
     if not isinstance(fields, dict):
@@ -99,6 +101,7 @@ def embedder_of(fields: Fields) -> EmbedderIdentity | None:
 def episode_fields(row: EpisodeRow, packed: PackedVectors | None) -> Fields:
     """A message with its terms and vectors."""
     one = row.episode
+    # The packed bytes are copied unchanged, so a restored vector is the same to the last bit.
     vectors = packed and {"dimensions": packed.dimensions, "windows": b64encode(packed.blob).decode("ascii")}
     return {
         "id": one.id,
@@ -121,6 +124,7 @@ def episode_fields(row: EpisodeRow, packed: PackedVectors | None) -> Fields:
 def episode_of(fields: Fields) -> tuple[EpisodeRow, PackedVectors | None]:
     """The inverse of `episode_fields`."""
     arrival = _whole(fields, "arrival")
+    # The store builds its keys from arrivals; a larger one would run into the next namespace.
     if arrival >= _ARRIVALS_COUNT:
         raise ValueError(f"arrival {arrival} is too large")
     episode = Episode(
@@ -310,6 +314,7 @@ def _moment(value: object) -> datetime:
     at = datetime.fromisoformat(value)
     if at.tzinfo is None:
         raise ValueError(f"the time {value!r} has no zone")
+    # A time with an offset is accepted and normalised.
     return at.astimezone(UTC)
 
 
@@ -332,6 +337,7 @@ def _maybe_span(fields: Fields, name: str) -> tuple[int, int] | None:
     value = fields.get(name)
     if value is None:
         return None
+    # Anything but a pair raises here, and `read_with` reports it.
     start, end = value
     return _whole({name: start}, name), _whole({name: end}, name)
 

@@ -53,6 +53,7 @@ class Reader:
             raise ExportDamaged(
                 "the export is not what was written: its digest differs. Take another copy, and an empty namespace"
             )
+        # Even one more byte means that this is not the file that was written.
         if self._source.readline(1):
             raise ExportDamaged("something follows the end of the export")
 
@@ -73,6 +74,7 @@ class Reader:
         return ExportDamaged(f"line {self._number:,} {how}")
 
     def _next(self) -> bytes:
+        # A line enters the hash when the next one is read, since `end` holds the digest of the lines before it.
         self._hash.update(self._line)
         # Bounded, so that a file without newlines cannot fill the memory.
         line = self._source.readline(IMPORT_RECORD_BYTES_MAX + 1)

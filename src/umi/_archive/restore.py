@@ -83,10 +83,12 @@ class Restore:
                 self._enter(row[1], reader)
                 continue
             batch.append(row)
+            # Bounded by lines and by bytes: a single line may hold a long text with its vectors.
             if len(batch) >= RESTORE_BATCH_COUNT or reader.end - reader.mark >= RESTORE_BATCH_BYTES_MAX:
                 await self._take(batch, reader.end, reader.digest)
                 batch, reader.mark = [], reader.end
         await self._take(batch, reader.start, reader.digest_before)
+        # Checked before the notes are removed: a damaged file leaves the restore unfinished.
         reader.require_whole(row[1])
         await self._finish()
         counts = self._counts
@@ -104,6 +106,7 @@ class Restore:
                 f"the export is of version {fields.get('version')}, this Umi reads {codec.VERSION}: upgrade umi-memory"
             )
         self._own_names = fields["scope"] == "store"
+        # Notes of an earlier run lie in the namespaces it has reached.
         names = [space.name for space in await self._store.namespaces()] if self._own_names else [self._name]
         for name in names:
             note = await self._store.namespace(name).read(_note_of)
@@ -112,6 +115,7 @@ class Restore:
         if not self._own_names and not self._notes:
             await self._store.namespace(self._name).read(_require_empty)
         embedder = reader.read(codec.embedder_of, fields)
+        # A memory without an embedder takes any vectors; it does not compare them with its own.
         if embedder is not None and self._embedder not in (None, embedder):
             raise EmbedderMismatch(
                 f"the vectors of this export come from {embedder.name} ({embedder.dimensions} dimensions): restore it into a "
@@ -158,6 +162,7 @@ class Restore:
                     f"namespace {self._name!r} was changed while it was being restored: restore into an empty one"
                 )
             _write(tx, batch)
+            # The sequence after this transaction's commit.
             note = _Note(end, digest, tx.sequence + 1)
             tx.set_restoring(json.dumps(asdict(note)))
             return note

@@ -52,8 +52,8 @@ class LoopThread:
         waiting = asyncio.run_coroutine_threadsafe(_awaited(work), self._loop)
         try:
             return waiting.result()
-        # KeyboardInterrupt included: without the cancel the work would go on in the background.
         except BaseException:
+            # KeyboardInterrupt included: without the cancel the work would go on in the background.
             waiting.cancel()
             raise
 

@@ -26,6 +26,7 @@ def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTE
     if not isinstance(value, str):
         raise InvalidInput(f"{what} must be a str, got {type(value).__name__}")
     try:
+        # A lone surrogate (half of a UTF-16 pair) cannot be encoded, and so cannot be stored.
         size = len(value.encode("utf-8"))
     except UnicodeEncodeError as error:
         raise InvalidInput(
@@ -63,6 +64,7 @@ def when(value: object, what: str = "at") -> datetime:
     """
     if not isinstance(value, datetime):
         raise InvalidInput(f"{what} must be a datetime, got {type(value).__name__}")
+    # Both must be checked: a tzinfo may return no offset.
     if value.tzinfo is None or value.utcoffset() is None:
         raise InvalidInput(f"{what} is naive ({value.isoformat()}); give it a timezone, such as tzinfo=datetime.UTC")
     try:
@@ -87,6 +89,7 @@ def metadata(value: object) -> JSONObject:
     if not isinstance(value, Mapping):
         raise InvalidInput(f"metadata must be a mapping, got {type(value).__name__}")
     try:
+        # `allow_nan=False`: NaN and infinity are not JSON, and other parsers refuse them.
         packed = json.dumps(dict(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         size = len(packed.encode("utf-8"))
     except (TypeError, ValueError) as error:
@@ -106,6 +109,7 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
     Raises:
         InvalidInput: Otherwise; a bool is not accepted as a number.
     """
+    # bool is a subclass of int in Python.
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{what} must be a whole number, got {value!r}")
     if not low <= value <= high:
@@ -235,6 +239,7 @@ def _given(value: object) -> Mapping[str, Any]:
         raise InvalidInput(f"a message is a str, a umi.Message or a dict with 'content', got {type(value).__name__}")
     if "content" not in value:
         raise InvalidInput(f"a message needs 'content'; this one has {', '.join(sorted(map(str, value))) or 'nothing'}")
+    # An unknown key is probably a misspelt field; ignoring it would lose data silently.
     unknown = sorted(str(key) for key in value if key not in _FIELDS)
     if unknown:
         raise InvalidInput(f"a message has no field {', '.join(unknown)}; put it into 'metadata'")

@@ -170,7 +170,7 @@ class GrowingArray:
     def _fit(self, needed: int) -> None:
         if needed <= len(self._rows):
             return
-        # Growing by half keeps the average cost of an append constant and wastes at most a third of the memory.
+        # Growing by half keeps the average cost of an append constant and wastes at most about a third of the memory.
         room = max(needed, _ROWS_FIRST, len(self._rows) * 3 // 2)
         # A new array, not an in-place resize: views handed out earlier stay valid for their readers.
         grown = np.empty((room, *self._rows.shape[1:]), dtype=self._rows.dtype)

@@ -62,6 +62,7 @@ def choose_parts(
         raise InvalidInput(f"intelligence must be a umi.IntelligenceLoader, got {type(intelligence).__name__}")
     config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
     model = None if llm is None else open_llm(llm, config.call_timeout_s)
+    # Umi's own tasks are routed only if that is asked for and there are several models.
     routed = RoutedLLM(model.models, clock, entropy) if config.route and isinstance(model, TieredLLM) else None
     asker = None if model is None else Asker(routed or model, clock, entropy, _allowance(config))
     guarded = open_embedder(embedder, config, clock, entropy)
@@ -85,6 +86,7 @@ async def open_store(url: str, parts: Components) -> Store:
     if url == "dict:":
         return MemoryStore(clock=parts.clock, entropy=parts.entropy, cache_bytes_max=parts.config.cache_bytes_max)
     path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
+    # Another scheme than `sqlite:///` is left.
     if "://" in path:
         raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
     return await SqliteStore.open(
@@ -125,6 +127,7 @@ def open_embedder(
         try:
             embedder = open_embedding(embedder, config.call_timeout_s)
         except EmbedderUnavailable:
+            # The built-in default may be missing; an embedder that was named explicitly may not.
             if embedder == "local":
                 return None
             raise
@@ -167,6 +170,7 @@ async def change_embedder(url: str, parts: Components) -> int:
     try:
         kept = await store.embedder_identity()
         await parts.embedder.prepare(kept)
+        # The same embedder again continues an interrupted change: nothing is deleted.
         return 0 if kept == parts.embedder.identity else await store.replace_embedder(parts.embedder.identity)
     finally:
         await store.close()

@@ -101,6 +101,7 @@ class Engine:
         try:
             await prepare_embedder(store, parts.embedder)
             waiting = await store.namespace(name).read(history.waiting_count)
+        # Also when cancelled: nobody else could close the store.
         except BaseException:
             await store.close()
             raise
@@ -158,11 +159,13 @@ class Engine:
         try:
             async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
                 ahead.append(await self._begin([validate.check_message(message, {}) for message in batch]))
+                # One batch ahead is enough to keep both busy, and bounds the memory.
                 if len(ahead) > 1:
                     await finish(ahead.popleft())
             while ahead:
                 await finish(ahead.popleft())
         finally:
+            # Batches that were admitted and not written yet keep their outbox items.
             self._something_waits |= bool(ahead)
             for one in ahead:  # stored already: the next remember or `maintain` finishes it
                 one.embedding.cancel()
@@ -185,6 +188,7 @@ class Engine:
 
     async def _intake(self, model: Conversation | None) -> Ingest:
         """What takes messages in, with the given model."""
+        # Rules need no second transaction.
         waits_for_nothing = self.parts.embedder is None and model is None
         settler = None if waits_for_nothing else self._settler(model)
         await self._claim_embedder()
@@ -204,6 +208,7 @@ class Engine:
         This slows down a caller that stores texts faster than a model reads them.
         """
         self._later_count += 1
+        # Counting the outbox on every call would be slow.
         if self._later_count % _LATER_PER_LOOK:
             return
         if len(await self.storage.read(lambda snapshot: snapshot.outbox(_WAITING_MAX + 1))) > _WAITING_MAX:
@@ -230,6 +235,7 @@ class Engine:
     async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
         """Answer a question. Where learning is on, note which hits were shown."""
         model, learner = self.conversation(), self.learner
+        # What a statement says of its own end is judged as of now.
         asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
@@ -238,6 +244,7 @@ class Engine:
         found = await retriever.search(asked)
         self._count(found.degraded)
         self._echoes.handed_out(found.hits)
+        # The id by which feedback names this recall.
         id_ = self.parts.entropy.new_id("rec", self.parts.clock.now())
         if learner is not None and asked.lessons is not None:
             learner.note(id_, found.hits, asked.lessons, task_id)
@@ -301,10 +308,12 @@ class Engine:
             degradations.update(outcome.degraded)
             left = await self.storage.read(history.waiting_count)
             completed += max(0, waiting - left)
+            # No progress: the rest fails for now, and is listed in the receipt.
             if left >= waiting:
                 break
         self._something_waits = waiting > 0
         still = await self.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
+        # A deletion whose bytes could not be removed at once.
         unclean = await self.store.unclean() and not await self.clean_up()
         return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
 
@@ -336,6 +345,7 @@ class Engine:
         """Whether the search index may lack many messages, which is so when the last recall was not recent."""
         now_s, before_s = self.parts.clock.monotonic_s(), self._recalled_s
         self._recalled_s = now_s
+        # A recall brings the index up to date, so after a recent one it can lack little.
         return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
 
     def _settler(self, model: Conversation | None) -> OutboxWorker:

@@ -16,6 +16,7 @@ from umi._core import validate
 from umi._core.text import forget_words
 from umi._erasure import operations
 from umi._erasure.operations import Taken
+from umi._reading.value_mentions import tellings as value_mentions
 from umi.errors import InvalidInput, StoreError
 from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader
@@ -125,6 +126,7 @@ async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -
 
 async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
     """See `Erasing.verify_erasure`."""
+    # A piece that some row holds today is no remainder of the erased text.
     examined = await engine.store.examine(receipt.proof)
     before, since = await engine.storage.read(partial(_still_said, receipt=receipt))
     return ErasureCheck(len(examined.raw - examined.live), before, since, await engine.store.unclean())
@@ -149,6 +151,7 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
     Returns:
         The proof, and whether the file is clean.
     """
+    # Texts that recall has returned must not stand for deleted episodes.
     engine.let_go([*taken.deleted, *taken.redacted])
     try:
         # Words that other messages still contain cannot be searched for in the file.
@@ -161,7 +164,9 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
         words = tuple(pieces(taken.texts)[1])
     proof = make_proof(_salt(engine), taken.names, words)
     # RAM holds words too: cached stems and embeddings of questions.
+    # Caches of this process that are keyed by texts or words of messages.
     forget_words()
+    value_mentions.cache_clear()
     if engine.parts.embedder is not None:
         engine.parts.embedder.forget_questions()
     return proof, await engine.clean_up(proof)
@@ -174,6 +179,7 @@ def _salt(engine: Engine) -> str:
 
 def _still_said(snapshot: Snapshot, receipt: ErasureReceipt) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Ids of episodes that contain a name of the subject: those recorded up to the erasure, and later ones."""
+    # Only the names: other words of the proof may be said again by right.
     names = ErasureProof(receipt.proof.salt, receipt.proof.names, ())
     if not names.names:
         return (), ()

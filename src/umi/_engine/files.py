@@ -78,6 +78,7 @@ def _sink(target: Target) -> Iterator[BinaryIO]:
         with part.open("wb") as sink:
             yield sink
             sink.flush()
+            # The content must be on the disk before the name points to it.
             os.fsync(sink.fileno())
         part.replace(path)
         done = True
@@ -85,6 +86,7 @@ def _sink(target: Target) -> Iterator[BinaryIO]:
         raise InvalidInput(f"{path} cannot be written: {error.strerror or error}") from error
     finally:
         if not done:
+            # Half an export is of no use, whatever went wrong.
             part.unlink(missing_ok=True)
 
 

@@ -33,6 +33,7 @@ class Learning:
         """
         key = validate.name(recall_id, "recall id")
         if used is not None:
+            # A trajectory keeps no more hits than this.
             validate.count(len(used), "number of used", low=0, high=TRAJECTORY_SHOWN_COUNT_MAX)
             used = [validate.name(id_, "used") for id_ in used]
         score = validate.optional_fraction(quality_score, "quality_score")

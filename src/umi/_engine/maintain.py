@@ -78,6 +78,7 @@ async def work(engine: Engine, idle_s: float | None, progress: Callable[[int, in
             if progress is not None:
                 progress(done, await engine.storage.read(history.waiting_count))
             continue
+        # Idle time counts from the last text that was read.
         if idle_s is not None and clock.monotonic_s() - since_s >= idle_s:
             still = await engine.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
             return MaintainReceipt(done, tuple(still), tuple(outcome.degraded) if outcome else ())
@@ -95,6 +96,7 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
     done = 0
     while True:
         read, outcome = await _read_portion(engine)
+        # Nothing waits, or a portion made no progress: the model fails, or the budget is spent.
         if outcome is None or not read:
             break
         done += read
@@ -118,6 +120,7 @@ async def _read_portion(engine: Engine) -> tuple[int, Outcome | None]:
         How many were finished, and their outcome (None when nothing waits).
     """
     portion = limits.OUTBOX_DRAIN_COUNT if engine.parts.asker is None else 1
+    # Fewer may wait than a portion holds.
     portion = min(portion, await engine.storage.read(history.waiting_count))
     if not portion:
         return 0, None
@@ -131,8 +134,10 @@ def _ask_for_all(tx: Transaction) -> int:
     If an earlier `reread` was interrupted, only its remaining messages are read.
     """
     waiting = {item.episode_id: item for item in tx.scan_outbox()}
+    # An earlier `reread` has not finished.
     if any(item.again for item in waiting.values()):
         return len(waiting)
+    # Messages that were never read are in the outbox already.
     episodes = [row.episode for row, _ in tx.scan_episodes() if row.episode.id not in waiting]
     for episode in episodes:
         tx.put_outbox(replace(outbox_item(episode, RememberOptions()), again=True, reason="asked to be read again"))

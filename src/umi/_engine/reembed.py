@@ -39,6 +39,7 @@ async def reembed(
         EmbeddingError: When the embedder cannot get ready; nothing is changed then.
         StoreError: When the store cannot be opened or written.
     """
+    # First the change itself, on a connection of its own; then the work, as any memory would do it.
     parts = choose_parts(llm, embedder, config, None, None)
     try:
         await change_embedder(url, parts)

@@ -53,6 +53,7 @@ class Router(TierRouter):
             InvalidOptions: When the extra `learn` is missing.
             StoreError: When the store cannot be opened.
         """
+        # With one model there is nothing to learn: no embedder is loaded, and nothing is kept.
         alone = len(models) == 1
         parts = choose_parts(None, None if alone else embedder, None, clock, entropy)
         make_index = None

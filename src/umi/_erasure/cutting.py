@@ -38,6 +38,7 @@ def without_statement(episode: Episode, entities: Sequence[Entity], doomed: str)
     dropped.
     """
     span = next(entity.span for entity in entities if entity.id == doomed)
+    # An entity without a span has no words of its own in the text: the whole episode goes.
     if span is None:
         return Cut()
     ends = [(0, span[0]), (span[1], len(episode.content))]
@@ -46,8 +47,10 @@ def without_statement(episode: Episode, entities: Sequence[Entity], doomed: str)
         shorter = _within(entity, episode, ends) if entity.id != doomed else None
         if shorter and _is_said(entity, episode.content, ends):
             left[entity.id] = shorter
+    # Nothing that was read remains, so the rest of the text goes too.
     if not left:
         return Cut()
+    # Metadata may repeat the deleted words; then all of it is dropped.
     said = analyse(episode.content[slice(*span)])
     beside = {} if set(said) & set(analyse(str(dict(episode.metadata)))) else episode.metadata
     return Cut(episode_row(_reduced(replace(episode, metadata=beside), ends)), left)
@@ -110,6 +113,7 @@ def _kept_spans(text: str, entity: Entity, named: Sequence[Span]) -> list[Span]:
         return []
     start, end = entity.span
     inside = [(max(start, one), min(end, other)) for one, other in sentences(text) if one < end and other > start]
+    # A span within one sentence is kept or dropped as a whole.
     if len(inside) < 2:
         return [] if _meets(entity.span, named) else [entity.span]
     wanted = set(analyse(entity.value))
@@ -137,6 +141,7 @@ def _within(entity: Entity, episode: Episode, kept: Sequence[Span]) -> Entity | 
     if entity.span is None:
         return None
     start, end = entity.span
+    # `blanked` strips the end of the text, which the span may reach.
     words = blanked(episode.content, kept).ljust(end)[start:end]
     if words == entity.content:
         return entity

@@ -12,7 +12,7 @@ from umi._core.text import analyse
 from umi._erasure.cutting import Cut, without_statement, without_subject
 from umi._erasure.naming import Naming
 from umi._erasure.removal import Removal
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._reading.extract import extract_rules
 from umi.ports import Entropy, Snapshot, Transaction
 from umi.ports.text_reader import TextReader
@@ -63,6 +63,7 @@ def erase(
     # Conclusions are found before anything is deleted: the relations that lead to them go too.
     removal = Removal(tx, entropy, now, reader)
     removal.carry_out(cuts)
+    # Aliases of the subject, and aliases of others that contain its name.
     removal.remove_aliases(
         [alias for alias, of in list(tx.scan_aliases()) if of == naming.key or naming.says(alias, of)]
     )
@@ -124,12 +125,13 @@ def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
 
     Includes episodes that still wait to be read, whose sources are known from their outbox items only.
     """
-    ledger = RelationReader(tx)
+    ledger = RelationEffects(tx)
     groups = tx.entities_of(cuts)
     going = [one.id for id_, cut in cuts.items() for one in groups.get(id_, ()) if one.id not in cut.entities]
     going += [id_ for id_, cut in cuts.items() if cut.row is None]
     waiting = {item.episode_id: frozenset(item.derived_from) for item in tx.scan_outbox() if item.derived_from}
     found: dict[str, None] = {}
+    # Breadth first: each round finds what was derived from the statements of the round before.
     while going:
         ledger.load(going)
         read = tx.entities(id_ for one in going for id_ in ledger.conclusions(one))

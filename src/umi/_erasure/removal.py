@@ -75,6 +75,7 @@ class Removal:
                     self._gone[entity.id] = entity
                 else:
                     self._ids[entity.id] = cut.entities[entity.id].id
+        # Read now: the relations go with their entities.
         touching = _once(self._tx.relations_of(sorted(self._gone)).values())
         taught = {pair for episode in episodes.values() for pair in _teachings(episode)}
         self._note(episodes.values(), touching)
@@ -84,6 +85,7 @@ class Removal:
         self._reopen(neighbours)
         self._unteach(sorted(taught))
         self._reread(neighbours)
+        # A new writer: the rows have changed since those above were read.
         lineage = RelationWriter(self._tx, self._entropy, self._now)
         self._close_again(lineage, touching)
         self._bereave(lineage, touching)
@@ -207,6 +209,7 @@ class Removal:
         Statements under the old subject are read again.
         """
         for alias, subject in taught:
+            # An alias belongs to its first teacher; this message never owned it, or it was removed already.
             if self._tx.subject_of(alias) != subject:
                 continue
             owner = self._taught_elsewhere(alias)

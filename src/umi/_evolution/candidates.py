@@ -41,6 +41,7 @@ def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) ->
     if new.subject:
         found |= {old.id: old for old in snapshot.statements(new.subject, limit=_COUNT)}
     order = list(dict.fromkeys([*akin(snapshot, new.episode_id, new.content), *alike(snapshot, new, vector)]))
+    # One statement per message: a long message must not crowd out the others.
     groups = snapshot.entities_of(order)
     words = frozenset(analyse(new.content))
     for id_ in order:
@@ -59,6 +60,7 @@ def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list
     if likeness is not None:
         # Scaled to 0..1, so that BM25 and cosine weigh about alike.
         scores = scores / max(float(scores.max(initial=0.0)), 1e-6) + likeness
+    # Stable: of equal scores the earlier arrival comes first.
     best = np.argsort(-scores, kind="stable")[:_POOL]
     episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Final
 
 from umi._core.text import analyse
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, statement_order
 from umi._reading.model import Conversation, NamedRelation, read_relations
 from umi._reading.model.contracts import EVOLVE
@@ -89,16 +89,19 @@ def offer(
         near_message: Ids of the messages most similar to theirs, if known: used for a statement that says what its
             whole message says, instead of another search.
     """
+    # A note of a message that states nothing changes nothing.
     new = [one for one in new if one.mode is not Mode.UNSTATED]
     anew = [one.id for one in snapshot.entities_of([episode.id]).get(episode.id, ())]  # if read again
     before = messages_before(snapshot, episode)
     recent = snapshot.entities_of([one.id for one in before])
     existing: dict[str, tuple[Entity, ...]] = {}
     for one in new:
+        # The search is saved for a statement that says what its whole message says.
         near = near_message
         if near is None or not says_it_all(one, episode):
             near = nearest(snapshot, f"{one.name} {one.content}", (vectors or {}).get(one.id), _COUNT)
         groups = snapshot.entities_of(near)
+        # By subject, by recency (the messages just before), by similarity.
         legs = (
             [old for key in (one.subject, *one.also) for old in snapshot.statements(key, limit=_COUNT)],
             [old for place in reversed(before) for old in recent.get(place.id, ())],
@@ -150,11 +153,13 @@ def proposals(judgement: Judgement, ends: Mapping[str, Entity]) -> Iterator[Prop
     order reversed.
     """
     for row in judgement.relations:
+        # The statement was deleted while the model was working.
         if row.new_id not in ends or row.related_id not in ends:
             continue
         # The order of the statements decides which one is older, not the model.
         older, newer = sorted((ends[row.new_id], ends[row.related_id]), key=statement_order)
         changes = row.evolution_type is EvolutionType.UPDATE
+        # "I wish I lived in Rome" does not end "I live in Berlin".
         if changes and newer.mode in UNREAL and older.mode not in UNREAL:
             continue
         part, said = part_of(older, row.part)
@@ -184,6 +189,7 @@ def part_of(older: Entity, words: str) -> tuple[tuple[int, int] | None, bool]:
     """
     if not words.strip():
         return None, True
+    # Verbatim first; models sometimes change white space or case.
     start = older.content.find(words)
     end = start + len(words)
     if start < 0:
@@ -208,10 +214,11 @@ def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence
     What is closed only by statements of a message that is being read again (`anew`) counts as open.
     """
     found: list[Entity] = []
-    ledger = RelationReader(snapshot)
+    ledger = RelationEffects(snapshot)
     for old in leg:
         if old.episode_id == one.episode_id or old.mode is Mode.UNSTATED:
             continue
+        # A statement about the past is compared with what held then, even if that is closed by now.
         over = old.valid_to is not None and (one.valid_from is None or one.valid_from > old.valid_to)
         if over and anew:
             others = [closing for closing in ledger.closings(old.id) if closing.relation.target_id not in anew]
@@ -223,6 +230,7 @@ def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence
 
 def _by_words(one: Entity, group: Sequence[Entity]) -> list[Entity]:
     """The statements of one message; those that share the most words with a new one first."""
+    # Nothing to order, and analysing text costs time.
     if len(group) < 2:
         return list(group)
     words = frozenset(analyse(f"{one.name} {one.content}"))
@@ -252,6 +260,7 @@ def _fitting(offered: Offer, group: Sequence[Entity], fresh: frozenset[Pair]) ->
     room = min(LLM_CANDIDATES_BYTES + LLM_CANDIDATES_MORE_BYTES * (len(group) - 1), LLM_PROMPT_BYTES_MAX // 2)
     columns = [[old for old in offered.existing[one.id] if (one.id, old.id) in fresh] for one in group]
     kept: dict[str, Entity] = {}
+    # Rank by rank, so that each new statement keeps its best candidates when the room is small.
     for rank in range(_COUNT):
         for column in columns:
             if rank < len(column) and column[rank].id not in kept:

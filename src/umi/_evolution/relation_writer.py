@@ -1,6 +1,7 @@
-"""The writes that change what holds: record a relation, settle a dispute, take a relation back.
+"""Writes that change what holds: record a relation, resolve a dispute, undo a relation.
 
-Each runs inside the caller's transaction and leaves `valid_to` and `invalidated_at` as the `RelationReader` computes them.
+All run inside the caller's transaction and keep `valid_to` and `invalidated_at` equal to what `RelationEffects`
+computes.
 """
 
 from __future__ import annotations
@@ -9,18 +10,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from umi._core.invariants import check
-from umi._evolution.relation_reader import RelationReader, is_bereavement
+from umi._evolution.relation_effects import RelationEffects, is_bereavement
 from umi.errors import EvolutionError, NotFound, RelationCycle
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.ports import Entropy, Transaction
 from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Nature
 
-KEEP = ("new", "old", "both")
+KEEP = ("new", "old", "both")  # which side a resolution keeps
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """What somebody says of two entities, before it is recorded. Without `acts` it is flagged, however sure."""
+    """A relation before it is recorded. Without `acts` it is only flagged, whatever its confidence."""
 
     source_id: str
     target_id: str
@@ -34,19 +35,19 @@ class Proposal:
 
 
 def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
-    """When it was said, then arrival, then place in the text: the order in which statements follow each other."""
+    """The sort key of statements: when said, then arrival, then position in the text."""
     check(entity.at is not None, f"entity {entity.id} has no time")
     return entity.at or datetime.min.replace(tzinfo=UTC), entity.arrival, entity.span or (0, 0)
 
 
 class RelationWriter:
-    """Changes the evolution rows of one transaction. Nobody else may change them meanwhile: `ledger` keeps what was read.
+    """Writes the relations of one transaction. Nothing else may write them meanwhile: `ledger` caches what was read.
 
     Args:
         tx: The transaction.
         entropy: For the ids of relations.
         now: Their recorded time.
-        act_from: The confidence from which an update acts, as of `Config.act_from`: with 1 only a caller's own does.
+        act_from: The confidence from which an update acts, see `Config.act_from`; with 1 only a caller's own acts.
     """
 
     def __init__(
@@ -58,24 +59,27 @@ class RelationWriter:
     ) -> None:
         self._act_from = act_from
         self._tx = tx
-        self.ledger = RelationReader(tx)
+        self.ledger = RelationEffects(tx)
         self._entropy = entropy
         self._now = now
 
     def record(self, proposal: Proposal) -> EvolutionRelation:
-        """Write a relation and act on it; the same pair and type again returns the row that stands.
+        """Write a relation and act on it. When the same one exists, it is returned instead.
 
         Raises:
             NotFound: When an end is not in this namespace.
             EvolutionError: When both ends are one entity, or an update runs from the newer to the older.
-            RelationCycle: When a derive relation would close a circle.
+            RelationCycle: When a derive relation would close a cycle.
         """
+        # `older` and `newer` as proposed; for an update their order is checked below.
         older, newer = self._require_ends(proposal)
         self.ledger.load((older.id, newer.id))
+        # Recording is idempotent, so work that is repeated after a failure writes nothing twice.
         for row in self.ledger.relations(older.id):
             same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
             if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
                 return row
+        # Staleness is computed along derive relations, which must not form a cycle.
         if proposal.evolution_type is EvolutionType.DERIVE and self._rests_on(proposal.source_id, proposal.target_id):
             raise RelationCycle(f"{proposal.target_id} cannot be derived from {proposal.source_id}, which rests on it")
         acts = proposal.evolution_type is EvolutionType.UPDATE
@@ -98,13 +102,15 @@ class RelationWriter:
         return row
 
     def _is_sure(self, proposal: Proposal) -> bool:
+        """Whether a proposal is certain enough to act."""
+        # A caller's own word acts whatever the threshold; a threshold of 1 lets nothing else act.
         by_caller = proposal.detector is Detector.CALLER
         return by_caller or (proposal.confidence >= self._act_from and self._act_from < 1)
 
     def resolve(self, relation_id: str, keep: str) -> EvolutionRelation:
-        """Settle a contradiction, or an update that was only flagged: the side not kept is closed; "both" keeps both.
+        """Settle a contradiction or a flagged update: the side not kept is closed; "both" keeps both.
 
-        A flagged update of which the newer side is kept acts from then on.
+        A flagged update whose newer side is kept acts from then on.
 
         Raises:
             NotFound: For an unknown relation.
@@ -126,15 +132,16 @@ class RelationWriter:
         return settled
 
     def undo(self, relation_id: str) -> EvolutionRelation:
-        """Take a relation back: what it closed is open again, what it made stale is fresh unless other causes stand.
+        """Undo a relation: what it closed is open again, what it made stale is fresh unless other causes remain.
 
-        When the newer side has been superseded meanwhile, the older side is joined to its successor, so that the
-        middle of a chain can be taken out without bringing an old value back.
+        When the newer side has itself been superseded, the older side is linked to that successor, so that the middle
+        of a chain can be undone without making an old value current.
 
         Raises:
             NotFound: For an unknown relation.
             EvolutionError: When it was undone already.
         """
+        # `_put` recomputes the validity of both ends from the relations that remain.
         row = self._require(relation_id)
         undone = replace(row, undone_at=self._now)
         self._put(undone)
@@ -143,9 +150,14 @@ class RelationWriter:
         return undone
 
     def mark_source_deleted(self, entity_id: str) -> EvolutionRelation | None:
-        """Note that something the entity was derived from is gone: it is stale until that is undone. None when it is noted already."""
+        """Record that a source of the entity was deleted, so that it is stale until that is undone.
+
+        Returns:
+            The relation, or None when that was recorded already.
+        """
         if any(is_bereavement(row) for row in self.ledger.relations(entity_id)):
             return None
+        # A derive relation from the entity to itself: the source that it would start from no longer exists.
         row = EvolutionRelation(
             id=self._entropy.new_id("rel", self._now),
             source_id=entity_id,
@@ -156,33 +168,38 @@ class RelationWriter:
             created_at=self._now,
             detector=Detector.ERASURE,
         )
+        # Not `_put`: validity does not depend on it, and both ends are the same entity.
         self._tx.put_relation(row)
         self.ledger.take(row)
         return row
 
     def start_over(self) -> None:
-        """Forget what was read of rows: others than this have changed them."""
-        self.ledger = RelationReader(self._tx)
+        """Empty the cache, because relations were changed in another way."""
+        self.ledger = RelationEffects(self._tx)
 
     def review(self, entity_id: str) -> None:
-        """Let an entity's validity be what its relations say: some of them are gone."""
+        """Recompute an entity's validity, because some of its relations were deleted."""
         entity = self.ledger.entity(entity_id)
         if entity is not None:
             self._project(entity)
 
     def _project(self, entity: Entity) -> None:
+        """Store an entity's validity as its relations imply it, if it has changed."""
         valid_to, invalidated_at = self.ledger.validity(entity.id)
+        # An unchanged row is not written again.
         if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
             self._tx.set_validity(entity.id, valid_to, invalidated_at)
             self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
 
     def _relink(self, row: EvolutionRelation) -> None:
+        """Link the older side of an undone update to the successor of its newer side."""
         ledger = self.ledger
         successors = [
             closing.relation
             for closing in ledger.closings(row.target_id)
             if closing.relation.evolution_type is EvolutionType.UPDATE
         ]
+        # Nothing to link to, or the older side is closed by another relation all the same.
         if not successors or ledger.closings(row.source_id):
             return
         successor = successors[0]
@@ -199,6 +216,7 @@ class RelationWriter:
         )
 
     def _put(self, row: EvolutionRelation) -> None:
+        """Write a relation and update the validity of both ends."""
         self._tx.put_relation(row)
         self.ledger.take(row)
         ends = self.ledger.entities((row.source_id, row.target_id))
@@ -208,6 +226,12 @@ class RelationWriter:
             self._project(entity)
 
     def _require(self, relation_id: str) -> EvolutionRelation:
+        """The relation with this id.
+
+        Raises:
+            NotFound: When there is none.
+            EvolutionError: When it was undone.
+        """
         row = self._tx.relations([relation_id]).get(relation_id)
         if row is None:
             raise NotFound(f"no relation {relation_id} in namespace {self._tx.namespace!r}")
@@ -216,6 +240,12 @@ class RelationWriter:
         return row
 
     def _require_ends(self, proposal: Proposal) -> tuple[Entity, Entity]:
+        """Both ends of a proposal, older first as proposed.
+
+        Raises:
+            NotFound: When one is not in this namespace.
+            EvolutionError: When both are one entity.
+        """
         ends = (proposal.source_id, proposal.target_id)
         found = self.ledger.entities(ends)
         for entity_id in ends:
@@ -226,9 +256,11 @@ class RelationWriter:
         return found[ends[0]], found[ends[1]]
 
     def _rests_on(self, entity_id: str, ancestor_id: str) -> bool:
+        """Whether an entity is derived from another, through any number of steps."""
         ledger, seen, frontier = self.ledger, {entity_id}, [entity_id]
         while frontier:
             ledger.load(frontier)
+            # Breadth-first over the sources; `seen` also ends the walk if there were a cycle.
             frontier = [source for id_ in frontier for source in ledger.sources(id_) if source not in seen]
             seen.update(frontier)
         return ancestor_id in seen

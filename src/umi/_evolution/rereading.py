@@ -33,6 +33,7 @@ def carried_over(
     moved: dict[str, EvolutionRelation] = {}
     reopened: dict[str, None] = {}
     for row in rows:
+        # It is judged again from the new reading; the older statement it closed is open until then.
         if row.detector in _JUDGED and row.target_id in old:
             if row.source_id not in old:
                 reopened[row.source_id] = None

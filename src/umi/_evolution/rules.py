@@ -1,7 +1,7 @@
-"""What a new statement does to older ones, by rules: update, extend, contradict, or nothing.
+"""Judgement by rules of what a new statement does to an older one: update, extend, contradict, or nothing (ADR 0005).
 
-Wrong supersession is worse than a missed one: a rule that is not sure gives a confidence below
-`EVOLUTION_SUPERSEDE_CONFIDENCE_MIN`, which is recorded and acts on nothing.
+A wrong supersession is worse than a missed one: an unsure rule gives a confidence below
+`EVOLUTION_SUPERSEDE_CONFIDENCE_MIN`, which is recorded and does not act.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 from typing import Final
 
 from umi._reading.grammar import value_comparison
@@ -25,33 +24,25 @@ from umi._reading.short_messages.fact import NAMED
 from umi.types import Entity, EntityType, EvolutionType
 from umi.types.notes import SHORT_MESSAGES, ReaderNotes
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)  # stands for an unknown time
+# Words of change. With one, a new value is taken as a change; without, it may be a second opinion or another case.
 _TURNS: Final = words("over event now back anymore nowadays actually correction instead") | {
-    "any more",
-    "no longer",
-    "these days",
-    "used to",
-    "since then",
-    "turns out",
-    "i meant",
-    "from now on",
-    "rather than",
-    "currently",
-}
-_MEMBERS: Final = frozenset({"called", "member"})
+    "any more", "no longer", "these days", "used to", "since then", "turns out", "i meant", "from now on", "rather than", "currently",
+}  # fmt: skip
+_MEMBERS: Final = frozenset({"called", "member"})  # slots of "one of them"
 _HOLDINGS: Final = ("has_pet", "has_child", "has_sibling", "owns")
-_EMPTY: Final = COMPANY_FORMS | VERBS | frozenset(NUMBER_WORDS)  # words that add nothing to a claim
-_PLAIN: Final = 0.9  # factor without a word of change
-_CLAIM_WORDS_MAX: Final = 12
-_UNSURE: Final = 0.5
-_LONG: Final = timedelta(days=5 * 366)
+_EMPTY: Final = COMPANY_FORMS | VERBS | frozenset(NUMBER_WORDS)  # words that add no detail
+_PLAIN: Final = 0.9  # factor on the confidence without a word of change
+_CLAIM_WORDS_MAX: Final = 12  # of a statement that may add detail; a longer one says other things too
+_UNSURE: Final = 0.5  # confidence that is recorded and does not act
+_LONG: Final = timedelta(days=5 * 366)  # five years: what is told as that long past is a story
 _REASON_VALUE_CHARACTERS_MAX: Final = 120
-RECENT_EPISODES_COUNT: Final = 10  # how far back "one of them" reaches
+RECENT_EPISODES_COUNT: Final = 10  # searched for what "one of them" refers to
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the new statement does to the existing one `related_id`; `confidence` 0..1."""
+    """The relation of a new statement to the existing one `related_id`; `confidence` 0..1."""
 
     related_id: str
     evolution_type: EvolutionType
@@ -61,10 +52,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which existing statements a new one should be judged against.
+    """The existing statements that a new one should be judged against.
 
-    `pairs` are (subject, slot). `recent` is how many of the latest episodes before it to look into as well, whoever they
-    are about; 0 for none. `subject` and `slots` are the pairs of the new statement's own subject.
+    `pairs` are (subject, slot). With `recent` > 0, all statements of so many episodes before it as well. `subject` is
+    the new statement's own.
     """
 
     subject: str
@@ -73,13 +64,13 @@ class Wanted:
 
     @property
     def slots(self) -> tuple[str, ...]:
-        """The slots wanted of the statement's own subject."""
+        """The slots of the statement's own subject."""
         return tuple(slot for subject, slot in self.pairs if subject == self.subject)
 
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """An entity read for judging."""
+    """A statement in the form in which the rules judge it."""
 
     subject: str
     slot: str
@@ -92,14 +83,14 @@ class _Claim:
     noun: str
     content: str
     holds_from: datetime | None
-    long_past: bool  # tells of something years before it was said
+    long_past: bool  # it began years before it was said
     source: str = ""  # who is quoted
-    acting: float = 1.0  # how surely it changes what was known
-    gist: bool = False  # read by its gist: what is over is what was known, named or not
+    acting: float = 1.0  # probability that it changes what was known
+    by_short_reader: bool = False  # then `ended` are known values, named in the message or not
 
     @property
     def described(self) -> str:
-        """Anna as "sam's sister", the key she had before her name was known."""
+        """The key under which Anna was known before her name was, such as "sam's sister"."""
         return f"{self.owner}'s {self.noun}" if self.owner and self.noun else self.subject
 
     @property
@@ -112,9 +103,10 @@ class _Claim:
 
 
 def judge(new: Entity, existing: Sequence[Entity]) -> list[Verdict]:
-    """The relation of `new` to each of `existing`, the surest first; entities it does not touch are left out.
+    """The relations of `new` to `existing`, the surest first; entities that it does not affect are left out.
 
-    Slots, where an entity has none, are read from its content with its name as subject, so entities made by hand work too.
+    Entities without a slot are read by the clause reader, with their name as subject, so entities made by hand work
+    too.
     """
     claims = _claims(new)
     verdicts: list[Verdict] = []
@@ -126,7 +118,7 @@ def judge(new: Entity, existing: Sequence[Entity]) -> list[Verdict]:
         best = max((one for one in found if one is not None), key=lambda one: one.confidence, default=None)
         if best is None:
             continue
-        if any(claim.slot in _MEMBERS for claim in claims):  # "one of them" is one of the latest named
+        if any(claim.slot in _MEMBERS for claim in claims):  # "one of them" refers to one group, the first that fits
             if holder_found:
                 continue
             holder_found = True
@@ -135,12 +127,12 @@ def judge(new: Entity, existing: Sequence[Entity]) -> list[Verdict]:
 
 
 def turns(new: Entity) -> bool:
-    """Whether a statement has a word of change: now, no longer, instead."""
+    """Whether a statement has a word of change (now, no longer, instead) or ends a value."""
     return any(claim.turns or claim.ended for claim in _claims(new))
 
 
 def candidate_slots(new: Entity) -> Wanted:
-    """Which statements to fetch for `judge(new, ...)`."""
+    """The statements to load for `judge(new, ...)`."""
     pairs: dict[tuple[str, str], None] = {}
     recent = 0
     for claim in _claims(new):
@@ -158,6 +150,7 @@ def candidate_slots(new: Entity) -> Wanted:
 
 
 def _slots_touched(claim: _Claim) -> list[str]:
+    """The slots in which a claim may change older statements."""
     slots = [claim.slot]
     base, _, kind = claim.slot.partition(":")
     if kind and base in {"prefers", "uses"}:
@@ -172,25 +165,20 @@ def _slots_touched(claim: _Claim) -> list[str]:
     return list(dict.fromkeys(slots))
 
 
-@lru_cache(maxsize=2_048)
-def _read(content: str, name: str, at: datetime) -> tuple[Statement, ...]:
-    """An entity is judged against every later one of its slot; its words are read once."""
-    return tuple(read_statements(content, speaker=name, at=at, subject=name))
-
-
 def _claims(entity: Entity) -> list[_Claim]:
+    """The claims of an entity; none for a note."""
     if entity.entity_type is EntityType.NOTE and not entity.slot:
-        return []  # its reader found no statement; reading it as if about its speaker would invent one
+        return []  # its reader found no statement; read as if about its speaker it might seem to make one
     subject = entity.subject or subject_key(entity.name)
     notes = entity.notes or ReaderNotes()
     if notes.reader == SHORT_MESSAGES or (entity.slot and notes.reader):
         return [_noted_claim(entity, subject, notes)]
-    read = _read(entity.content, entity.name, entity.at or _EPOCH)
+    read = read_statements(entity.content, speaker=entity.name, at=entity.at or _EPOCH, subject=entity.name)
     if not entity.slot:
         return [
             _claim(entity, one, subject if one.subject == subject_key(entity.name) else one.subject) for one in read
         ]
-    # A caller's own statement, or one of a version that kept no cues: its words are read for them.
+    # Made by a caller, or by a version that stored no cues: its text is read for them.
     match = next((one for one in read if one.slot == entity.slot and one.value == entity.value), None)
     match = match or next((one for one in read if one.slot == entity.slot), None)
     if match is not None:
@@ -199,7 +187,7 @@ def _claims(entity: Entity) -> list[_Claim]:
 
 
 def _noted_claim(entity: Entity, subject: str, notes: ReaderNotes) -> _Claim:
-    """The claim of a statement whose words of change, and what it ended, were noted when it was read."""
+    """The claim of a statement whose reader stored notes: words of change, ended values."""
     return _Claim(
         subject=subject,
         slot=entity.slot,
@@ -215,11 +203,12 @@ def _noted_claim(entity: Entity, subject: str, notes: ReaderNotes) -> _Claim:
         long_past=_long_past(entity.valid_from, entity.at),
         source=notes.source,
         acting=notes.acting,
-        gist=notes.reader == SHORT_MESSAGES,
+        by_short_reader=notes.reader == SHORT_MESSAGES,
     )
 
 
 def _claim(entity: Entity, read: Statement, subject: str) -> _Claim:
+    """The claim of a statement read just now."""
     return _Claim(
         subject=subject,
         slot=read.slot,
@@ -237,16 +226,18 @@ def _claim(entity: Entity, read: Statement, subject: str) -> _Claim:
 
 
 def _long_past(begins: datetime | None, said: datetime | None) -> bool:
+    """Whether something began more than five years before it was said."""
     return begins is not None and said is not None and said - begins > _LONG
 
 
 def _memoir(new: _Claim, old: _Claim) -> bool:
-    """Whether "I moved to Rome in 2015" is a story, since where somebody lives was told later than that."""
+    """Whether "I moved to Rome in 2015" is a story of the past: a home is known that began later."""
     told = new.long_past and "event" in new.cues
     return told and old.holds_from is not None and new.holds_from is not None and new.holds_from < old.holds_from
 
 
 def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
+    """The verdict of the first rule that applies."""
     if new.slot in _MEMBERS:
         return _of_a_group(new, old, old_id)
     if new.owner and new.owner == old.subject and old.slot in _HOLDINGS:
@@ -263,7 +254,7 @@ def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _of_hearsay(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """What others say is so ends nothing: it agrees, or both stand in dispute, until somebody says it at first hand."""
+    """The verdict when one side is hearsay, which ends nothing: it agrees, or is disputed until confirmed."""
     if new.slot != old.slot or new.negated or old.negated or not is_single(new.slot):
         return _ends(new, old, old_id) if not new.source else None
     if not (new.source and old.source):
@@ -277,7 +268,7 @@ def _of_hearsay(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _refuted(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """What somebody says at first hand, with a word of change, ends what was only heard of; hearsay says nothing against it."""
+    """A first-hand statement with a word of change ends hearsay; hearsay never ends a first-hand statement."""
     if new.source or _same(new.value, old.value) or not (new.turns or new.ended or "event" in new.cues):
         return None
     return _verdict(EvolutionType.UPDATE, new.confidence, _change(old, new), old_id)
@@ -288,15 +279,17 @@ def _verdict(kind: EvolutionType, confidence: float, reason: str, old_id: str) -
 
 
 def _sure(new: _Claim, old: _Claim) -> float:
+    """The confidence of a verdict: that of its weakest part."""
     return min(new.confidence, new.acting, old.confidence)
 
 
 def _same(one: str, other: str) -> bool:
+    """Whether two values agree, one maybe with more detail."""
     return bool(one) and (value_key(one) == value_key(other) or narrower(one, other))
 
 
 def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """The new one says that the old value is over: "left Acme", "sold the car", "switched from tea"."""
+    """The new statement says that the old value is over: "left Acme", "sold the car", "switched from tea"."""
     reachable = old.slot == new.slot or base_slot(old.slot) in ENDS_ANYWHERE
     if old.negated or not reachable:
         return None
@@ -314,17 +307,21 @@ def _ends(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _met(new: _Claim, old: _Claim, gone: str) -> float:
-    """How sure it is that `gone` is over: naming just the value that is known makes up for a name typed in lower case."""
+    """The confidence that `gone` is over.
+
+    A message that names exactly the known value is trusted more, even if its names are typed in lower case.
+    """
     if NAMED in new.cues:
         return min(new.confidence, new.acting) if old.confidence >= _READ else _sure(new, old)
     named = value_key(gone) == value_key(old.value) and min(new.confidence, old.confidence) >= _NEARLY
-    return max(_sure(new, old), _NAMED) if named and not new.gist else _sure(new, old)
+    return max(_sure(new, old), _NAMED) if named and not new.by_short_reader else _sure(new, old)
 
 
-_HEARD: Final = 0.5
-_NEARLY: Final = 0.55
-_READ: Final = 0.35  # a statement that was read so surely is borne out when its value is named again
-_NAMED: Final = 0.7
+_HEARD: Final = 0.5  # confidence of verdicts on hearsay: does not act
+_NEARLY: Final = 0.55  # least confidence of both statements for `_NAMED` to apply
+_READ: Final = 0.35  # a statement of this confidence is confirmed when its value is named again
+_NAMED: Final = 0.7  # confidence when the known value is named exactly
+# Slots whose values may be ended by a statement in another one of the group: "quit coffee" ends "drinks coffee".
 _FAMILIES: Final = (
     frozenset({"works_at", "lives_in", "studies_at"}),
     frozenset({"likes", "prefers", "drinks", "eats", "plays", "uses", "habit"}),
@@ -333,11 +330,12 @@ _FAMILIES: Final = (
 
 
 def _related(one: str, other: str) -> bool:
+    """Whether two slots are the same or of one family."""
     return one == other or any(base_slot(one) in family and base_slot(other) in family for family in _FAMILIES)
 
 
 def _turns(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """The same value with the other polarity: a change when words of change say so, else a contradiction."""
+    """The same value with opposite polarity: an update with a word of change, else a contradiction."""
     if new.slot != old.slot or new.negated == old.negated or value_key(new.value) != value_key(old.value):
         return None
     polarity = f"{slot_words(new.slot)} {_short(new.value)}: {'no' if old.negated else 'yes'} -> {'no' if new.negated else 'yes'}"
@@ -349,7 +347,7 @@ def _turns(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _same_slot(new: _Claim, old: _Claim) -> bool:
-    """The same slot, or, for a switch, the same kind of thing preferred and used."""
+    """The same slot; for a switch, also a preference and a tool of the same kind."""
     if new.slot == old.slot:
         return True
     bases = {base_slot(new.slot), base_slot(old.slot)}
@@ -357,12 +355,12 @@ def _same_slot(new: _Claim, old: _Claim) -> bool:
 
 
 def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """Another value in a slot that holds one."""
+    """Another value in a single-valued slot."""
     if not _same_slot(new, old) or not is_single(new.slot) or new.negated or old.negated:
         return None
     relation = value_comparison.values(new.slot, new.value, old.value)
     if relation is value_comparison.Comparison.DIFFERENT:
-        sure = min(_sure(new, old), _UNSURE if NAMED in new.cues else 1.0)  # what it names as over is another value
+        sure = min(_sure(new, old), _UNSURE if NAMED in new.cues else 1.0)  # it ends another value by name
         if "also" in new.cues:
             return None
         if not new.turns and not new.ended:
@@ -391,7 +389,7 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _counts(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """Another number of the same: "two cats" and "three cats"."""
+    """Another number of the same things: "two cats", then "three cats"."""
     if new.slot != old.slot or new.slot not in _HOLDINGS or new.negated or old.negated or "also" in new.cues:
         return None
     one, other = value_key(new.value).split(), value_key(old.value).split()
@@ -403,13 +401,13 @@ def _counts(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """The same claim with more said."""
+    """The same claim with more detail."""
     if new.slot != old.slot or new.negated != old.negated or not _same(new.value, old.value):
         return None
     if len(value_key(new.value).split()) < len(value_key(old.value).split()):
         return None
     if len(_words(new.content)) > _CLAIM_WORDS_MAX:
-        return None  # a long sentence says other things too
+        return None
     more = sorted(_words(new.content) - _words(old.content) - _EMPTY)
     if not more:
         return None
@@ -422,7 +420,7 @@ def _adds(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _grows(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """One more of a list: "Mia also speaks Greek"."""
+    """Another item of a list: "Mia also speaks Greek"."""
     if new.slot != old.slot or is_single(new.slot) or "also" not in new.cues or new.negated or old.negated:
         return None
     if new.slot not in _LISTS or _same(new.value, old.value):
@@ -431,7 +429,7 @@ def _grows(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     return _verdict(EvolutionType.EXTEND, _sure(new, old) * _PLAIN, reason, old_id)
 
 
-_LISTS: Final = frozenset({"hobby", "speaks", "uses"})
+_LISTS: Final = frozenset({"hobby", "speaks", "uses"})  # slots that are lists
 
 
 def _words(text: str) -> set[str]:
@@ -440,7 +438,7 @@ def _words(text: str) -> set[str]:
 
 
 def _of_a_group(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """As in "One is called Miso" after "Alice has two cats"."""
+    """A detail of one of a group: "One is called Miso" after "Alice has two cats"."""
     if old.slot not in _HOLDINGS or old.negated:
         return None
     words = value_key(old.value).split()
@@ -453,7 +451,7 @@ def _of_a_group(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
 
 
 def _of_a_holding(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
-    """As in "My dog is a beagle" after "I have a dog"."""
+    """A detail of a possession: "My dog is a beagle" after "I have a dog"."""
     if old.negated or not new.noun:
         return None
     held, named = value_key(old.value).split(), value_key(new.noun).split()

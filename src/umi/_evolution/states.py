@@ -1,4 +1,7 @@
-"""Which statements may be shown: the state of each as of a moment, and the span of an episode that answers a query."""
+"""States of statements as of a moment, and what a recall may show of each episode.
+
+States are computed when they are read, from the relations (`RelationEffects`); none is stored (ADR 0006).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from datetime import datetime
 
 from umi._core.invariants import check
 from umi._core.text import analyse
-from umi._evolution.relation_reader import ClosedInterval, RelationReader
+from umi._evolution.relation_effects import ClosedInterval, RelationEffects
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.visible_text import held_text, without
 from umi.limits import SUCCESSORS_STEPS_COUNT_MAX
@@ -18,10 +21,14 @@ from umi.types import Entity, EntityType, Episode, EvolutionRelation, EvolutionT
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """From where one looks.
+    """The point of view of a query.
 
-    `as_of` and `time_range` are world time with all that is known at `known_at` (None: today). Without either, what holds
-    latest is current; what was said to end before `now` (None: nobody asks for now) is over.
+    Attributes:
+        as_of: World time: what held at that moment. None: what holds according to the latest statements.
+        known_at: Recorded time: what was known at that moment; None is now.
+        time_range: What held or happened within this half-open range of world time.
+        include_superseded: Whether statements that no longer hold are shown too.
+        now: Statements that named an end before this moment are over; None ignores such ends.
     """
 
     as_of: datetime | None = None
@@ -33,7 +40,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class StatementState:
-    """One entity as seen from a `View`: projections as known then, its state, whether the view shows it."""
+    """One entity as a `View` sees it: with its validity as known then, its state, and whether it is shown."""
 
     entity: Entity
     state: HitState
@@ -43,7 +50,10 @@ class StatementState:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What of an episode answers: `content` is what the view shows of it, `entity` the statement that matches (None while nothing was read)."""
+    """What a view shows of an episode.
+
+    `content` is the text shown, `entity` the statement that matches the query (None while the episode is not yet read).
+    """
 
     episode: Episode
     entity: Entity | None
@@ -54,51 +64,59 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a view makes of one episode: what is shown, if anything, and the statements that took the place of what matches and is hidden."""
+    """The result for one episode: what is shown, if anything, and the statements that replaced hidden matches."""
 
     shown: Shown | None
     successors: tuple[str, ...] = ()
 
 
-HIDDEN = frozenset({HitState.SUPERSEDED, HitState.STALE, HitState.FORGOTTEN})
+HIDDEN = frozenset({HitState.SUPERSEDED, HitState.STALE, HitState.FORGOTTEN})  # states that are not shown by default
 
 
 class StateResolver:
-    """Judges the entities and episodes of one snapshot from one view.
+    """Computes the states of the entities and episodes of one snapshot, for one view.
 
     Args:
-        snapshot: Where they are.
-        view: From where one looks; None is from today.
-        ledger: Of the same snapshot, with what it has read already.
+        snapshot: The store's state.
+        view: The point of view; None is that of today.
+        ledger: A reader of relations on the same snapshot, to reuse what it has loaded; only for a view without
+            `known_at`.
     """
 
-    def __init__(self, snapshot: Snapshot, view: View | None = None, ledger: RelationReader | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: View | None = None, ledger: RelationEffects | None = None) -> None:
         self._snapshot = snapshot
         self._view = view or View()
         check(
             ledger is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
         )
-        self._ledger = ledger or RelationReader(snapshot, self._view.known_at)
-        self._episode_of: dict[str, str] = {}  # by entity, of what was shown
-        self._read: dict[str, tuple[Entity, ...]] = {}  # by episode
-        self._judged: dict[str, StatementState] = {}  # by entity, of what was looked at
-        self._heirs: dict[str, tuple[str, ...]] = {}  # by entity, see `_heirs_of`
+        self._ledger = ledger or RelationEffects(snapshot, self._view.known_at)
+        self._episode_of: dict[str, str] = {}  # episode ids by entity id
+        self._read: dict[str, tuple[Entity, ...]] = {}  # statements by episode id
+        self._judged: dict[str, StatementState] = {}  # results by entity id
+        self._heirs: dict[str, tuple[str, ...]] = {}  # by entity id, see `_heirs_of`
 
     def of(self, entities: Sequence[Entity]) -> list[StatementState]:
-        """The standing of each entity, in the order given; a constant number of queries unless something was derived."""
+        """The state of each entity, in the order given.
+
+        The number of queries is constant, unless statements were derived from others.
+        """
         self._ledger.know(entities)
         self._ledger.load(entity.id for entity in entities)
         return [self._standing(entity) for entity in entities]
 
     def look(self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()) -> list[Look]:
-        """For each episode what the view shows of it, and what took the place of what it hides; arguments as of `show`."""
+        """For each episode what the view shows, and what replaced the hidden statements that match.
+
+        Arguments as of `show`.
+        """
         self.read([episode.id for episode in episodes])
         self._read_ahead(self.read_in(episodes))
         terms, chosen = frozenset(query_terms), frozenset(only)
         return [self._look(episode, self._read[episode.id], terms, chosen) for episode in episodes]
 
     def read(self, episode_ids: Iterable[str]) -> None:
-        """Fetch the statements of episodes, and what relates them, in one go."""
+        """Load the statements of episodes and their relations, in two queries."""
+        # Two queries for all episodes of a recall, not two for each.
         missing = [id_ for id_ in episode_ids if id_ not in self._read]
         entities = self._snapshot.entities_of(missing) if missing else {}
         known = [entity for group in entities.values() for entity in group]
@@ -110,17 +128,18 @@ class StateResolver:
     def show(
         self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()
     ) -> list[Shown | None]:
-        """For each episode what the view shows of it, or None where it hides every statement that matches.
+        """For each episode what the view shows of it; None where all matching statements are hidden.
 
         Args:
-            episodes: Candidates.
+            episodes: Candidates of a recall.
             query_terms: The analysed query.
-            only: Ids of entities that count as matching, in the place of those whose words meet the query.
+            only: Ids of entities that count as matching, instead of those that share words with the query.
         """
         return [look.shown for look in self.look(episodes, query_terms, only)]
 
     def _read_ahead(self, entities: Sequence[Entity]) -> None:
-        """Fetch what took the place of any of these, a bounded number of steps on, a step at a time for all of them."""
+        """Load the statements that replaced any of these, through chains of updates; each step is one query."""
+        # Statements that are seen already are not followed again, so cycles end.
         seen = {one.id for one in entities}
         frontier = [end for end in self._updated_by(one.id for one in entities) if end not in seen]
         episodes: dict[str, None] = {}
@@ -134,6 +153,7 @@ class StateResolver:
         self.read(episodes)
 
     def _updated_by(self, entity_ids: Iterable[str]) -> dict[str, None]:
+        """Ids of the statements that update any of these."""
         rows = [row for id_ in entity_ids for row in self._ledger.relations(id_) if row.source_id == id_]
         return {row.target_id: None for row in rows if row.acted and row.evolution_type is EvolutionType.UPDATE}
 
@@ -142,31 +162,34 @@ class StateResolver:
         return [entity for episode in episodes for entity in self._read[episode.id]]
 
     def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
-        """The ids of the episodes of some entities, in order, each once."""
+        """Ids of the episodes of some entities, in order, without repeats."""
         return list(dict.fromkeys(one.episode_id for one in self._ledger.entities(entity_ids).values()))
 
     def told_again(self, episode_ids: Collection[str]) -> list[tuple[str, str]]:
-        """Those of the episodes given to `show` of which a later one is thought to update an earlier one: (earlier, later), in order of the later.
+        """Pairs of loaded episodes connected by a flagged update (one that does not act).
+
+        Each pair is (earlier, later); pairs are in order of the later episode.
 
         Args:
-            episode_ids: Which to look among.
+            episode_ids: Both episodes must be among these.
         """
         rows = [row for row in self._updates_among(episode_ids, self._ledger.relations) if not row.acted]
         ends = self._ledger.entities(row.target_id for row in rows)
         found = [row for row in rows if row.target_id in ends]
+        # The id breaks ties, so the order is the same in every run.
         found.sort(key=lambda row: (statement_order(ends[row.target_id]), row.id))
         pairs = map(self._episodes_at, found)
         return [pair for pair in pairs if pair[0] != pair[1] and pair[0] in episode_ids and pair[1] in episode_ids]
 
     def taken_back(self, episode_ids: Collection[str]) -> frozenset[tuple[str, str]]:
-        """As `told_again`, of updates that were undone."""
+        """As `told_again`, for updates that were undone."""
         rows = self._updates_among(episode_ids, self._ledger.rows)
         return frozenset(self._episodes_at(row) for row in rows if row.undone_at is not None)
 
     def _updates_among(
         self, episode_ids: Collection[str], rows_of: Callable[[str], Iterable[EvolutionRelation]]
     ) -> list[EvolutionRelation]:
-        """The updates that touch statements of these episodes, each once; `rows_of` gives a statement's relations."""
+        """The updates at statements of these episodes, without repeats; `rows_of` gives a statement's relations."""
         rows = {
             row.id: row
             for id_, episode_id in self._episode_of.items()
@@ -177,13 +200,15 @@ class StateResolver:
         return list(rows.values())
 
     def _episodes_at(self, row: EvolutionRelation) -> tuple[str, str]:
-        """The ids of the episodes at a relation's ends; "" for one that was not shown."""
+        """Ids of the episodes at both ends of a relation; "" for one that was not loaded."""
         return self._episode_of.get(row.source_id, ""), self._episode_of.get(row.target_id, "")
 
     def _look(self, episode: Episode, entities: Sequence[Entity], terms: frozenset[str], only: frozenset[str]) -> Look:
         known_at = self._view.known_at
+        # Not known yet at that moment.
         if known_at is not None and episode.recorded_at > known_at:
             return Look(None)
+        # Not read yet: the message itself is all there is to show.
         if not entities:
             return Look(self._show_bare(episode))
         standings = {entity.id: self._judge(entity) for entity in entities}
@@ -192,15 +217,17 @@ class StateResolver:
         matching = [standings[entity.id] for entity in chosen or _matching(entities, terms)]
         successors = tuple(dict.fromkeys(id_ for one in matching for id_ in self._successors(one, terms)))
         showing = [standing for standing in matching if standing.shown]
+        # Hidden only when every statement that matches is hidden, or no text is left.
         if not showing or not content:
             return Look(None, successors)
-        best = showing[0]
+        best = showing[0]  # `_matching` puts the best first
         disputed = any(standing.state is HitState.DISPUTED for standing in showing)
         state = HitState.DISPUTED if disputed else best.state
         return Look(Shown(episode, best.entity, state, best.evolutions, content), successors)
 
     def _content(self, episode: Episode, standings: Sequence[StatementState]) -> str:
-        """What the view shows of a message: all of it, unless part of it is over."""
+        """The text that the view shows of an episode: without the parts that are over."""
+        # The usual case, decided without computing pieces.
         if self._view.include_superseded or all(one.shown and not one.evolutions for one in standings):
             return episode.content
         over, holding = [], []
@@ -215,22 +242,26 @@ class StateResolver:
                 if standing.shown
                 else []
             )
+            # A hidden statement is removed whole, a visible one only where parts of it are over.
             over += cuts if standing.shown else [(start, end)]
             if standing.shown:
                 holding += without((start, end), cuts)
         return held_text(episode.content, over, holding)
 
     def _cuts(self, entity: Entity) -> list[ClosedInterval]:
+        """The parts of an entity that no longer hold at the view's moment."""
         as_of = self._view.as_of
         return [one for one in self._ledger.cuts(entity.id) if as_of is None or one.valid_to <= as_of]
 
     def _successors(self, standing: StatementState, terms: frozenset[str]) -> list[str]:
-        """What took the place of a statement that matches, of the part that matches, or contradicts it, newest first.
+        """Statements that replaced or contradict a matching statement (or the matching part of it), newest first.
 
-        As of a moment, also what it took the place of itself.
+        With `as_of`, also statements that it replaced itself.
         """
+        # Everything is shown anyway, or nothing has replaced it.
         if self._view.include_superseded or not standing.evolutions:
             return []
+        # Today only what came later matters.
         if self._view.as_of is None:
             rows = [
                 row for row in standing.evolutions if row.part is None or _meets_part(row.part, standing.entity, terms)
@@ -238,9 +269,8 @@ class StateResolver:
             return list(dict.fromkeys(self._ahead(standing.entity.id, rows)))
         found: dict[str, None] = {}
         frontier = [standing.entity.id]
-        for _ in range(
-            SUCCESSORS_STEPS_COUNT_MAX
-        ):  # what matches may have come later: then what it took the place of, too
+        # As of a moment the match may not have begun yet; then the statement that it replaced is the answer.
+        for _ in range(SUCCESSORS_STEPS_COUNT_MAX):
             self._ledger.load(frontier)
             rows = [row for id_ in frontier for row in self._ledger.relations(id_)]
             rows = [row for row in rows if row.part is None or _meets_part(row.part, standing.entity, terms)]
@@ -252,7 +282,7 @@ class StateResolver:
         return [one.id for one in others if one.id != standing.entity.id and self._judge(one).shown]
 
     def _ahead(self, entity_id: str, rows: Sequence[EvolutionRelation], steps: int = 0) -> list[str]:
-        """Where relations lead from a statement, newest first: to what is shown there, and on from there."""
+        """The visible statements that relations lead to from a statement, directly or through others, newest first."""
         ends = dict.fromkeys(end for row in rows for end in _beyond(row, (entity_id,), back=False))
         others = sorted(self._ledger.entities(ends).values(), key=statement_order, reverse=True)
         found: list[str] = []
@@ -262,21 +292,23 @@ class StateResolver:
         return found
 
     def _heirs_of(self, entity_id: str, steps: int) -> tuple[str, ...]:
-        """What took the place of a statement, a bounded number of steps on; of a chain each link is looked at once."""
+        """Statements that replaced a statement, through a bounded number of updates. Memoised per statement."""
         if steps >= SUCCESSORS_STEPS_COUNT_MAX:
             return ()
         if entity_id not in self._heirs:
-            self._heirs[entity_id] = ()  # two that contradict each other lead to each other
+            self._heirs[entity_id] = ()  # ends the recursion where relations form a cycle
             rows = [row for row in self._ledger.relations(entity_id) if row.evolution_type is EvolutionType.UPDATE]
             self._heirs[entity_id] = tuple(dict.fromkeys(self._ahead(entity_id, rows, steps + 1)))
         return self._heirs[entity_id]
 
     def _judge(self, entity: Entity) -> StatementState:
+        """The state of an entity, memoised."""
         if entity.id not in self._judged:
             self._judged[entity.id] = self._standing(entity)
         return self._judged[entity.id]
 
     def _show_bare(self, episode: Episode) -> Shown | None:
+        """An episode without statements, shown if its own time is within the view."""
         if self._view.as_of is not None and episode.at > self._view.as_of:
             return None
         if self._view.time_range is not None and not _within(episode.at, self._view.time_range):
@@ -284,10 +316,13 @@ class StateResolver:
         return Shown(episode, None, HitState.CURRENT, (), episode.content)
 
     def _standing(self, entity: Entity) -> StatementState:
+        """Compute the state of an entity."""
         ledger, view = self._ledger, self._view
+        # The stored validity is today's; as of earlier knowledge it is computed from the relations.
         if view.known_at is not None:
             valid_to, invalidated_at = ledger.validity(entity.id)
             entity = replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)
+        # A statement that corrects another is valid from when the other was thought to be.
         begins = ledger.begins(entity.id) if entity.valid_from is not None else None
         if begins != entity.valid_from:
             entity = replace(entity, valid_from=begins)
@@ -297,11 +332,14 @@ class StateResolver:
         return StatementState(_with_strongest(entity, relations), state, shown, relations)
 
     def _hidden(self) -> Collection[HitState]:
-        # Asked for a stretch of time, what held then is the answer even where it holds no longer.
+        """States that the view hides."""
+        # A question about a period is answered by what held then, even if it no longer does.
         return {HitState.FORGOTTEN, HitState.STALE} if self._view.time_range is not None else HIDDEN
 
     def _state(self, entity: Entity) -> HitState:
+        """The state of an entity. The order of the tests is a priority: superseded, stale, disputed, current."""
         as_of = self._view.as_of
+        # Half-open: at the moment of its end it no longer holds.
         if entity.valid_to is not None and (as_of is None or entity.valid_to <= as_of):
             return HitState.SUPERSEDED
         if self._has_run_out(entity):
@@ -313,13 +351,13 @@ class StateResolver:
         return HitState.CURRENT
 
     def _has_run_out(self, entity: Entity) -> bool:
-        """Whether a statement has come to the end that it names itself; what happened once does not end."""
+        """Whether the statement's own end has passed; an event, which happened once, does not run out."""
         until, moment = entity.valid_until, self._view.as_of or self._view.now
         happened = entity.entity_type is EntityType.EVENT
         return until is not None and moment is not None and until <= moment and not happened
 
     def _effective(self, relation_id: str) -> bool:
-        """Whether a relation had taken effect in the world by `as_of`: its newer side had begun."""
+        """Whether a relation had taken effect in the world by `as_of`: its newer statement had begun."""
         as_of = self._view.as_of
         if as_of is None:
             return True
@@ -328,25 +366,28 @@ class StateResolver:
         return newer is not None and newer.valid_from is not None and newer.valid_from <= as_of
 
     def _in_time(self, entity: Entity, state: HitState) -> bool:
+        """Whether the entity was known, and valid, at the moment or within the range of the view."""
         view, start = self._view, entity.valid_from
         if view.known_at is not None and entity.recorded_at is not None and entity.recorded_at > view.known_at:
             return False
+        # Without a beginning it holds at any time.
         if start is None:
             return True
         if view.as_of is not None and start > view.as_of:
             return False
         if view.time_range is None:
             return True
-        if not entity.slot:  # something that happened, or was said, at a moment
+        if not entity.slot:  # a note or event belongs to one moment
             return _within(start, view.time_range)
+        # A lasting fact overlaps the range unless it ended before it or begins after it.
         ended_before = entity.valid_to is not None and entity.valid_to <= view.time_range[0]
         return start < view.time_range[1] and not (state is HitState.SUPERSEDED and ended_before)
 
 
 def _beyond(row: EvolutionRelation, from_ids: Collection[str], *, back: bool) -> tuple[str, ...]:
-    """Where a relation leads from some statements: to what updates them, and to what an open contradiction sets against them.
+    """Where a relation leads from some statements: to what updates them, or openly contradicts them.
 
-    With `back` also to what they update.
+    With `back`, also to what they update.
     """
     if row.evolution_type is EvolutionType.UPDATE and row.acted:
         ahead = (row.target_id,) if row.source_id in from_ids else ()
@@ -357,7 +398,7 @@ def _beyond(row: EvolutionRelation, from_ids: Collection[str], *, back: bool) ->
 
 
 def _meets_part(part: tuple[int, int], entity: Entity, terms: frozenset[str]) -> bool:
-    """Whether a query asks for a part of a statement rather than for the rest of it."""
+    """Whether a query is about a part of a statement rather than about the rest of it."""
     start, end = part
     inside = terms & frozenset(analyse(entity.content[start:end]))
     rest = terms & frozenset(analyse(f"{entity.content[:start]} {entity.content[end:]}"))
@@ -365,7 +406,7 @@ def _meets_part(part: tuple[int, int], entity: Entity, terms: frozenset[str]) ->
 
 
 def _with_strongest(entity: Entity, relations: Sequence[EvolutionRelation]) -> Entity:
-    """The entity with `metadata["evolution"]`: what it did to an older one, most surely (seed 001); the rows are the truth."""
+    """The entity with `metadata["evolution"]`: its strongest relation to an older one (seed 001)."""
     mine = [row for row in relations if row.target_id == entity.id != row.source_id]
     if not mine:
         return entity
@@ -375,14 +416,16 @@ def _with_strongest(entity: Entity, relations: Sequence[EvolutionRelation]) -> E
 
 
 def _within(moment: datetime, time_range: tuple[datetime, datetime]) -> bool:
+    """Whether a moment is in a half-open range."""
     return time_range[0] <= moment < time_range[1]
 
 
 def _matching(entities: Sequence[Entity], terms: frozenset[str]) -> list[Entity]:
-    """The entities whose own words (content and slot, without the subject's name) meet the query, best first.
+    """The entities that share words with the query, best first; all of them when none does (the match was by meaning).
 
-    A message is hidden only when each of these is; so a statement that does not concern the question never keeps an
-    outdated one in view. Where no words meet (meaning matched), all of them count.
+    Words are those of content and slot without the subject's name: nearly every statement of a person has the name. An
+    episode is hidden only when all of these are, so a statement that the question is not about never keeps an outdated
+    one visible.
     """
     if len(entities) == 1:
         return list(entities)
@@ -394,4 +437,5 @@ def _matching(entities: Sequence[Entity], terms: frozenset[str]) -> list[Entity]
 
 
 def _words(entity: Entity) -> frozenset[str]:
+    """The terms of an entity's content and slot, without those of its subject's name."""
     return frozenset(analyse(f"{entity.content} {entity.slot.replace('_', ' ')}")) - frozenset(analyse(entity.name))

@@ -1,4 +1,4 @@
-"""Noticing how a new entity relates to older ones: the tracker of seeds 000 and 001, and the step inside `remember`."""
+"""Detection of how a new entity relates to older ones: the tracker of seeds 000 and 001, and the step in `remember`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from umi._core.guard import call_port
 from umi._core.text import analyse
 from umi._core.validate import detection_options, text
-from umi._evolution import retroactive, rules
+from umi._evolution import retroactive_supersession, rules
 from umi._evolution.candidates import alike, candidates
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._reading.model import read_verdict
@@ -37,8 +37,9 @@ class EvolutionTracker:
     """Finds the strongest relation between a new entity and existing ones (seeds 000 and 001).
 
     Args:
-        llm: A model, or None for the rules. A model that fails or answers badly gives None and is counted.
-        storage: Where `find_and_detect` looks for related entities.
+        llm: A model, or None for the rules. When the model fails or answers badly, the result is None and `failures`
+            grows.
+        storage: Where `find_and_detect` searches for related entities.
     """
 
     def __init__(self, llm: LLMProvider | None, storage: StorageBackend) -> None:
@@ -49,7 +50,7 @@ class EvolutionTracker:
     async def detect(
         self, new_entity: Entity, existing_entities: Sequence[Entity], options: DetectionOptions | None = None
     ) -> DetectionResult | None:
-        """The strongest relation at or above `options.min_confidence`, from an existing entity to the new one.
+        """The strongest relation from an existing entity to the new one, at or above `options.min_confidence`.
 
         Only the first `options.max_comparisons` existing entities are compared.
 
@@ -74,18 +75,22 @@ class EvolutionTracker:
     async def find_and_detect(
         self, new_entity: Entity, options: DetectionOptions | None = None
     ) -> DetectionResult | None:
-        """As `detect`, over the entities that the storage finds for the new one's name.
+        """As `detect`, with the entities that the storage finds for the new one's name.
 
         Raises:
             InvalidOptions: When the options are outside their limits.
             StoreError: When the storage cannot be searched.
         """
         options = detection_options(options or DetectionOptions())
+        # One more than compared: the new entity itself may be found.
         found = await self._storage.search(new_entity.name, limit=options.max_comparisons + 1)
         return await self.detect(new_entity, found, options)
 
     def parse_response(self, response: str, new_entity_id: str) -> EvolutionRelation | None:
-        """The relation that a model's JSON names, or None (counted) when it is not one; "none" is None, uncounted."""
+        """The relation in a model's JSON answer.
+
+        None for "none", and for an invalid answer, which is counted as a failure.
+        """
         try:
             verdict = read_verdict(response, new_entity_id)
         except LLMError as error:
@@ -100,7 +105,7 @@ class EvolutionTracker:
             evolution_type=verdict.evolution_type,
             reason=verdict.reason,
             confidence=verdict.confidence,
-            created_at=datetime.min.replace(tzinfo=UTC),
+            created_at=datetime.min.replace(tzinfo=UTC),  # an answer has no time of its own
             detector=Detector.MODEL,
         )
 
@@ -140,17 +145,21 @@ class EvolutionTracker:
 
 def evolve(
     tx: Transaction,
-    lineage: RelationWriter,
+    writer: RelationWriter,
     new: Entity,
     reader: TextReader | None = None,
 ) -> list[EvolutionRelation]:
-    """Relate one stored entity to what was said before and after it, and act on it.
+    """Relate a stored entity to the statements before and after it by rules, record the relations, and act on them.
 
-    `reader` reads again the older messages that may have said what is over.
+    A statement that arrives late is put in its place in time: older statements are judged against it, and it is judged
+    against the next newer ones, so it closes nothing that came later. Rules read no clock and never wait, so this runs
+    inside the transaction that stores the entity, and two processes cannot both leave a current value.
 
-    A late statement is put into the past: older ones are judged against it, and it against the next newer ones, so it
-    closes nothing that came after. Rules read no clock and wait for nothing, so this runs inside the transaction
-    that stores the entity, and two processes cannot both leave a current value.
+    Args:
+        tx: The transaction.
+        writer: Writes the relations.
+        new: The entity.
+        reader: Reads older messages again that may have stated what the new one ends.
     """
     found = _candidates(tx, new)
     place = statement_order(new)
@@ -162,41 +171,44 @@ def evolve(
     ]
     if not new.slot and new.notes is not None and FORGET in new.notes.cues:
         proposals += _forgotten(tx, new)
-    if ended := retroactive.unread(new, older):
-        proposals += retroactive.closed(tx, new, ended, alike(tx, new), reader)
+    if ended := retroactive_supersession.unread(new, older):
+        proposals += retroactive_supersession.closed(tx, new, ended, alike(tx, new), reader)
     for successor in newer:
         proposals += [
             Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
             for v in rules.judge(successor, [new])
         ]
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
-            break  # the next one closes it; later ones follow from that one
+            break  # the next newer statement closes it; later ones update that one
     likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
-    lineage.ledger.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
-    return [lineage.record(p) for p in likely]
+    writer.ledger.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
+    return [writer.record(p) for p in likely]
 
 
-def rejoin(tx: Transaction, lineage: RelationWriter, entity: Entity) -> None:
-    """Close a statement by the next newer one that updates it, now that what closed it is gone.
+def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
+    """Close a statement by the next newer one that updates it, when the statement that closed it was deleted.
 
-    A relation that was taken back is not made again.
+    A relation that was undone is not made again.
     """
     place = statement_order(entity)
     newer = sorted((e for e in _candidates(tx, entity).values() if statement_order(e) > place), key=statement_order)
-    related = {row.target_id for row in lineage.ledger.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
+    related = {row.target_id for row in writer.ledger.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
     for successor in newer:
         updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
         if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:
             continue
         best = updates[0]
-        lineage.record(
+        writer.record(
             Proposal(entity.id, successor.id, EvolutionType.UPDATE, best.reason, best.confidence, Detector.RULES)
         )
         return
 
 
 def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
-    """What a request to forget means where no statement was read: the speaker's earliest message that holds most of its words."""
+    """The older statement that a request to forget means, where the reader found none.
+
+    It is the speaker's earliest statement that contains the most words of the request.
+    """
     wanted = frozenset(analyse(new.content)) - _REQUEST_WORDS
     shared: list[tuple[int, Entity]] = []
     offered = candidates(tx, new)
@@ -206,6 +218,7 @@ def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
         if (said[old.episode_id].speaker, said[old.episode_id].role) != (mine.speaker, mine.role):
             continue
         count = len(wanted & frozenset(analyse(f"{old.name} {old.content}")))
+        # A single shared word, or less than half of the request's words, is not enough to close something.
         if count >= max(_SHARED_LEAST, len(wanted) * _SHARED_SHARE):
             shared.append((count, old))
     if not shared:
@@ -216,22 +229,24 @@ def _forgotten(tx: Transaction, new: Entity) -> list[Proposal]:
     return [Proposal(found.id, new.id, EvolutionType.UPDATE, reason, _ASKED, Detector.RULES)]
 
 
+# Words of the request itself, which say nothing about what is to be forgotten.
 _REQUEST_WORDS = frozenset(
     analyse(
         "forget delete erase remove wipe drop please keep remember store know tell told say said note information fact memory about that want private secret"
         " should never would rather can could bit what don't not notes"
     )
 )
-_SHARED_LEAST = 2
-_SHARED_SHARE = 0.5
-_ASKED = 0.7
+_SHARED_LEAST = 2  # words of the request
+_SHARED_SHARE = 0.5  # of the words of the request
+_ASKED = 0.7  # confidence, which acts
 
 
 def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
+    """The statements that the rules compare a new one with, by id."""
     wanted = rules.candidate_slots(new)
     by_pair = tx.statements_in(wanted.pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
     found = {entity.id: entity for some in by_pair.values() for entity in some}
-    if wanted.recent:  # "one of them", "it": whoever was spoken of just before
+    if wanted.recent:  # "one of them": owned or kept things named just before
         before = tx.episodes_at(range(max(0, new.arrival - wanted.recent), new.arrival + 1))
         for group in tx.entities_of([episode.id for episode in before.values()]).values():
             found.update((entity.id, entity) for entity in group)
@@ -240,4 +255,5 @@ def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
 
 
 def _open_at(entity: Entity, new: Entity) -> bool:
+    """Whether an entity is open when the new one begins to hold."""
     return entity.valid_to is None or (new.valid_from is not None and entity.valid_to > new.valid_from)

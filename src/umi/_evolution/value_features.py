@@ -1,4 +1,8 @@
-"""How alike two tellings are, as the numbers that the judge weighs."""
+"""Comparison of two value mentions: whether they can be compared at all, and the features that the judge weighs.
+
+Mentions come from `umi._reading.value_mentions`. `comparable` is a set of hand-written conditions; `features` gives one
+number per name in `FEATURES` (ADR 0015).
+"""
 
 from __future__ import annotations
 
@@ -12,10 +16,11 @@ from umi._reading.amounts import TIME_UNITS, Kind, stem
 from umi._reading.grammar.lexicon import words
 from umi._reading.value_mentions import ASKS, SIGNS, ValueMention
 
+# Units that say nothing of what is measured.
 _MEASURES: Final = words("kg km m cm g mg mile pound gigabyte megabyte degree money") | TIME_UNITS
 _PLAN: Final = "plan"
-_LASTING: Final = frozenset({"now", "total"})
-_MARKS: Final = (*(name for name in SIGNS if name != _PLAN), ASKS)
+_LASTING: Final = frozenset({"now", "total"})  # signs of a running total
+_MARKS: Final = (*(name for name in SIGNS if name != _PLAN), ASKS)  # signs that are features; plans are excluded before
 FEATURES: Final = (
     "shared", "shared light", "of old", "of new", "unshared old", "unshared new", "jaccard", "whole",
     *(f"kind {kind}" for kind in Kind),
@@ -28,11 +33,11 @@ FEATURES: Final = (
     *(f"new {name}" for name in _MARKS),
     "both me", "both they", "same time", "new alone me", "old alone me",
 )  # fmt: skip
-SHARED_LEAST: Final = 0.7  # of words that mean something, before two tellings are compared at all
+SHARED_LEAST: Final = 0.7  # sum of weights of shared words, for two mentions to be comparable
 
 
 def comparable(old: ValueMention, new: ValueMention) -> bool:
-    """Whether two tellings may be of the same: values of one sort that differ, and words that they share."""
+    """Whether two mentions may be of the same thing: different values of one sort, matching units, shared words."""
     one, other = old.amount, new.amount
     if one.kind is not other.kind and not _times(old, new) and not _money(old, new):
         return False
@@ -41,7 +46,7 @@ def comparable(old: ValueMention, new: ValueMention) -> bool:
     if one.key in new.beside or other.key in old.beside or _is_of_another(old, new):
         return False
     if old.dates and new.dates and not old.dates & new.dates and one.kind is not Kind.DAY and not _LASTING & new.signs:
-        return False  # two occasions
+        return False  # different days: two occasions
     if one.kind in {Kind.NAME, Kind.PLACE} and not _may_be_named(old, new):
         return False
     if one.kind is Kind.DAY and not _may_be_planned(old, new):
@@ -52,7 +57,11 @@ def comparable(old: ValueMention, new: ValueMention) -> bool:
 
 
 def _is_of_another(old: ValueMention, new: ValueMention) -> bool:
-    """Whether something tells two things apart: other people, a question to somebody, other names, another word before a shared one ("car fund"), one of several values of its sentence."""
+    """Whether something distinguishes the two things.
+
+    These are other people, other names, a question to somebody else, another word before a shared one ("car fund",
+    "emergency fund"), or one of several values in a sentence whose neighbours do not fit.
+    """
     if _strangers(old, new) or (old.names and new.names and not old.names & new.names):
         return True
     if any(ASKS in one.signs and not {"me", "we"} & one.signs for one in (old, new)):
@@ -68,27 +77,32 @@ def _is_of_another(old: ValueMention, new: ValueMention) -> bool:
 
 
 def _is_of_the_same(old: ValueMention, new: ValueMention) -> bool:
-    """Whether they share a word that means something; where it is but what is counted, little else may be said on either side."""
+    """Whether they share enough meaningful words.
+
+    Where only the unit is shared, little else may be said on either side.
+    """
     both = _heavies(old) & _heavies(new)
     terms = both - _MEASURES
     units = {old.amount.unit, new.amount.unit}
     if terms <= units and max(_heavy(old), _heavy(new)) > len(terms) + _BESIDE_MOST:
         return False
+    # At least half of the meaningful words of the shorter mention.
     if 2 * len(both) < min(len(_heavies(old)), len(_heavies(new))):
         return False
     return sum(min(old.weights[term], new.weights[term]) for term in terms) >= SHARED_LEAST
 
 
 def _heavies(telling: ValueMention) -> set[str]:
+    """The meaningful words of a mention."""
     return {term for term, weight in telling.weights.items() if weight >= _HEAVY}
 
 
-_HEAVY: Final = 0.5
-_BESIDE_MOST: Final = 1.0
+_HEAVY: Final = 0.5  # weight from which a word is meaningful
+_BESIDE_MOST: Final = 1.0  # weight of other words allowed where only the unit is shared
 
 
 def lightened(telling: ValueMention, common: Container[str]) -> ValueMention:
-    """The same telling where words that half of a memory is about count for little."""
+    """The mention with less weight on words that are common in the namespace."""
     if not any(term in common for term in telling.weights):
         return telling
     return replace(
@@ -97,11 +111,11 @@ def lightened(telling: ValueMention, common: Container[str]) -> ValueMention:
     )
 
 
-_COMMON: Final = 0.3
+_COMMON: Final = 0.3  # weight of such a word, at most
 
 
 def features(old: ValueMention, new: ValueMention) -> list[float]:
-    """The numbers of a comparable pair, in the order of `FEATURES`."""
+    """The features of a comparable pair, in the order of `FEATURES`."""
     values = [
         *_overlap(old, new),
         *_kinds(new),
@@ -123,30 +137,34 @@ def features(old: ValueMention, new: ValueMention) -> list[float]:
 
 
 def _strangers(old: ValueMention, new: ValueMention) -> bool:
-    """Whether they speak of different people."""
+    """Whether they are about different people."""
     return old.whose != new.whose and not {old.whose, new.whose} <= {"", "it"}
 
 
 def _same_value(old: ValueMention, new: ValueMention) -> bool:
+    """Whether both values are equal."""
     if old.amount.number and new.amount.number:
         return old.amount.number == new.amount.number
     return old.amount.key == new.amount.key
 
 
 def _times(old: ValueMention, new: ValueMention) -> bool:
-    """A time that was run may be told as "25:50" or as "51 minutes"."""
+    """Whether one is a duration in minutes and the other a time like "25:50", which are comparable."""
     kinds = {old.amount.kind, new.amount.kind}
     return kinds == {Kind.CLOCK, Kind.COUNT} and "minute" in {old.amount.unit, new.amount.unit}
 
 
 def _money(old: ValueMention, new: ValueMention) -> bool:
+    """Whether one is an amount of money and the other a bare number, which are comparable."""
     return {old.amount.kind, new.amount.kind} == {Kind.MONEY, Kind.COUNT} and "" in {old.amount.unit, new.amount.unit}
 
 
 def _units_meet(old: ValueMention, new: ValueMention) -> bool:
+    """Whether the units agree, or each is named beside the other value."""
     one, other = old.amount.unit, new.amount.unit
     if one == other or _times(old, new) or (one in TIME_UNITS and other in TIME_UNITS):
         return True
+    # A position in a row ("my fourth") is only compared within one unit.
     if old.amount.nth or new.amount.nth:
         return False
     if not one or not other:
@@ -155,11 +173,15 @@ def _units_meet(old: ValueMention, new: ValueMention) -> bool:
 
 
 def _says(telling: ValueMention, key: str) -> bool:
+    """Whether a mention's context contains every word of a key."""
     return all(part in telling.names or part in telling.weights for part in key.split())
 
 
 def _may_be_named(old: ValueMention, new: ValueMention) -> bool:
-    """Names stand in every second sentence: they are compared only where both say of the speaker's own what it is."""
+    """Whether two names are comparable: only where both sentences say what something of the speaker's own is.
+
+    Names are frequent and mostly unrelated.
+    """
     one, other = set(old.amount.key.split()), set(new.amount.key.split())
     if one <= other or other <= one or _says(new, old.amount.key) or _says(old, new.amount.key):
         return False
@@ -168,7 +190,10 @@ def _may_be_named(old: ValueMention, new: ValueMention) -> bool:
 
 
 def _may_be_planned(old: ValueMention, new: ValueMention) -> bool:
-    """A day is mostly when something happened: two days are compared where half of what is said beside them is the same."""
+    """Whether two days are comparable: only for habits and schedules that share at least half of their words.
+
+    Most days are when something happened, and another day is another occasion.
+    """
     shared = sum(
         weight
         for term, weight in old.weights.items()
@@ -188,17 +213,20 @@ def _may_be_planned(old: ValueMention, new: ValueMention) -> bool:
 
 
 def _stems(names: frozenset[str]) -> set[str]:
+    """The stems of names."""
     return {stem(name) for name in names}
 
 
+# What has one day that may move.
 _SCHEDULED: Final = frozenset(analyse("deadline due scheduled appointment expires expiry ends release launch"))
-_PLANNED_WORDS_LEAST: Final = 1.4
+_PLANNED_WORDS_LEAST: Final = 1.4  # weight of shared words, unless a word says that the day was moved
 
 
-_NAMED_WORDS_MOST: Final = 3.0
+_NAMED_WORDS_MOST: Final = 3.0  # weight of the words around a name, in the shorter mention
 
 
 def _overlap(old: ValueMention, new: ValueMention) -> list[float]:
+    """Features of the shared words: 8 numbers."""
     shared = light = 0.0
     for term, weight in old.weights.items():
         if term in new.weights:
@@ -215,19 +243,18 @@ def _overlap(old: ValueMention, new: ValueMention) -> list[float]:
     ]  # fmt: skip
 
 
-def _shared(old: ValueMention, new: ValueMention) -> float:
-    return sum(min(weight, new.weights[term]) for term, weight in old.weights.items() if term in new.weights)
-
-
 def _heavy(telling: ValueMention) -> float:
+    """The weight of a mention's meaningful words."""
     return sum(weight for weight in telling.weights.values() if weight >= 0.5)
 
 
 def _kinds(new: ValueMention) -> list[float]:
+    """Features of the sort of value, one-hot."""
     return [float(new.amount.kind is kind) for kind in Kind]
 
 
 def _units(old: ValueMention, new: ValueMention) -> list[float]:
+    """Features of the units: 4 numbers."""
     one, other = old.amount.unit, new.amount.unit
     same = bool(one) and (one == other or (one in TIME_UNITS and other in TIME_UNITS))
     measure = one in _MEASURES
@@ -240,6 +267,7 @@ def _units(old: ValueMention, new: ValueMention) -> list[float]:
 
 
 def _sides(old: ValueMention, new: ValueMention) -> list[float]:
+    """Features of what stands beside the values: 13 numbers."""
     about = set(old.amount.about), set(new.amount.about)
     differs = bool(about[0] - set(new.weights)) or bool(about[1] - set(old.weights))
     both, one = _modifiers(old, new)
@@ -255,7 +283,7 @@ def _sides(old: ValueMention, new: ValueMention) -> list[float]:
 
 
 def _modifiers(old: ValueMention, new: ValueMention) -> tuple[float, float]:
-    """How many shared stems stand behind different ones ("pottery workshop", "candle workshop"), and behind one on one side only."""
+    """Shared stems behind different words ("pottery workshop", "candle workshop"): on both sides, and on one only."""
     both = one = 0.0
     for term in old.weights:
         if term not in new.weights:
@@ -268,6 +296,7 @@ def _modifiers(old: ValueMention, new: ValueMention) -> tuple[float, float]:
 
 
 def _periods(old: ValueMention, new: ValueMention) -> list[float]:
+    """Features of the periods of prices and rates: 3 numbers."""
     return [
         float(bool(old.per) and old.per == new.per),
         float(bool(old.per) and bool(new.per) and old.per != new.per),
@@ -276,6 +305,7 @@ def _periods(old: ValueMention, new: ValueMention) -> list[float]:
 
 
 def _numbers(old: ValueMention, new: ValueMention) -> list[float]:
+    """Features of the ratio of the values: 7 numbers."""
     first, second = _size(old), _size(new)
     ratio = math.log(second / first) if first > 0 and second > 0 else 0.0
     return [
@@ -297,4 +327,5 @@ _SECONDS: Final = {
 
 
 def _size(telling: ValueMention) -> float:
+    """The value in base units: durations in seconds."""
     return telling.amount.number * _SECONDS.get(telling.amount.unit, 1.0)

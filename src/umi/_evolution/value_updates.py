@@ -1,6 +1,7 @@
-"""Noticing, inside the transaction that stores a message, that it tells something again with another value.
+"""Detects, when a message is stored, that it states the same thing as an earlier one with another value (ADR 0015).
 
-Only flagged: no statement is closed by it. Recall shows both and puts the newer one first (`umi._retrieval`).
+Such an update is only flagged: it closes no statement. Recall shows both messages, the newer one first
+(`umi._retrieval`).
 """
 
 from __future__ import annotations
@@ -26,35 +27,37 @@ from umi.ports import Snapshot, Transaction
 from umi.ports.candidates import TextCandidates
 from umi.types import Detector, Entity, Episode, EvolutionType
 
-_COMMON_LEAST: Final = 8  # messages that hold a word before it can be a common one
-_COMMON_SHARE: Final = 0.08  # of all messages
-_RECENT: Final = 0.3  # what the latest of equally alike messages gain over the first
-_SURE: Final = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN - 0.05  # at most: below what acts
-_VALUE_CHARACTERS_MAX: Final = 60
-_THINKABLE: Final = 0.2  # likely enough to be looked at by whoever judges next
+_COMMON_LEAST: Final = 8  # messages that must contain a word before it can count as common
+_COMMON_SHARE: Final = 0.08  # share of all messages from which a word is common
+_RECENT: Final = 0.3  # bonus of the latest over the first of equally similar messages, on scores of 0..1
+_SURE: Final = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN - 0.05  # greatest confidence: below what acts
+_VALUE_CHARACTERS_MAX: Final = 60  # of each value in a reason
+_THINKABLE: Final = 0.2  # probability from which a message is offered to another judge
 
-Found = tuple[float, ValueMention, ValueMention]  # how likely, the older and the newer
+Found = tuple[float, ValueMention, ValueMention]  # probability, older mention, newer mention
 
 
 class ValueUpdates:
-    """What the messages of one transaction tell again.
+    """Detector for the messages of one transaction.
 
     Args:
-        tx: The transaction that stores them. Its search index need not know its own messages, so these are kept here as well.
+        tx: The transaction that stores them. The search index may not contain its messages yet, so they are kept here
+            as well.
     """
 
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
-        self._mine: dict[str, list[Episode]] = {}  # settled in this transaction, by the terms of what they tell
+        self._mine: dict[str, list[Episode]] = {}  # messages of this transaction, by terms
         self._is_there: bool | None = None
 
     def proposals(self, episode: Episode, entities: Sequence[Entity]) -> list[Proposal]:
-        """Updates that a message makes, and those that later ones made already of a message that comes late.
+        """Flagged updates of earlier messages by this one and, if it arrives late, of this one by later messages.
 
         Args:
             episode: The message; its entities are stored.
-            entities: They.
+            entities: Its entities.
         """
+        # What an assistant drafts or estimates is not a fact about the user.
         if episode.speaker is None and episode.role in DRAFTERS:
             return []
         told = tellings(episode.content)
@@ -69,13 +72,14 @@ class ValueUpdates:
     def _compared(
         self, episode: Episode, entities: Sequence[Entity], told: Sequence[ValueMention], terms: Sequence[str]
     ) -> Iterator[Proposal]:
+        """At most one update in each direction of time."""
         others, common = self._near(episode, terms)
         told = [lightened(one, common) for one in told]
         groups = self._tx.entities_of([other.id for other in others])
         here = (episode.at, episode.arrival)
         for before in (True, False):
             side = [other for other in others if other.id in groups and ((other.at, other.arrival) < here) is before]
-            # Only the one next to it: what that one did to those before it was noticed when it was told.
+            # Only the nearest in time: its own update of earlier messages was detected when it was stored.
             for other in sorted(side, key=lambda one: (one.at, one.arrival), reverse=before):
                 theirs = [lightened(one, common) for one in tellings(other.content)]
                 found = _likeliest(theirs, told) if before else _likeliest(told, theirs)
@@ -88,7 +92,7 @@ class ValueUpdates:
                     break
 
     def _near(self, episode: Episode, terms: Sequence[str]) -> tuple[list[Episode], frozenset[str]]:
-        """Messages of the same speaker that share words with what is told, and which of the words half the memory is about."""
+        """Messages of the same speaker that share terms with the mentions, and which terms are common here."""
         others = {one.id: one for term in terms for one in self._mine.get(term, ()) if _same_speaker(one, episode)}
         common: frozenset[str] = frozenset()
         if self._index_is_there():
@@ -97,19 +101,22 @@ class ValueUpdates:
         return list(others.values()), common
 
     def _index_is_there(self) -> bool:
-        """Whether the search index has followed; while it lacks much it is brought on by a step, and nobody waits for the rest."""
+        """Whether the search index is up to date.
+
+        Otherwise it is advanced by one step, and not used for this transaction.
+        """
         if self._is_there is None:
             self._is_there = self._tx.catch_up()
         return self._is_there
 
 
 def akin(snapshot: Snapshot, episode_id: str, content: str) -> list[str]:
-    """Ids of messages that may tell what a statement tells, with another value; the likeliest first.
+    """Ids of messages that may state the same thing as a statement with another value; the most likely first.
 
     Args:
-        snapshot: Where they are.
+        snapshot: The store's state.
         episode_id: The statement's message.
-        content: Its words.
+        content: The statement's words.
     """
     told = tellings(content)
     episode = snapshot.episodes([episode_id]).get(episode_id)
@@ -127,10 +134,12 @@ def akin(snapshot: Snapshot, episode_id: str, content: str) -> list[str]:
 
 
 def _terms(told: Sequence[ValueMention]) -> list[str]:
+    """The terms by which other mentions of the same things are looked up."""
     return list(dict.fromkeys(term for one in told for term in one.terms))[:RETOLD_TERMS_COUNT_MAX]
 
 
 def _indexed(snapshot: Snapshot, episode: Episode, terms: Sequence[str]) -> tuple[list[Episode], frozenset[str]]:
+    """Similar messages of the same speaker from the search index, and the common terms."""
     text = snapshot.text_candidates(terms)
     common = _common(text, terms)
     keys = [key for key in (int(text.keys[row]) for row in _best(text, common, terms)) if key != episode.arrival]
@@ -140,16 +149,18 @@ def _indexed(snapshot: Snapshot, episode: Episode, terms: Sequence[str]) -> tupl
 
 
 def _same_speaker(one: Episode, other: Episode) -> bool:
+    """Whether two messages have the same speaker and role."""
     return (one.speaker, one.role) == (other.speaker, other.role)
 
 
 def _common(text: TextCandidates, terms: Sequence[str]) -> frozenset[str]:
+    """The terms that so many messages contain that they say little."""
     most = max(_COMMON_LEAST, _COMMON_SHARE * text.turn.count)
     return frozenset(term for term, df in zip(terms, text.turn.df, strict=True) if df > most)
 
 
 def _best(text: TextCandidates, common: frozenset[str], terms: Sequence[str]) -> list[int]:
-    """Rows that share more than common words, the likeliest first, of equal ones the latest."""
+    """Rows of messages with at least one shared term that is not common, most similar first, the latest of equals."""
     turn = text.turn
     telling = np.array([term not in common for term in terms])
     shares = np.bincount(turn.unit[telling[turn.term]], minlength=len(text.keys)) > 0
@@ -161,6 +172,7 @@ def _best(text: TextCandidates, common: frozenset[str], terms: Sequence[str]) ->
 
 
 def _likeliest(older: Sequence[ValueMention], newer: Sequence[ValueMention]) -> Found | None:
+    """The most probable pair of an older and a newer mention, if it is probable enough."""
     best: Found | None = None
     for old in older:
         for new in newer:
@@ -171,19 +183,23 @@ def _likeliest(older: Sequence[ValueMention], newer: Sequence[ValueMention]) -> 
 
 
 def _proposal(found: Found, older: Sequence[Entity], newer: Sequence[Entity]) -> Proposal | None:
-    """The update between the statements that hold the two values; None where the older one is closed already."""
+    """The flagged update between the statements that contain the two values.
+
+    None when the older one is closed already.
+    """
     likely, old, new = found
     source, target = _holding(older, old.span), _holding(newer, new.span)
     if source.valid_to is not None or statement_order(source) > statement_order(target):
         return None
     least = EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+    # Maps probabilities of LIKELY..1 to confidences from the threshold for recording to just below acting.
     confidence = least + (_SURE - least) * (likely - LIKELY) / (1 - LIKELY)
     reason = f"told again: {old.text[:_VALUE_CHARACTERS_MAX]} -> {new.text[:_VALUE_CHARACTERS_MAX]}"
     return Proposal(source.id, target.id, EvolutionType.UPDATE, reason, round(confidence, 3), Detector.RULES)
 
 
 def _holding(entities: Sequence[Entity], span: tuple[int, int]) -> Entity:
-    """The statement in which a sentence stands; what fills no slot comes first, as it says what no slot knows."""
+    """The statement that contains a sentence. Notes come first: a value without a slot is usually in one."""
 
     def apart(entity: Entity) -> tuple[bool, bool, str]:
         start, end = entity.span or (0, 0)

@@ -43,7 +43,9 @@ class Lessons:
             ranking: Scores never rise.
             floor: The least score that is relevant enough.
         """
+        # Scores never rise along a ranking, so the relevant candidates are its head.
         head = min(int(np.count_nonzero(ranking.scores >= floor)), LEARN_RERANKED_COUNT_MAX)
+        # A single candidate cannot be reordered, and without a version nothing was ever learned.
         version = snapshot.learned.open_version() if head > 1 else None
         if version is None:
             return ranking
@@ -104,6 +106,7 @@ class Teller:
             for row in self._learned.signals_about(arrival, entity_id, self.counting, LEARN_SIGNALS_SHOWN_COUNT)
         }
         newest = tuple(signals[sequence] for sequence in sorted(signals, reverse=True)[:LEARN_SIGNALS_SHOWN_COUNT])
+        # Signals that credit several entities of an episode count once per entity.
         counted = sum(belief.signals for belief in beliefs)
         return Lesson(id_, found.factor, found.estimate, found.usual, found.evidence, counted, newest)
 

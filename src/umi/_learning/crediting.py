@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
 from umi.errors import NotFound
 from umi.limits import TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
@@ -38,7 +38,8 @@ def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     """Store what recalls showed; each hit is stored with the entities that it was derived from."""
-    ledger = RelationReader(tx)
+    ledger = RelationEffects(tx)
+    # One query for the relations of all hits.
     ledger.load(id_ for one in seen for _, id_ in one.shown)
     made = [
         Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(ledger, one)), one.embedding, one.embedder)
@@ -55,6 +56,7 @@ def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
     learned = tx.learned
     version = learned.open_version() or Version()
     first = version.next_sequence
+    # The open version is read in this transaction, so numbers of concurrent runs cannot collide.
     rows = [replace(one, sequence=first + step, version=version.number) for step, one in enumerate(signals)]
     trajectories = learned.trajectories(id_ for row in rows for id_ in row.trajectories)
     learned.add_signals(rows)
@@ -62,6 +64,7 @@ def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
     beliefs = {belief_key(belief): belief for group in known.values() for belief in group}
     learned.put_beliefs([beliefs[key] for key in move_beliefs(beliefs, rows, trajectories)])
     totals = added_totals(version.totals, rows)
+    # `totals` are over all signals that count, those of parent versions included.
     learned.put_version(
         replace(version, signals=version.signals + len(rows), next_sequence=first + len(rows), totals=totals)
     )
@@ -81,6 +84,7 @@ def move_beliefs(
     """Add signals to beliefs in place; returns the keys of the beliefs that changed, each once."""
     moved: dict[BeliefKey, None] = {}
     for row in rows:
+        # Trajectories that were deleted with their episodes credit nothing any more.
         shares = [share for id_ in row.trajectories if id_ in trajectories for share in trajectories[id_].shares]
         for (arrival, entity_id), weight in credit_of(row, shares).items():
             key = (arrival, entity_id, row.provider)
@@ -105,6 +109,7 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
     """
     shown = {share.entity_id: share.entity_id for share in trajectory.shares if share.depth == 0}
     episodes = snapshot.episodes(id_ for id_ in used if id_ not in shown)
+    # An episode's id names its entity among the hits.
     by_arrival = {share.arrival: share.entity_id for share in trajectory.shares if share.depth == 0}
     shown |= {id_: by_arrival[each.arrival] for id_, each in episodes.items() if each.arrival in by_arrival}
     for id_ in used:
@@ -113,7 +118,7 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
     return [shown[id_] for id_ in used]
 
 
-def _shares(ledger: RelationReader, seen: Seen) -> list[Share]:
+def _shares(ledger: RelationEffects, seen: Seen) -> list[Share]:
     """One share per hit, and below each hit one per entity it was derived from, breadth first."""
     shares = []
     for place, (arrival, entity_id) in enumerate(seen.shown):
@@ -121,6 +126,7 @@ def _shares(ledger: RelationReader, seen: Seen) -> list[Share]:
         below: dict[str, int] = {}
         frontier = [entity_id]
         for depth in range(1, DERIVED_DEPTH + 1):
+            # One query per level of derivation.
             ledger.load(frontier)
             sources = (source for id_ in frontier for source in ledger.sources(id_))
             # Each source counts at its smallest depth.

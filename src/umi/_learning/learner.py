@@ -74,6 +74,7 @@ class Learner:
         self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark)
         if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
             del self._ring[next(iter(self._ring))]  # only credit is lost, never a memory
+        # One background task at a time; it takes whatever has been noted by then.
         if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):
             self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
 
@@ -127,6 +128,7 @@ class Learner:
         An interrupted run is completed by the next one. See `umi._learning.runs`.
         """
         await self.flush()
+        # Providers read files and may be slow.
         groups = await asyncio.to_thread(self._loader.load_grouped)
         faults = self._loader.errors
         now = self._clock.now()
@@ -135,6 +137,7 @@ class Learner:
         routed, groups = await judge_decisions(self._storage, groups)
         done = await runs.ingest(self._storage, self._embedder, groups, now, progress)
         await self._storage.write(runs.prune)
+        # Sealed last: an interrupted run leaves its signals in the open version, and the next run seals them.
         version = await self._storage.write(lambda tx: runs.seal(tx, now, runs.RUN))
         return RunReceipt(
             loaded,
@@ -180,6 +183,7 @@ def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | No
     Raises:
         InvalidInput: When a field is outside its bounds.
     """
+    # Without a measure of the caller's own, the outcome's quality stands in for it.
     if score is None:
         score = status.OUTCOME_QUALITY.get(outcome, 0.0)
     signal = QualitySignal(recall_id, "", outcome, score, at, verdict, recall_id=recall_id)
@@ -204,6 +208,7 @@ def _credit_recall(
         raise NotFound(
             f"no recall {signal.id} in namespace {tx.namespace!r}: it was made with learning off, or lost from memory in a crash"
         )
+    # None credits everything shown; an empty list credits nothing.
     named = None if used is None else require_shown(tx, trajectory, used)
     # The time is left out of the digest, so that the same feedback sent again is a replay.
     said = digest(
@@ -216,6 +221,7 @@ def _credit_recall(
         raise IdempotencyConflict(f"recall {signal.id} was judged otherwise before; each is judged once")
     if known is not None:
         return FeedbackReceipt(signal.id, score, credited, replayed=True)
+    # Marked before credit is computed, which depends on it.
     if named is not None:
         tx.learned.mark_used(signal.id, named)
     used_only = named is not None or trajectory.named

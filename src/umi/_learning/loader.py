@@ -45,6 +45,7 @@ class IntelligenceLoader:
             InvalidInput: When it has no valid name, the name is taken or is "feedback", or there are too many
                 providers.
         """
+        # A provider is the user's own object; even reading its name may raise anything.
         with guarded(lambda error: InvalidInput(f"a provider must have a name: {error!r}")):
             given: object = provider.name
         name = validate.name(given, "provider name")
@@ -74,6 +75,7 @@ class IntelligenceLoader:
 
     def load_grouped(self) -> list[ProviderSignals]:
         """As `load_all_signals`, grouped by provider with its weights. A provider that fails is left out."""
+        # Faults are those of the last load only.
         self._errors = []
         groups = []
         for name, provider in self._providers.items():
@@ -102,5 +104,6 @@ class IntelligenceLoader:
                 sound.append(signal)
             else:
                 aside.append((f"signal {place}", wrong))
+        # Bounded per provider, so that one broken file cannot fill the memory.
         self._errors += [SignalFault(name, record, reason) for record, reason in aside[:SIGNAL_FAULTS_COUNT_MAX]]
         return ProviderSignals(name, weights or ProviderQualityWeights(), tuple(sound))

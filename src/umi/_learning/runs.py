@@ -72,6 +72,8 @@ class Recent:
         """
         if self._matrix is None:
             return None
+        # Rounded, so that a machine's last bits decide no match. `argmax` takes the first, and trajectories come newest
+        # first.
         cosines = np.round(self._matrix @ embedding, 6)
         # A task cannot have been served by a recall that came after it ended.
         late = np.array([one.at > before for one in self._found])
@@ -97,11 +99,13 @@ async def ingest(
         progress: Called after each batch.
     """
     found, mark = Ingested(), embedder_mark(embedder)
+    # Read once per run, although a long run may go on while new recalls are stored.
     recent = Recent(await storage.read(lambda s: s.learned.newest(mark, TEXT_MATCH_TRAJECTORIES_COUNT_MAX)))
     total, done = sum(len(group.signals) for group in groups), 0
     for group in groups:
         for start in range(0, len(group.signals), LEARN_BATCH_COUNT):
             batch = group.signals[start : start + LEARN_BATCH_COUNT]
+            # Known signals are dropped in a read, so that running again takes no write lock for them.
             fresh = await storage.read(partial(_fresh, group=group.name, batch=batch, now=now, found=found))
             given = await _embedded(embedder, fresh)
             if given:
@@ -160,6 +164,7 @@ def rebuilt(snapshot: Snapshot, head: int) -> tuple[dict[BeliefKey, Belief], dic
     counting = chain(snapshot.learned.versions(), head)
     beliefs: dict[BeliefKey, Belief] = {}
     totals: dict[str, Total] = {}
+    # Page by page through all signals, in the order in which they came.
     last = -1
     while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
         last = page[-1].sequence
@@ -235,6 +240,7 @@ def _targets(tx: Transaction, given: Sequence[_Given], recent: Recent) -> dict[s
     )
     found: dict[str, tuple[tuple[str, ...], str]] = {}
     for one in given:
+        # The most specific name decides: a recall, then a task, then the words.
         if one.signal.recall_id:
             found[one.signal.id] = (one.signal.recall_id,), "recall"
         elif one.signal.task_id:

@@ -33,6 +33,7 @@ def explain(snapshot: Snapshot, id_: str, now: datetime) -> Lesson:
     entity, episode = snapshot.entities([id_]).get(id_), snapshot.episodes([id_]).get(id_)
     if entity is None and episode is None:
         raise NotFound(f"no entity or episode {id_} in namespace {snapshot.namespace!r}")
+    # Beliefs are kept under the arrival of the episode, also for an entity's id.
     arrival = episode.arrival if episode is not None else entity.arrival if entity is not None else -1
     beliefs = snapshot.learned.beliefs([arrival]).get(arrival, ())
     mine = beliefs if entity is None else [belief for belief in beliefs if belief.entity_id == id_]
@@ -78,6 +79,7 @@ def _by_episode(snapshot: Snapshot) -> dict[int, list[Belief]]:
 def _counting(snapshot: Snapshot, counting: frozenset[int]) -> list[SignalRow]:
     """The signals that count, in order of the time their tasks ended."""
     found: list[SignalRow] = []
+    # Page by page through all signals.
     last = -1
     while page := snapshot.learned.signals_after(last, LEARN_BATCH_COUNT):
         last = page[-1].sequence

@@ -144,7 +144,7 @@ _NOT_COUNTED: Final = words("one thing time way day other another")
 _PLURALS: Final = words("people children men women feet mice teeth")  # plurals without -s
 _PER: Final = words("a an per each every")
 _FILLERS: Final = words("every each per")
-# "keep them under the bed", "my bike lives in the shed".
+# "keep them under the bed".
 _KEEPING: Final = words("keep keeps kept store stores stored put hang hung moved park")
 _OWN: Final = words("my our the his her their it them all")
 _LYING: Final = words("live lives sleep sleeps lie lies parked stored kept hang hangs rehearse rehearses sits")
@@ -248,7 +248,7 @@ def _rate(tokens: list[Token], place: int) -> Amount | None:
     elif low == "every":
         gap, step = _gap(tokens, place + 1)
         unit = singular(_low(tokens, step))
-        # "every day" is often said loosely, without being a count.
+        # "every day" has no number that could change.
         if gap == 1.0 or unit not in _TIMES_A_YEAR:
             return None
         return _often(_TIMES_A_YEAR[unit] / gap, place, step)

@@ -65,7 +65,7 @@ def extract_rules(
     Args:
         episode: The message; its time resolves relative dates.
         resolve: Returns the subject key that an alias stands for, or None.
-        known: Returns the statements of a subject in a slot that are open at that time.
+        known: Returns the statements of a subject in some slots that are open at that time.
         reader: The model that reads short messages; without one, linear models over words judge.
 
     Returns:

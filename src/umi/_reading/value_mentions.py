@@ -46,7 +46,7 @@ SIGNS: Final = {
 ASKS: Final = "asks"  # sign: the sentence is a question
 # A value near one of these is not a fact yet.
 _FUTURE: Final = re.compile(r"(?<![\w'])(?:will|would|i'll|we'll|goal|next step)(?![\w'])|\w'll\b")
-# Sentences of exercises and calculations, whose values are nobody's.
+# Sentences of exercises and calculations, whose values state no facts.
 _EXERCISE: Final = re.compile(
     r"\b(?:calculat\w+|verif\w+|classif\w+|prove|proof|solv\w+|comput\w+|determin\w+|estimat\w+|formula|theorem|triangles?|example)\b",
     re.IGNORECASE,

@@ -20,7 +20,7 @@ from umi._core.style_flags import read_traits
 from umi._core.text import analyse, count_words
 from umi._evolution import model_judge, rereading
 from umi._evolution.model_judge import Judgement
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._evolution.states import StateResolver, View
 from umi._evolution.tracker import evolve
@@ -382,7 +382,7 @@ def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> WrittenReading:
     groups = snapshot.entities_of(episode_ids)
     entities = [entity for id_ in episode_ids for entity in groups.get(id_, ())]
     waiting = [id_ for id_ in episode_ids if id_ not in groups]
-    stand = _as_they_stand(snapshot, entities, RelationReader(snapshot))
+    stand = _as_they_stand(snapshot, entities, RelationEffects(snapshot))
     return WrittenReading(stand, _made_of(snapshot, entities), tuple(waiting))
 
 
@@ -394,7 +394,7 @@ def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionR
     return tuple(found[id_] for id_ in sorted(found))
 
 
-def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: RelationReader) -> tuple[Entity, ...]:
+def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: RelationEffects) -> tuple[Entity, ...]:
     """The entities as they are after the transaction's relations: with their validity and strongest relation."""
     written = snapshot.entities(entity.id for entity in entities)
     standings = StateResolver(snapshot, View(include_superseded=True), ledger)

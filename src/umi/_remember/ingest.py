@@ -66,12 +66,14 @@ class Ingest:
             NotFound: When `derived_from` names an id that is not in this namespace.
         """
         begun = await self.begin(messages, wishes)
+        # Read later: vectors are stored now, so that the text is found by meaning too, and the outbox item stays.
         if wishes.later and begun.outcome is None and self._settler is not None and begun.items:
             return begun.admitted, await self._settler.index(begun.items)
         return begun.admitted, await self.finish(begun)
 
     async def begin(self, messages: Sequence[Message], wishes: RememberOptions) -> IngestedBatch:
         """Do the first half of `take`: after it the messages are durable."""
+        # Repeated messages are set aside before the transaction; the others keep their order.
         origins = [self._echoes.origin(message) for message in messages]
         said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
         echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
@@ -97,11 +99,13 @@ class Ingest:
     async def _admit(self, messages: Sequence[Message], wishes: RememberOptions) -> tuple[Admitted, Outcome | None]:
         """Admit messages, and write their statements in the same transaction when there is nothing to wait for."""
         first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, wishes=wishes)
+        # Without embedder and model the rules could read at once, but the caller has asked to wait for a worker.
         if self._settler is None and wishes.later:
             admitted = await self._storage.write(first)
             waiting = [episode.id for episode in admitted.fresh]
             return admitted, Outcome(waiting=waiting, degraded={Degradation.NO_EMBEDDER: None})
         if self._settler is None:
+            # Nothing to wait for: one transaction, so that no half-done state is ever visible.
             return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), wishes))
         return await self._storage.write(first), None
 
@@ -128,6 +132,7 @@ async def in_batches(items: Iterable[T] | AsyncIterable[T], size: int) -> AsyncI
         if len(batch) == size:
             yield batch
             batch = []
+    # The last, shorter list.
     if batch:
         yield batch
 

@@ -116,10 +116,12 @@ class OutboxWorker:
         embedded = embedded or await self.embed(items)
         vectors, why = embedded.vectors, embedded.why
         outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
+        # Rules need no waiting, so all items share one transaction.
         if self._model is None:
             outcome.add(await self._write(items, vectors, why, kept=embedded.kept))
             return outcome
         for work in items:
+            # Each item is written with its own vectors only.
             mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
         return outcome
@@ -145,6 +147,7 @@ class OutboxWorker:
         """
         if self._embedder is None:
             return await self.embed(items)
+        # An episode that is read again keeps stored windows of old statements, so its vectors are computed anew.
         unread = [episode.id for episode, item in items if not item.again]
         kept = await self._storage.read(lambda snapshot: _bare_vectors(snapshot, unread))
         missing = [work for work in items if work[0].id not in kept]
@@ -158,6 +161,8 @@ class OutboxWorker:
         try:
             windows = await self._embedder.embed_many([embedding_text(episode) for episode, _ in items])
         except EmbeddingError as error:
+            # A failing embedder only costs the vectors: the episodes are found by words, and their items stay in the
+            # outbox.
             log.warning("%d episodes are stored without vectors for now: %s", len(items), error)
             return Embedded({}, str(error), (Degradation.EMBEDDING_FAILED,))
         return Embedded(dict(zip((episode.id for episode, _ in items), windows, strict=True)))
@@ -172,6 +177,7 @@ class OutboxWorker:
             log.warning("episode %s waits for its model: %s", work[0].id, error)
             # After enough attempts that failed because of the text itself, the rules read it.
             if _attempts(work[1], error) >= OUTBOX_ATTEMPTS_COUNT_MAX:
+                # `again` is cleared, so that an episode that was read before keeps its earlier reading.
                 given_up = (work[0], replace(work[1], again=False))
                 outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
                 return
@@ -231,10 +237,13 @@ class OutboxWorker:
         episode, item = work
         if not item.extract_entities:
             return await self._storage.read(partial(read_episode, episode=episode, item=item, reader=None)), None
+        # A message that only acknowledges ("ok, thanks") states nothing. The check reads the store only if the words
+        # allow it.
         if extraction.may_acknowledge(episode.content) and await self._storage.read(
             partial(extraction.only_acknowledges, episode=episode)
         ):
             return await self._storage.read(partial(extraction.statements, episode=episode, named=())), None
+        # Neighbours in meaning are searched for with the first window only.
         vector = vectors[episode.id][0] if vectors and episode.id in vectors else None
         context = await self._storage.read(partial(extraction.context_of, episode=episode, vector=vector))
         named = await extraction.extract(model, episode, context, item.attempts)
@@ -272,6 +281,7 @@ class OutboxWorker:
         kept: Collection[str] = (),
     ) -> WrittenReading:
         """Run the second transaction for these items."""
+        # The recorded time is taken before the wait for the write lock.
         now = self._clock.now()
 
         def write(tx: Transaction) -> WrittenReading:
@@ -293,6 +303,7 @@ def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, er
     now = tx.episodes([episode.id]).get(episode.id)
     if now is None or not said_as(now, episode):  # forgotten or cut while the model was asked
         return
+    # Rows that the store already holds are not replaced.
     if vectors:
         held = tx.vectors(vectors)
         tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})

@@ -32,6 +32,7 @@ class RecalledTexts:
 
     def forget(self, episode_ids: Iterable[str]) -> None:
         """Drop all lines of these episodes, because they were erased or changed."""
+        # Hits that are not split yet may belong to these episodes too.
         self._read_fresh()
         gone = frozenset(episode_ids)
         self._episodes = OrderedDict((line, id_) for line, id_ in self._episodes.items() if id_ not in gone)
@@ -42,6 +43,7 @@ class RecalledTexts:
             return ()
         self._read_fresh()
         found = [self._episodes.get(line) for line in _lines(message.content)]
+        # One line of its own makes the message new. A message without lines repeats nothing: `found` is then empty.
         if not all(found):
             return ()
         return tuple(dict.fromkeys(id_ for id_ in found if id_))
@@ -54,6 +56,7 @@ class RecalledTexts:
         for hit in self._fresh:
             for line in (*_lines(hit.content), *_lines(context_line(hit))):
                 self._episodes[line] = hit.episode.id
+                # A line that was returned again is dropped last.
                 self._episodes.move_to_end(line)
         self._fresh.clear()
         while len(self._episodes) > ECHO_LINES_COUNT_MAX:

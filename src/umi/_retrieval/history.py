@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
-from umi._evolution.relation_reader import RelationReader
+from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.states import StateResolver, View
 from umi._reading.grammar.subjects import subject_key
@@ -51,10 +51,10 @@ def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
 
 def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
     """Each entity with its state today and all relations that touch it, undone ones included."""
-    return _steps(RelationReader(snapshot), snapshot, entities)
+    return _steps(RelationEffects(snapshot), snapshot, entities)
 
 
-def _steps(ledger: RelationReader, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+def _steps(ledger: RelationEffects, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
     standings = StateResolver(snapshot, View(include_superseded=True), ledger).of(entities)
     return tuple(HistoryStep(s.entity, s.state, ledger.rows(s.entity.id)) for s in standings)
 
@@ -68,8 +68,9 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     entity = snapshot.entities([entity_id]).get(entity_id)
     if entity is None:
         raise NotFound(f"no entity {entity_id} in namespace {snapshot.namespace!r}")
-    ledger = RelationReader(snapshot)
+    ledger = RelationEffects(snapshot)
     sources, supports = ledger.sources(entity_id), ledger.conclusions(entity_id)
+    # The relations that make the entity stale, also through several derivations.
     causes = snapshot.relations(ledger.causes(entity_id))
     related = ledger.entities((*sources, *supports))
     step = _steps(ledger, snapshot, [entity])[0]
@@ -92,6 +93,7 @@ def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
     """
     rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)  # one more tells whether a page follows
     shown = rows[:limit]
+    # The cursor is (arrival, place) of the last entity shown.
     following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
     return Page(steps(snapshot, [entity for _, entity in shown]), following)
 
@@ -145,6 +147,7 @@ def _about(snapshot: Snapshot, name: str) -> list[Entity]:
 def _chain(snapshot: Snapshot, start: Entity) -> list[Entity]:
     members: dict[str, None] = {start.id: None}
     frontier = [start.id]
+    # Breadth first over relations in both directions, a query per step.
     while frontier and len(members) < LIST_LIMIT_MAX:
         rows = snapshot.relations_of(frontier)
         ends = (

@@ -56,6 +56,7 @@ class AskedAmount:
         amount = telling.amount
         if amount.kind not in _KINDS[self.how]:
             return False
+        # A duration is a count of a unit of time.
         if self.how == "how long":
             return amount.unit in _TIME_STEMS
         if self.how == "how much":
@@ -63,6 +64,7 @@ class AskedAmount:
         return self.how != "how many" or self._counts(amount, telling)
 
     def _counts(self, amount: Amount, telling: ValueMention) -> bool:
+        # "How many times" asks for a number of times, not of things.
         if _TIMES in self.counted:
             return amount.unit == _TIMES
         return amount.unit in self.counted or (
@@ -79,6 +81,7 @@ class AskedAmount:
             return 0.0, ""
         near, best = max(((self._near(one), one) for one in told), key=lambda pair: pair[0])
         said = {stem(word) for word in _WORD.findall(episode.content)}
+        # `near` words count fully, other words of the question that the message has count half.
         share = (near + _ELSEWHERE * (len(self.terms & said) - near)) / len(self.terms)
         return share, "" if best.whose in _OWN else best.whose
 
@@ -93,6 +96,7 @@ _TIME_STEMS: Final = frozenset(map(stem, TIME_UNITS)) | TIME_UNITS
 def asked_amount(question: str) -> AskedAmount | None:
     """The amount that a question asks for as of now; None when it asks for no amount, or for one in the past."""
     match = _ASKS.search(question)
+    # A question about the past is not answered by the newest value.
     if match is None or _THEN.search(question):
         return None
     words = [word.lower() for word in _WORD.findall(match["rest"])]
@@ -115,7 +119,9 @@ def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     if asked is None:
         return list(hits)
     told = [asked.told(hit.episode) for hit in hits]
+    # Messages that share much less with the question than the best one state something else.
     least = max(_LEAST, _ALIKE * max((share for share, _ in told), default=0.0))
+    # Grouped by role, speaker and owner; only places within a group are exchanged.
     places: dict[tuple[str, str | None, str], list[int]] = {}
     for place, (hit, (share, whose)) in enumerate(zip(hits, told, strict=True)):
         if share >= least:

@@ -46,6 +46,7 @@ async def in_order(
     if not later:
         return hits
     top, *others = [_passage(hit, question) for hit in (hits[0], *later)]
+    # Compared as log-odds, where a fixed distance means the same for likely and unlikely answers.
     least, *odds = map(log_odds, await reader.answers(question, [top, *others]))
     near = [place for place, mine in enumerate(odds) if mine >= least - _LESS_WELL]
     pairs = [Pair(top, others[place], days=(later[place].at - hits[0].at).total_seconds() / _DAY_S) for place in near]
@@ -54,6 +55,7 @@ async def in_order(
     if not anew:
         return hits
     newest = max(anew, key=lambda hit: (hit.at, hit.episode.arrival))
+    # It takes the first hit's score, so that scores still fall, and says which hit it is newer than.
     moved = replace(newest, score=hits[0].score, newer_than=(*newest.newer_than, hits[0].id))
     return [moved, *(hit for hit in hits if hit is not newest)]
 

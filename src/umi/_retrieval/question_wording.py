@@ -77,8 +77,10 @@ def without_boilerplate(query: str) -> str:
     rest = query
     for frame in _FRAMES:
         rest = frame.sub(" ", rest)
+    # No pattern matched: the query stays exactly as it was typed.
     if rest == query:
         return query
+    # Remove the gaps that deleted words left before punctuation.
     rest = re.sub(r"\s+([?.!,])", r"\1", " ".join(rest.split())).strip(" ,.")
     return rest if len(query_terms(rest)) >= _TERMS_COUNT_MIN else query
 
@@ -103,6 +105,7 @@ def as_told(query: str, speakers: Container[str]) -> str:
     def own(found: re.Match[str]) -> str:
         if not any(term in speakers for term in analyse(found[1])[:1]):
             return found[0]
+        # "Melanie's" becomes "my", "Melanie" becomes "I".
         return "my" if found[2] else "I"
 
     return _NAME.sub(own, query)

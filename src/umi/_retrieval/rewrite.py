@@ -26,6 +26,7 @@ async def rewrite(llm: LLMProvider, query: str) -> list[str]:
     try:
         queries = read_queries(answer.content)
     except LLMError:
+        # A routed model is told whether its answer could be used.
         await judge(llm, answer, 0.0)
         raise
     await judge(llm, answer, 1.0)

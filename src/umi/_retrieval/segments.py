@@ -33,6 +33,7 @@ def segments(text: str) -> list[Span]:
         found.extend(_pieces(text, start, end))
     if waiting is not None:
         end = len(text.rstrip())
+        # A short last sentence is joined to the one before it.
         found = [*found[:-1], (found[-1][0], end)] if found else [(waiting, end)]
     return found
 
@@ -49,12 +50,14 @@ def _pieces(text: str, start: int, end: int) -> Iterator[Span]:
         after = cut
         while text[after].isspace():
             after += 1
+        # A stack: the left part is taken next, so pieces come out in order.
         todo += [(after, stop), (begin, cut)]
 
 
 def _cut(text: str, start: int, end: int) -> int | None:
     middle = (start + end) / 2
     marks = sorted((match.end() for match in _MARK.finditer(text, start, end)), key=lambda at: abs(at - middle))
+    # The mark nearest to the middle that leaves enough words on both sides.
     for at in marks:
         if min(len(text[start:at].split()), len(text[at:end].split())) >= _PIECE_WORDS_MIN:
             return at

@@ -94,6 +94,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
         vector: Its embedding, when the local embedder made it; used by the question reader.
     """
     gist = question_reader.read(query, vector)
+    # "in March" is taken out of the question, so that the templates need not know of it.
     month, rest = month_of(query)
     asked = " ".join(rest.split()).rstrip("?!. ")
     for template, slots in _TEMPLATES:
@@ -102,6 +103,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
             if _CLAUSE.search(match["subject"]):
                 continue
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
+            # The reader's finding goes before a template's where it is exact or names one of the same slots.
             if wanted and (gist is None or not (gist.exact or set(wanted) & set(gist.slots))):
                 return FactQuestion(_subject(match["subject"]), wanted, month)
     if gist is None:
@@ -128,6 +130,7 @@ class Answer:
         """
         if self.standings or not self.question.exact:
             return True
+        # Facts that rules read in the episode with enough confidence to act on.
         stated = [
             one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
         ]

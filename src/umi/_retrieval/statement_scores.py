@@ -72,6 +72,7 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list
             continue
         odds = log_odds(float(ranking.scores[place]))
         read = [one for one in groups.get(episode.id, ()) if _is_read(one)]
+        # A message that no model read stands for itself, with the score of its place.
         if not read:
             found.append(Candidate(place, episode, None, float(logistic(odds))))
         mine = _Message(episode, read, windows.get(episode.id), question, weights)
@@ -97,6 +98,7 @@ class _Message:
 
     def gain(self, one: Entity) -> float:
         """What to add to the message's log-odds for one of its statements."""
+        # How the statement is meant: wishes and questions answer less well than assertions.
         manner = _UNSTATED if one.mode is Mode.UNSTATED else _UNREAL if one.mode in UNREAL else 0.0
         share = _share(self._weights, _words(one.name, *one.also, one.content))
         return _CLOSER * self._nearness.get(one.id, 0.0) + _NAMED * (share - self._share) + manner
@@ -115,6 +117,7 @@ def _nearness(
         return {}
     cosines = np.asarray(windows, dtype=np.float32) @ vector
     best, first = float(cosines.max()), float(cosines[0])
+    # Default: the message's first window. Statements with a row of their own, at the end of the matrix, use that.
     found = {one.id: first - best for one in read}
     found |= {one.id: float(cosine) - best for one, cosine in zip(own, cosines[len(windows) - len(own) :], strict=True)}
     return found

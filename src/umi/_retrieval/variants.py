@@ -71,6 +71,7 @@ def _reworded(query: str) -> str:
 
 
 def _synonyms(word: str) -> tuple[str, ...]:
+    # Inflected forms: "moved" and "moving" lead to "move".
     for ending in ("", "s", "d", "ed", "ing"):
         stem = word.removesuffix(ending)
         if stem in _SYNONYMS:

@@ -63,6 +63,7 @@ class AnthropicLLM:
         except (anthropic.AnthropicError, ValueError) as error:
             # About 4 bytes a token, rounded up; only used to report a prompt that was too long.
             raise self._error(error, -(-len(request.prompt.encode()) // 4)) from error
+        # The SDK does not validate responses; a proxy may answer anything.
         if not isinstance(answer, Message) or not isinstance(answer.content, list):
             raise LLMError.ServiceUnavailable(f"{self._name} answered no message: {answer!r:.200}")
         return Completion(_said(answer), _usage(answer))

@@ -47,6 +47,7 @@ class FastembedEmbedder:
         """
         if self._loaded is None:
             try:
+                # In a thread, because loading and downloading take seconds.
                 self._loaded = await asyncio.to_thread(fastembed.TextEmbedding, self._model)
             except (ValueError, OSError, RuntimeError) as error:
                 raise EmbedderUnavailable(

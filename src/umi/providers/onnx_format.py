@@ -33,6 +33,7 @@ def node(kind: str, inputs: Sequence[str], output: Sequence[str], domain: str = 
         domain: `CONTRIB` for onnxruntime's own operators.
         attributes: Whole numbers or floats, by name.
     """
+    # Fields of NodeProto: input 1, output 2, op_type 4, attribute 5, domain 7.
     fields = [*(_bytes(1, name) for name in inputs), *(_bytes(2, name) for name in output), _bytes(4, kind)]
     fields += [_bytes(5, _attribute(name, value)) for name, value in attributes.items()]
     return b"".join([*fields, _bytes(7, domain)])
@@ -41,7 +42,9 @@ def node(kind: str, inputs: Sequence[str], output: Sequence[str], domain: str = 
 def tensor(name: str, values: npt.NDArray[np.float32] | npt.NDArray[np.int8]) -> bytes:
     """A constant of a graph (TensorProto)."""
     sizes = b"".join(_int(1, size) for size in values.shape)
+    # ONNX stores raw tensor data in little-endian order.
     little_endian = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
+    # Fields of TensorProto: dims 1, data_type 2, name 8, raw_data 9.
     return sizes + _int(2, _TYPES[values.dtype]) + _bytes(8, name) + _bytes(9, little_endian.tobytes())
 
 
@@ -61,6 +64,8 @@ def model(
         given: Name and shape of the input, single precision; a size may be a name.
         wanted: The same of the output.
     """
+    # Fields of GraphProto: node 1, name 2, initializer 5, input 11, output 12; of ModelProto: ir_version 1, graph 7,
+    # opset_import 8.
     graph = b"".join(_bytes(1, one) for one in nodes) + _bytes(2, name)
     graph += b"".join(_bytes(5, one) for one in tensors) + _bytes(11, _floats(*given)) + _bytes(12, _floats(*wanted))
     opsets = b"".join(
@@ -70,6 +75,7 @@ def model(
 
 
 def _attribute(name: str, value: float) -> bytes:
+    # Fields of AttributeProto: name 1, f 2, i 3, type 20.
     if isinstance(value, int):
         return _bytes(1, name) + _int(3, value) + _int(20, _ATTRIBUTE_INT)
     return _bytes(1, name) + _tag(2, _FLOAT32) + struct.pack("<f", value) + _int(20, _ATTRIBUTE_FLOAT)

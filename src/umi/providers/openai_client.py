@@ -61,6 +61,7 @@ def refusal(error: openai.APIStatusError) -> Refusal:
 
 def unreachable(server: Server, client: openai.AsyncOpenAI, error: openai.APIConnectionError) -> str:
     """A message that there was no connection, with the address."""
+    # The SDK's own message is only "Connection error."; the cause says more.
     cause = error.__cause__ or error
     return f"{server.name} cannot be reached at {client.base_url} ({cause or type(cause).__name__}); is it running?"
 
@@ -97,6 +98,7 @@ async def visit(server: Server, client: openai.AsyncOpenAI) -> str:
     except openai.APIStatusError as error:
         raise refusal(error).as_llm_error(server.name, 0) from error
     except (openai.OpenAIError, ValueError, AttributeError) as error:
+        # Something answers at this address, but it is no such server.
         raise LLMError.ServiceUnavailable(f"{server.name} answered no list of models: {error}") from error
     # Ollama lists models with their tag, and "latest" may be left out in a request.
     wanted = {server.model, f"{server.model}:latest"}

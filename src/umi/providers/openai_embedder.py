@@ -83,6 +83,7 @@ class OpenAIEmbedder:
         cut = [windows(text) for text in texts]
         flat = [window for pieces in cut for window in pieces]
         rows: list[Vector] = []
+        # Servers limit the number of texts per request.
         for start in range(0, len(flat), EMBED_REQUEST_TEXTS_COUNT_MAX):
             part = flat[start : start + EMBED_REQUEST_TEXTS_COUNT_MAX]
             rows += await self._request(part, self._server.call_timeout_s)
@@ -101,6 +102,7 @@ class OpenAIEmbedder:
         name = self._server.name
         try:
             async with asyncio.timeout(timeout_s):
+                # The name of the first model is asked for once, then kept.
                 self._model = self._model or await openai_client.first_model(self._server, self._client)
                 answer: Any = await self._client.embeddings.create(
                     model=self._model, input=list(texts), encoding_format="float"
@@ -122,6 +124,7 @@ class OpenAIEmbedder:
             vectors: list[Vector] = [np.asarray(row.embedding, dtype=np.float32) for row in rows]
         except (AttributeError, TypeError, ValueError) as error:
             raise EmbeddingError(f"{self._server.name} answered no embeddings: {answer!r:.200}") from error
+        # The dimensions are checked where all embedders are guarded, in `umi._core.guard`.
         if len(vectors) != count or not all(vector.ndim == 1 and vector.size for vector in vectors):
             raise EmbeddingError(f"{self._server.name} answered {len(vectors)} vectors for {count} texts")
         return vectors

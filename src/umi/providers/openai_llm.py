@@ -98,6 +98,7 @@ class OpenAILLM:
             return arguments
         name = request.task or "answer"
         if dialect.shape is Shape.SCHEMA:
+            # Strict mode requires closed objects with all properties required, as `contracts` builds them.
             described = {"name": name, "schema": dict(request.schema), "strict": True}
             arguments["response_format"] = {"type": "json_schema", "json_schema": described}
         elif dialect.shape is Shape.TOOL:

@@ -43,6 +43,7 @@ class LocalReader:
         Raises:
             EmbeddingError: When onnxruntime fails.
         """
+        # The lower layers do not depend on the interpretation, so they run once per text.
         encoded = self.tokenizer.encode(text, add_special_tokens=False)
         try:
             return LocalText(self, encoded.offsets, self.encoder.states(encoded.ids))

@@ -30,5 +30,6 @@ class TieredLLM:
     async def close(self) -> None:
         """Close the connections of all models."""
         for model in self.models.values():
+            # Not every model holds connections.
             if isinstance(model, SupportsClose):
                 await model.close()

@@ -39,6 +39,7 @@ class FileSignalProvider(SourceProvider):
         weights: ProviderQualityWeights | None = None,
     ) -> None:
         super().__init__(path, name=name, key=key, weights=weights)
+        # Both default folders are read; the base class takes one path.
         if path is None:
             self._paths = DEFAULT_FOLDERS
 
@@ -49,6 +50,7 @@ class FileSignalProvider(SourceProvider):
             SignalError: When a `.json` file is not an array.
         """
         if source.path.suffix == ".jsonl":
+            # Lines are parsed one by one in `signal`, so that a bad line costs only itself.
             return iter([line for line in source.text().split("\n") if line.strip()])
         return json_array(source)
 
@@ -61,8 +63,8 @@ class FileSignalProvider(SourceProvider):
         if source.path.suffix == ".jsonl":
             try:
                 record = json.loads(str(record))
-            # RecursionError: input from others may be nested deeper than the parser's stack.
             except (ValueError, RecursionError) as error:
+                # RecursionError: input from others may be nested deeper than the parser's stack.
                 raise InvalidInput(f"not JSON: {error}") from None
         return signal_from(record)
 

@@ -150,12 +150,14 @@ class SourceProvider:
         for path in self._paths:
             for file in self._files(path):
                 content = _bounded(file)
+                # Verified before anything is parsed.
                 if self._key is not None:
                     _require_seal(file, content, self._key)
                 yield Source(file, content)
 
     def _files(self, path: Path) -> list[Path]:
         if path.is_dir():
+            # In order of name, so that the same folder always gives the same order of signals.
             return sorted(each for each in path.iterdir() if each.suffix in self.suffixes and each.is_file())
         return [path] if path.is_file() else []
 
@@ -175,6 +177,7 @@ def _bounded(file: Path) -> bytes:
 def _require_seal(file: Path, content: bytes, key: bytes) -> None:
     beside = file.with_name(file.name + SEAL_SUFFIX)
     try:
+        # A seal has 64 characters; the rest of a longer file is ignored.
         written = beside.read_bytes()[:256].strip()
     except OSError:
         raise SignalError(

@@ -39,6 +39,7 @@ class SimClock:
         Raises:
             Forbidden: When this clock does not drive the running loop; the wait would take real time.
         """
+        # Only `SimLoop` has a clock; on a real loop `asyncio.sleep` would take real time.
         if getattr(asyncio.get_running_loop(), "clock", None) is not self:
             raise Forbidden("this SimClock does not drive the running loop: give it to umi.sim.run(..., clock=)")
         await asyncio.sleep(seconds)
@@ -61,6 +62,7 @@ class SimEntropy:
 
     def new_id(self, prefix: str, at: datetime) -> str:
         """An id in the format of a real one: prefix, milliseconds of `at` in hexadecimal, 64 bits from the stream."""
+        # 48 bits of milliseconds reach to the year 10889.
         milliseconds = (at - _UNIX) // timedelta(milliseconds=1)
         return f"{prefix}_{milliseconds & 0xFFFFFFFFFFFF:012x}{self._rng.next_bits():016x}"
 

@@ -69,6 +69,7 @@ class SimDisk(Medium):
         self.vfs = f"umi-sim-{next(_numbers)}"
         self._registered: DiskVfs | None = DiskVfs(self, self.vfs)
         self._on_connection = partial(checkpoint_quietly, self.vfs)
+        # Hooks are global; this one acts only on connections to this disk.
         apsw.connection_hooks.append(self._on_connection)
 
     def __enter__(self) -> Self:
@@ -88,6 +89,7 @@ class SimDisk(Medium):
         try:
             db.execute("PRAGMA locking_mode = EXCLUSIVE")
             mode = db.execute("PRAGMA journal_mode = WAL").get
+            # SQLite falls back silently where WAL is not possible.
             check(mode == "wal", f"SQLite took journal mode {mode!r}, so a power cut would prove nothing about WAL")
             db.execute(f"PRAGMA synchronous = {synchronous}")
             ready = True
@@ -133,6 +135,7 @@ class SimDisk(Medium):
     def image_hash(self) -> str:
         """SHA-256 over every name and byte in the cache and on the medium; equal for two runs of one seed."""
         digest = hashlib.sha256()
+        # Both images: equal caches with different media would differ after a power cut.
         for names, of in ((self.files, "volatile"), (self.durable_names, "durable")):
             for name in sorted(names):
                 image: bytearray = getattr(names[name], of)
@@ -147,6 +150,7 @@ class SimDisk(Medium):
             force: Also with files still open, and without raising errors of the disk itself.
         """
         check(force or not self.handles, f"close the connections first: {len(self.handles)} files are still open")
+        # Handles that are still open must not write into released files.
         self.switch_off()
         if self._registered is not None:
             apsw.connection_hooks.remove(self._on_connection)

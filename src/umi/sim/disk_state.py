@@ -41,6 +41,7 @@ class Medium:
         self.files: dict[str, SectorFile] = {}
         self.durable_names: dict[str, SectorFile] = {}
         self.unexpected: list[BaseException] = []  # Python errors in callbacks, which are bugs of the simulation
+        # A stream per purpose, so that more draws for one leave the others as they are.
         self.cuts = rng.fork("cuts")
         self.damage = rng.fork("damage")
         self.sqlite = rng.fork("sqlite")
@@ -65,6 +66,7 @@ class Medium:
 
     def cut(self, mood: str | None = None) -> None:
         """Cut the power, and lose of everything not durable what is drawn. `mood` fixes the kind of loss."""
+        # A disk without power has nothing left to lose.
         if not self.powered:
             return
         self.switch_off()
@@ -78,11 +80,13 @@ class Medium:
                 file.lose_power(self.cuts, mood)
                 survivors[name] = file
         self.files = survivors
+        # After a power cut the cache is empty: what is visible is what is durable.
         self.durable_names = dict(survivors)
 
     def switch_off(self) -> None:
         """Make every open file fail from now on."""
         self.powered = False
+        # An armed cut belongs to the run that ends here.
         self.cut_at = None
         for handle in self.handles:
             handle.dead = True

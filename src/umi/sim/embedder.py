@@ -112,6 +112,7 @@ class SimEmbedder:
     async def _arrive(self, operation: str) -> FaultType | None:
         """Wait as long as the call takes; raise if it fails."""
         fault = None if self._faults is None else self._faults.should_inject(operation)
+        # Drawn before the fault is acted out, so that faults do not shift later latencies.
         latency_s = self._rng.uniform(*LATENCY_S)
         if fault is FaultType.EmbeddingTimeout:
             await self._clock.sleep(TIMEOUT_S)
@@ -143,7 +144,8 @@ def text_vector(text: str) -> Vector:
     """
     stems = list(dict.fromkeys(analyse(text))) or [text]
     summed = np.sum([_signs(stem) for stem in stems], axis=0, dtype=np.int64)
-    ties = _drawn(" ".join(sorted(stems)))  # ties fall differently for each text; a fixed rule would make texts of two words alike
+    # Ties are broken differently for each text; one fixed rule would make texts of two words similar to each other.
+    ties = _drawn(" ".join(sorted(stems)))
     vector: Vector = np.where(2 * summed + ties > 0, np.float32(1 / 16), np.float32(-1 / 16)).astype(np.float32)
     vector.flags.writeable = False
     return vector
@@ -157,6 +159,7 @@ def _signs(stem: str) -> npt.NDArray[np.int64]:
 
 def _drawn(text: str) -> npt.NDArray[np.int64]:
     """Random signs that are a function of a text, shape (256,)."""
+    # An extendable hash gives as many bits as there are dimensions.
     digest = hashlib.shake_256(text.encode("utf-8", "surrogatepass")).digest(DIMENSIONS // 8)
     return np.unpackbits(np.frombuffer(digest, np.uint8)).astype(np.int64) * 2 - 1
 
@@ -165,6 +168,7 @@ def _windows(text: str) -> list[str]:
     words = text.split()
     if len(words) <= WINDOW_WORDS:
         return [text]
+    # The last window may be shorter; no word is left out.
     starts = range(0, len(words) - OVERLAP_WORDS, WINDOW_WORDS - OVERLAP_WORDS)
     return [" ".join(words[start : start + WINDOW_WORDS]) for start in starts]
 

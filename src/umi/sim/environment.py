@@ -51,6 +51,7 @@ class SimConfig:
     order: Order = "fifo"
 
     def __post_init__(self) -> None:
+        # `bool` is a subclass of `int`.
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise InvalidInput(f"SimConfig.seed is an integer, not {self.seed!r}")
         if self.start.tzinfo is None:
@@ -88,6 +89,7 @@ class SimEnvironment:
         self.rng = DeterministicRng(config.seed)
         self.entropy = SimEntropy(self.rng.fork("ids"))
         self.faults = FaultInjector(self.rng.fork("faults"), config.faults)
+        # Streams are named, so a new part leaves the draws of the others as they are.
         self.storage = SimStorage(self.clock, self.rng.fork("storage"), faults=self.faults)
         self.vector = self.storage.vectors
         self.network = SimNetwork(self.clock, self.rng.fork("network"), faults=self.faults)

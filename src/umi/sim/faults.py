@@ -187,6 +187,7 @@ class FaultInjector:
         Raises:
             InvalidFault: When no fault of any kind can happen in an operation of this name; it is probably misspelt.
         """
+        # Calls are counted even without faults: `after` refers to all calls of a run.
         self.calls[operation] = calls = self.calls[operation] + 1
         armed = self._armed.get(operation)
         if armed is None:

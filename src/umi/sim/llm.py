@@ -156,6 +156,7 @@ class SimLLM:
         # A stream per question, so that answers do not depend on the order of calls.
         rng = DeterministicRng(self._seed, f"llm/{request.task}/{request.attempt}/{_digest(request.prompt)}")
         fault = None if self._faults is None else self._faults.should_inject(OPERATION)
+        # Before the failure: a time-out takes its time too.
         await self._pass_time(rng, fault)
         if fault is not None:
             _fail(fault, size)
@@ -163,6 +164,7 @@ class SimLLM:
         meant = self._answer(request, rng)
         healthy = _written(meant)
         answer = _hostile(mood, meant, rng)
+        # Counted only if the hostility has changed something.
         if mood is not None and (mood is Hostility.SLOW or answer != healthy):
             self.shown[mood] = self.shown.get(mood, 0) + 1
         if mood is Hostility.SLOW and self._clock is not None:
@@ -186,6 +188,7 @@ class SimLLM:
 
     def _mood(self, rng: DeterministicRng, attempt: int) -> Hostility | None:
         """The kind of hostility of this answer, or None."""
+        # One draw chooses among all kinds, whose probabilities add up to at most 1.
         draw = rng.next_float()
         for kind, chance in self.temper.hostile:
             draw -= chance
@@ -249,6 +252,7 @@ def _evolve(prompt: str, rng: DeterministicRng) -> dict[str, Any]:
     new = _rows(blocks[-2]) if len(blocks) > 2 else []
     if new:
         told = verdicts.judge(new, old)
+        # Lines of the small language are judged exactly; only the others are guessed.
         known = {row["id"] for row in (*new, *old) if verdicts.is_told(row)}
         rest = [row for row in new if row["id"] not in known]
         others = [row for row in old if row["id"] not in known]
@@ -315,6 +319,7 @@ def _hostile(mood: Hostility | None, answer: Any, rng: DeterministicRng) -> str:
     if mood is None or mood is Hostility.SLOW:
         return text
     if mood is Hostility.TRUNCATED:
+        # Cut at least one character before the end.
         return text[: rng.next_int(1, max(1, len(text) - 1))]
     if mood is Hostility.CHATTY:
         return f"Of course! Here you are:\n```json\n{text}\n```\nLet me know if you need {{anything}} else."

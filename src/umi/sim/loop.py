@@ -122,6 +122,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self.refused: list[Forbidden] = []
         self._rng = rng
         self._seeded = order == "seeded"
+        # The clock may have been used by an earlier run.
         self._give_up_s = clock.monotonic_s() + virtual_s_max
         self._virtual_s_max = virtual_s_max
         self._steps_count_max = steps_count_max
@@ -144,6 +145,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def create_task(self, coro: Any, *, name: object = None, context: Context | None = None, **kwargs: Any) -> Any:
         """A task hashed by its creation number, and named by it unless `name` is given."""
+        # A factory makes tasks of its own kind, which this loop cannot number.
         if self.get_task_factory() is not None:
             return super().create_task(coro, name=name, context=context, **kwargs)
         self._check_open()
@@ -157,6 +159,7 @@ class SimLoop(asyncio.BaseEventLoop):
         """Set a timer. Timers of the same moment run in the order they were set."""
         self._check_open()
         timer: Any = asyncio.TimerHandle(when, callback, args, self, context)
+        # The creation number breaks ties: timers of one moment run in the order they were set.
         heapq.heappush(self._timers, (when, next(self._numbers), timer))
         timer._scheduled = True
         return timer
@@ -192,6 +195,7 @@ class SimLoop(asyncio.BaseEventLoop):
         future, job = queue.popleft()
         if not queue:
             del self._jobs[executor_id]
+        # Whether a real worker would have started the job is decided by the seed.
         if future.cancelled() and self._seeded and self._rng.chance(0.5):
             return
         asyncio._set_running_loop(None)  # a worker thread has no running loop
@@ -220,6 +224,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def _timer_handle_cancelled(self, _handle: asyncio.TimerHandle) -> None:
         self._timers_cancelled += 1
+        # Cancelled timers stay in the heap until more than half of it is dead.
         if self._timers_cancelled > _PURGE_COUNT and self._timers_cancelled * 2 > len(self._timers):
             self._timers = [timer for timer in self._timers if not timer[2].cancelled()]
             heapq.heapify(self._timers)
@@ -248,6 +253,7 @@ class SimLoop(asyncio.BaseEventLoop):
         while not self._ready:
             if not self._timers:
                 raise Deadlock(self._waiting())
+            # Nothing is ready, so time jumps to the next timer, but not beyond the bound of the run.
             self.clock.advance_to(min(self._timers[0][0], self._give_up_s))
             if self.time() >= self._give_up_s:
                 raise BoundExceeded(
@@ -276,6 +282,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def _next(self) -> asyncio.Handle:
         if self._seeded and len(self._ready) > 1:
+            # Any ready handle may be next; the others keep their order.
             self._ready.rotate(-self._rng.next_int(0, len(self._ready) - 1))
         return self._ready.popleft()
 
@@ -368,6 +375,7 @@ def run(
             result = loop.run_until_complete(main)
         finally:
             _shut_down(loop)
+    # Also when `main` swallowed the error: the run has not been a simulation.
     if loop.refused:
         raise loop.refused[0]
     return result
@@ -390,11 +398,13 @@ def _shut_down(loop: SimLoop) -> None:
     loop.extend(virtual_s=_CLEANUP_S, steps_count=_CLEANUP_STEPS)
     try:
         _cancel_all(loop)
+        # In the order of their first iteration, see `_OrderedWeakSet`.
         loop.run_until_complete(loop.shutdown_asyncgens())
     except (Deadlock, BoundExceeded):
         # The run has raised this already, or a task resists cancellation. There is nothing more to wait for.
         left: list[Any] = sorted(asyncio.all_tasks(loop), key=hash)
         for task in left:
+            # Keeps asyncio from warning about tasks that are given up on purpose.
             task._log_destroy_pending = False
     finally:
         loop.close()
@@ -431,6 +441,7 @@ def _label(handle: Any) -> str:
     owner = getattr(callback, "__self__", None)
     if isinstance(owner, asyncio.Task):
         return str(owner.get_name())
+    # The function behind any number of partials.
     while isinstance(callback, partial):
         callback = callback.func
     return str(getattr(callback, "__qualname__", type(callback).__name__))

@@ -90,8 +90,10 @@ class SimNetwork:
             TimeoutError: When no answer came within `timeout_s` virtual seconds, whether or not the handler ran.
         """
         fault = None if self._faults is None else self._faults.should_inject("network_request")
+        # Covers both ways and the handler, as a client's timeout does.
         async with asyncio.timeout(timeout_s):
             slowness = self._breaks.uniform(*_SLOW) if fault is FaultType.NetworkSlow else 1.0
+            # Drawn for every fault: before or after the handler ran.
             after_handling = fault is not None and self._breaks.chance(0.5)
             await self._travel(source, target, slowness, lost=fault is FaultType.NetworkTimeout and not after_handling)
             handler = self._handlers.get(target)

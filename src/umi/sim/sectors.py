@@ -83,6 +83,7 @@ def _put(image: bytearray, offset: int, data: bytes) -> None:
         image += data
         return
     if size < offset:
+        # A write beyond the end leaves a gap of zeros, as file systems do.
         image.extend(bytes(offset - size))
     image[offset : offset + len(data)] = data
 
@@ -120,6 +121,7 @@ def _scatter(image: bytearray, changes: list[Change], rng: DeterministicRng) -> 
         elif kept_truncations:
             kept_truncations -= 1
             _resize(image, offset)
+            # What lay beyond the new size is gone, whatever its sectors would have kept.
             versions = {sector: kept for sector, pieces in versions.items() if (kept := _before(pieces, offset))}
     for sector in sorted(versions):
         pieces = versions[sector]

@@ -123,6 +123,7 @@ class ModelService:
 
     async def _complete(self, path: str, body: dict[str, Any]) -> WireResponse:
         shape, schema = _wanted(body)
+        # As a server that does not know the option; the adapter then asks in another way.
         if shape != "words" and shape not in self._shapes:
             return refused(400, f"{'response_format' if shape == 'schema' else 'tools'} is not supported by this model")
         prompt = body["messages"][-1]["content"]
@@ -176,6 +177,7 @@ def _wanted(body: Mapping[str, Any]) -> tuple[str, dict[str, Any] | None]:
 
 def _task(schema: Mapping[str, Any] | None) -> str:
     """The task that uses this schema; HTTP requests do not name it."""
+    # The tracker's single verdict has a schema of its own.
     if schema == VERDICT_SCHEMA:
         return EVOLVE
     return next((task for task, known in SCHEMAS.items() if known == schema), "")

@@ -56,6 +56,7 @@ class SimStorage(NamespaceView):
         conditions = _CallConditions(clock, rng.fork("latency"), faults)
         store = MemoryStore(clock=clock, entropy=entropy)
         super().__init__(_Failing(store, conditions, "storage_read", "storage_write"), namespace, clock, entropy)
+        # The same store without faults of the rows: only vector operations fail there.
         self._apart = SimVectorBackend(_Failing(store, conditions), namespace, clock, entropy)
 
     @property
@@ -86,6 +87,7 @@ class _CallConditions:
 
     async def arrive(self, fault: FaultType | None) -> None:
         """Wait as long as the call takes."""
+        # The latency is drawn in any case; a slow call draws its factor as well.
         latency_s = self._rng.uniform(*LATENCY_S)
         await self._clock.sleep(latency_s * (self._rng.uniform(*_SLOW) if fault is FaultType.StorageSlow else 1))
 
@@ -142,6 +144,7 @@ class _Failing:
 
         def failing(transaction: StoreTransaction) -> T:
             done = work(cast("StoreTransaction", _View(transaction, self._conditions)))
+            # After the work, so that what is tested is the rollback of a full transaction.
             if fault is FaultType.StorageFull:
                 raise StoreFull("the storage is full (simulated); nothing was written")
             if fault is FaultType.StorageWriteFail:

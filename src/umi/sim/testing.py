@@ -62,6 +62,7 @@ class Choice:
     node: str | None = None
 
 
+# A context variable, because the plugin cannot pass arguments through the test function.
 CHOICE: Final[ContextVar[Choice]] = ContextVar("umi_sim_choice", default=Choice())  # noqa: B039 - it is frozen
 
 
@@ -135,6 +136,7 @@ class World:
 
     async def live(self, test: Callable[[], Any]) -> None:
         """Open the memory, run the test, close the memory."""
+        # pytest leaves this frame out of tracebacks.
         __tracebackhide__ = True
         await self._open()
         result = test()
@@ -154,6 +156,7 @@ class World:
 
     async def _open(self) -> Memory:
         for _ in range(OPEN_TRIES_COUNT):
+            # The power may go again while the store is opened.
             if not self.disk.powered:
                 self.disk.restart()
                 self.tell("power is back")
@@ -224,6 +227,7 @@ def simulate(
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         signature = inspect.signature(test)
+        # Checked when the test is decorated, not when it runs.
         if WORLD not in signature.parameters:
             raise InvalidInput(f"{test.__qualname__} has no argument {WORLD!r}: that is how a test reaches its world")
 
@@ -260,6 +264,7 @@ def _live(world: World, settings: Settings, test: Callable[[], Any], command: st
             virtual_s_max=settings.virtual_s_max,
             steps_count_max=settings.steps_count_max,
         )
+        # An error inside the simulated disk would otherwise look like one of SQLite.
         check(not world.disk.unexpected, f"the simulated disk itself failed: {world.disk.unexpected}")
     except BaseException as error:
         error.add_note(

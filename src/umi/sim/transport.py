@@ -56,6 +56,7 @@ class SimTransport(httpx2.AsyncBaseTransport):
         """Send a request and wait for its response."""
         headers = dict(request.headers.items())
         wire = WireRequest(request.method, request.url.path, headers, await request.aread())
+        # A request inside the interval that `retry-after` named is impatient.
         since_s, until_s = self._left_alone
         self.impatient += since_s < self._clock.monotonic_s() < until_s
         self.requests += 1

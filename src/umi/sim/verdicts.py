@@ -2,8 +2,8 @@
 
 "Ada's lamp is red." states something. "... from now on" changes it, "... and always was" corrects it, "... is gone"
 ends it, "As noted, ..." repeats it, "They say ..." is hearsay, and "... wishes ... were ..." is a wish. A kit has two
-looks in one statement, of which one may change. `umi_lab.worlds.things` holds Umi's results against the meaning of this
-language.
+looks in one statement, of which one may change. Since the model's answers are right, a wrong result in the end is an
+error of Umi.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ FORMS: Final[Mapping[Tells, str]] = {
 }
 _THING: Final = rf"(?P<who>\w+)'s (?P<thing>{'|'.join((*THINGS, KIT))})"
 _LOOK: Final = rf"(?:{'|'.join(LOOKS)})"
+# How each sentence is recognised; the value may be one look, or two for a kit.
 _READ: Final = tuple(
     (tells, re.compile(pattern))
     for tells, pattern in (
@@ -138,10 +139,13 @@ def judge(new: Sequence[Mapping[str, Any]], old: Sequence[Mapping[str, Any]]) ->
         named: set[tuple[str, str]] = set()
         for earlier in reversed(order[:later_place]):
             one, other = rows[later], rows[earlier]
+            # Only pairs about one thing, and only with a new line in them.
             if one["about"] != other["about"] or not ({str(one["id"]), str(other["id"])} & fresh):
                 continue
             news, olds = sentences(str(one["memory"])), sentences(str(other["memory"]))
             kind, part = between(news[0], olds[0]) if news and olds else ("", None)
+            # A verdict that closes the whole of a plain statement. Umi must apply it to repetitions of that statement
+            # itself.
             closes = kind in {"update", "end", "correct"} and part is None and olds[0].tells in _PLAIN
             if kind and not (closes and (kind, olds[0].value) in named):
                 named |= {(kind, olds[0].value)} if closes else set()
@@ -163,6 +167,7 @@ def between(new: Sentence, old: Sentence) -> tuple[str, str | None]:
     if Tells.WISHES in {new.tells, old.tells}:
         return "", None
     if new.tells is Tells.SWAPS:
+        # Of a kit one look is replaced; a statement with that look alone is replaced whole.
         whole = old.value.split(" and ")
         return ("update", new.old if len(whole) > 1 else None) if new.old in whole else ("", None)
     if new.value == old.value:

@@ -64,12 +64,15 @@ class SimDiskFile:
             raise _failure(apsw.SQLITE_IOERR_WRITE, "a write failed")
         if fault is FaultType.StorageFull or not disk.room_for(self.file, offset + len(data)):
             raise _failure(apsw.SQLITE_FULL, "no room is left")
+        # Acknowledged, without any effect.
         if fault is FaultType.LostWrite:
             return
         self.file.write(offset, data)
+        # Counted after the write, so that a cut at this change may keep, lose or tear it.
         disk.change()
         if fault is FaultType.PowerCut or fault is FaultType.TornWrite:
             disk.cut(SCATTERED if fault is FaultType.TornWrite else None)
+        # The power went in this very write.
         if self.dead:
             self._alive(apsw.SQLITE_IOERR_WRITE)
 
@@ -97,6 +100,7 @@ class SimDiskFile:
             raise _failure(apsw.SQLITE_IOERR_FSYNC, "an fsync failed")
         self.file.sync()
         if self._syncs_directory:
+            # The directory is synced too, which makes all names durable.
             self._syncs_directory = False
             disk.durable_names = dict(disk.files)
         elif disk.files.get(self.name) is self.file:
@@ -197,9 +201,11 @@ class DiskVfs(apsw.VFS):
         if file is None:
             if not flags[0] & apsw.SQLITE_OPEN_CREATE:
                 raise _failure(apsw.SQLITE_CANTOPEN, f"there is no file {path}")
+            # Visible at once, durable only with a sync.
             file = disk.files[path] = SectorFile()
         if flags[0] & apsw.SQLITE_OPEN_MAIN_DB:
             _seed_sqlite(disk.sqlite)
+        # Output flags: how the file was really opened.
         flags[1] = flags[0]
         handle = SimDiskFile(disk, path, file, flags[0])
         disk.handles.append(handle)

@@ -91,6 +91,7 @@ class NamespaceView:
 
         def work(transaction: StoreTransaction) -> str:
             kept = transaction.entities([entity.id]).get(entity.id)
+            # The id is a promise: under one id there is one statement.
             if kept is not None:
                 if _claim(kept) != _claim(entity):
                     raise InvalidInput(f"entity {entity.id} is here already and says something else: leave the id out")
@@ -155,6 +156,7 @@ class NamespaceView:
             episode_id = _episode_of(transaction, id)
             if episode_id is None:
                 raise NotFound(f"{id} is no entity or episode of namespace {self._namespace!r}: store that first")
+            # A single vector is one window.
             transaction.add_vectors({episode_id: np.atleast_2d(np.asarray(embedding, np.float32))})
 
         await self._store.write(self._namespace, work)
@@ -217,6 +219,7 @@ def vector_fault(episode_id: str, windows: Matrix, dimensions: int) -> UmiError 
         )
     if not np.isfinite(windows).all():
         return InvalidInput(f"vectors of {episode_id} hold a number that is not finite: the embedder is at fault")
+    # 0: no vectors are stored yet, so any dimensions are fine.
     if dimensions not in (0, windows.shape[1]):
         return EmbedderMismatch(
             f"vectors of {episode_id} have {windows.shape[1]} dimensions, those kept have {dimensions}: "
@@ -262,6 +265,7 @@ def _episode_of(snapshot: Snapshot, id_: str) -> str | None:
 def _by_words(snapshot: Snapshot, terms: list[str], limit: int) -> list[Entity]:
     candidates = snapshot.text_candidates(terms)
     scores = bm25(candidates.turn, float(idf(candidates.turn).sum()))
+    # By falling score; of equal ones the first to arrive.
     best = sorted(zip((-scores).tolist(), candidates.keys.tolist(), strict=True))
     episodes = snapshot.episodes_at([key for score, key in best[:limit] if score < 0])
     entities = snapshot.entities_of([episode.id for episode in episodes.values()])
@@ -276,6 +280,7 @@ def _by_words(snapshot: Snapshot, terms: list[str], limit: int) -> list[Entity]:
 
 def _by_vector(snapshot: Snapshot, embedding: Vector, limit: int) -> list[VectorHit]:
     candidates = snapshot.vector_candidates(embedding, pool=limit)
+    # By falling cosine; of equal ones the first to arrive.
     best = sorted(zip((-candidates.cosine).tolist(), candidates.keys.tolist(), strict=True))[:limit]
     episodes = snapshot.episodes_at([key for _, key in best])
     entities = snapshot.entities_of([episode.id for episode in episodes.values()])

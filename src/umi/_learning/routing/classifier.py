@@ -74,6 +74,7 @@ class OutcomeClassifier:
                 if decision.vector is not None and decision.tier in self._edges:
                     of.setdefault((decision.embedder, decision.tier), []).append(decision)
         for (embedder, tier), mine in of.items():
+            # One fit for all rows is far cheaper than a rank-one update for each.
             phi = basis([decision.vector for decision in mine if decision.vector is not None])
             self._head(embedder, tier, phi).fit(phi, np.array([self._residual(decision) for decision in mine]))
 
@@ -108,6 +109,7 @@ class OutcomeClassifier:
         """The expected quality on one tier, from its belief and the outcomes of similar tasks there."""
         believed = _clip(prior(self._edges[tier], complexity) + correction)
         mine = [one for one in like if one.decision.tier == tier]
+        # Newest first; the weight fades with each newer outcome.
         mine.sort(key=lambda one: (one.decision.turn, one.decision.id), reverse=True)
         weights = [one.closeness * LIKE_FADE**newer for newer, one in enumerate(mine)]
         found = sum(weight * (one.decision.quality or 0.0) for weight, one in zip(weights, mine, strict=True))
@@ -120,6 +122,7 @@ class OutcomeClassifier:
         index = self._indexes.get(embedder)
         if index is None:
             return []
+        # The index holds embeddings without the features behind them.
         found = index.search(vector[:-FEATURES_COUNT], ROUTE_NEIGHBOURS_COUNT)
         scale = 1.0 - LIKE_COSINE_MIN
         near = ((self._judged[key], round((cosine - LIKE_COSINE_MIN) / scale, DECIMALS)) for key, cosine in found)

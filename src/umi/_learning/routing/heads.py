@@ -59,6 +59,7 @@ class Head:
         )
         self._inverse = np.asarray(np.linalg.inv(phi.T @ phi + STRENGTH * np.eye(phi.shape[1])), dtype=np.float64)
         self._moment = phi.T @ residuals
+        # Solved again with the next correction.
         self._weights = None
 
     def add(self, phi: Doubles, residual: float) -> None:

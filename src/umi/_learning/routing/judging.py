@@ -42,6 +42,7 @@ def judge(tx: Transaction, decision_id: str, value: float, actual: float | None,
     if row is None:
         raise NotFound(f"no decision {decision_id!r} in namespace {tx.namespace!r}: forgotten, or never kept")
     judged = replace(row, quality=value, actual=actual, judge=by)
+    # The first judgement stands; repeating it is fine, contradicting it is not.
     if not row.judge:
         tx.routed.put(judged)
         return True

@@ -47,6 +47,7 @@ class Knowledge:
             StoreError: When the store cannot be read; nothing changes then.
         """
         fresh, count = await storage.read(lambda s: (s.routed.since(self._turn), s.routed.count()))
+        # Pruned in portions, because every pruning makes all processes rebuild.
         if count > ROUTE_DECISIONS_COUNT_MAX + ROUTE_PRUNE_COUNT:
             await storage.write(lambda tx: tx.routed.prune(ROUTE_DECISIONS_COUNT_MAX))
         # The count agrees only if no known row was deleted.
@@ -64,10 +65,12 @@ class Knowledge:
             self.rows[row.id] = row
             self._tried += before is None and row.explored
             self._turn = max(self._turn, row.turn)
+            # A decision teaches once, when its quality becomes known.
             if before is None or before.quality is None:
                 self.classifier.learn(row)
             if row.actual is not None and (before is None or before.actual is None):
                 self.analyzer.record_feedback(row.complexity, row.actual, row.model)
+        # Never lowered: decisions in progress are counted before their rows exist.
         self.made, self.explored = max(self.made, len(self.rows)), max(self.explored, self._tried)
 
     async def _begin_anew(self, rows: Sequence[Decision]) -> None:

@@ -172,6 +172,7 @@ class TierRouter:
             IdempotencyConflict: When it was judged differently before.
         """
         key, told = name(decision_id, "decision id"), optional_fraction(actual, "actual")
+        # As a signal with the same fields, so that both ways of judging agree.
         quality = quality_of(key, outcome, optional_fraction(quality_score, "quality_score"), self._clock.now())
         await self._storage.write(lambda tx: judge(tx, key, quality, told, FEEDBACK))
         await self._known.follow(self._storage)
@@ -263,6 +264,7 @@ class TierRouter:
             allowed = [tier for tier in affordable if TIERS.index(tier) >= TIERS.index(floor)] or [floor]
         best = climbed({tier: expected[tier] for tier in allowed}, self._accepted())
         tried = None if pinned or best == floor else self._tried(best, allowed)
+        # A pinned tier is logged and judged like any other, but never explored.
         tier = pinned or tried or best
         # Counted before the row is stored, so that concurrent choices see this one.
         self._known.made += 1
@@ -315,6 +317,7 @@ class TierRouter:
         Exploration is bounded by count as well as by chance. Only a tier that is tried can be learned about.
         """
         rate, known = self._options.explore, self._known
+        # No more than `rate` of all decisions explore, whatever is drawn.
         if len(affordable) == 1 or known.explored > rate * (known.made + 1):
             return None
         if _draw(self._options.seed, known.made) >= rate:

@@ -133,7 +133,6 @@ def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
     """
     # Each cut: first token of the clause, whether it inherits its subject, whether it is asserted.
     cuts: list[tuple[int, bool, bool]] = [(0, False, True)]
-    depth_real = True
     for place in range(1, len(tokens)):
         low = tokens.at(place)
         if low in _HARD:
@@ -141,7 +140,7 @@ def split(text: str, tokens: Tokens, speaker: tuple[str, str]) -> list[Clause]:
         elif low in _SOFT:
             kind = _opens(text, tokens, place + 1, speaker)
             if kind:
-                cuts.append((place + 1, kind == "verb", depth_real))
+                cuts.append((place + 1, kind == "verb", True))
         elif low in _UNTOLD and (low != "as" or _opens(text, tokens, place + 1, speaker) == "subject"):
             # "tea or coffee", "after lunch": no clause follows.
             if low == "or" and not _opens(text, tokens, place + 1, speaker):

@@ -95,6 +95,7 @@ def find_dates(
     `at`. Impossible dates (31 February, year 0) are left out.
     """
     stop = len(text) if end is None else end
+    # Most texts end here.
     if _HINT.search(text, start, stop) is None:
         return []
     found: list[DateSpan] = []
@@ -102,7 +103,7 @@ def find_dates(
         try:
             resolved = _resolve(match, at)
         except (ValueError, OverflowError):
-            continue
+            continue  # 31 February, 25:00, or a date beyond the calendar
         if resolved is not None:
             begin, finish, clock = resolved
             lead = (match.group(1) or "").lower()
@@ -145,6 +146,7 @@ def _add_months(moment: datetime, months: int) -> datetime:
     """A moment some months later; a day that the month lacks (31 April) becomes its last day."""
     index = moment.year * 12 + moment.month - 1 + months
     year, month = divmod(index, 12)
+    # From the wanted day down to the 28th, which every month has.
     for day in range(moment.day, 27, -1):
         try:
             return moment.replace(year=year, month=month + 1, day=day)
@@ -267,6 +269,7 @@ def _year_of(year: str | None, month: int, at: datetime) -> int:
     """The year as said; otherwise the one that makes the month nearest to `at`."""
     if year is not None:
         return int(year)
+    # "December" said in January is last month's, "January" said in December next month's.
     distance = month - at.month
     if distance > 6:
         return at.year - 1
@@ -308,6 +311,7 @@ def _relative(_: re.Match[str], parts: list[str | None], at: datetime) -> _Range
     if unit == "month":
         begin = _add_months(today.replace(day=1), step)
         return begin, _add_months(begin, 1), False
+    # Weeks begin on Monday (ISO 8601).
     monday = today - timedelta(days=today.weekday())
     if unit == "weekend":
         begin = monday + timedelta(days=5 + 7 * step)

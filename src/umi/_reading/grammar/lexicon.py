@@ -304,7 +304,7 @@ FEELING_OBJECTS_STOP: Final = words(
     "you it that this them these those your how what when where why to the-idea hearing seeing him her us me everything everyone "
     "all both our my his their its being having working getting one"
 )
-# Words that signal a change; with one, a new value updates the old one with more confidence.
+# Words that signal a change; some of them make an update more certain (`umi._evolution.rules`).
 CHANGE_CUES: Final = phrases(
     "now, no longer, anymore, any more, instead, actually, correction, used to, these days, nowadays, since then, from now on, as of, "
     "rather than, turns out, i meant, not anymore, until recently, switched, moved, left, changed, quit, sold, stopped, cancelled, "

@@ -50,6 +50,7 @@ def read(context: Context, subject: Subject, speaker: tuple[str, str], *, given:
     """
     verb = read_auxiliaries(context.tokens, subject.end, context.end)
     verb.third = None if given else is_third(subject)
+    # "" when the clause ends after its auxiliaries.
     word = context.tokens.at(verb.index) if verb.index < context.end else ""
     if word in REPORTING and not (verb.be and word == "planned"):
         return [], True
@@ -139,6 +140,7 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
         return None
     if rule.have:
         return None if verb.negated and rule.form == "event" else (verb.negated, verb.ended)
+    # A state must be said in the present; "used to live" says that it is over.
     if rule.form == "state":
         if verb.used_to:
             return True, True

@@ -214,6 +214,7 @@ class _Reader:
         dates = tuple(find_dates(self.text, self.at, begin, stop, past=past))
         # A text typed without capitals has no proper names to recognise; names are then guessed with less confidence.
         lower = not any(tokens.capital(place) for place in range(len(tokens)))
+        # An appointment may lie ahead even in a clause about the past ("moved the meeting to Friday").
         ahead = tuple(find_dates(self.text, self.at, begin, stop)) if past else dates
         context = Context(self.text, tokens, clause.end, dates, self.at, lower, ahead, clause.start)
         results, reported = slot_matching.read(context, subject, self.speaker, given=self.given is not None)
@@ -247,6 +248,8 @@ class _Reader:
         for place, subject, result, dates in merged:
             if not subject.key and result.slot not in {"called", "member"}:
                 continue
+            # The first statement of a sentence takes its beginning, the last its end; between them they are cut at the
+            # clauses.
             begin = span[0] if place == places[0] else tokens.start[place]
             later = [other for other in places if other > place]
             end = _trim(self.text, begin, tokens.start[later[0]]) if later else span[1]
@@ -320,6 +323,7 @@ def _merge(found: Sequence[_Row]) -> list[_Row]:
         if merged:
             before = merged[-1]
             same = before[1].key == subject.key and before[2].slot == result.slot
+            # "Left Acme and joined StartupX": the end becomes part of the statement that follows.
             if same and before[2].over and before[2].negated and not result.negated:
                 ended = before[2].ended + tuple(value for value in before[2].values if value)
                 merged[-1] = (
@@ -329,6 +333,7 @@ def _merge(found: Sequence[_Row]) -> list[_Row]:
                     before[3] + dates,
                 )
                 continue
+            # "Joined StartupX and left Acme": the other way round.
             if same and result.over and result.negated and before[2].event and not before[2].negated:
                 ended = before[2].ended + tuple(value for value in result.values if value)
                 merged[-1] = (before[0], subject, replace(before[2], ended=ended), before[3] + dates)
@@ -340,6 +345,7 @@ def _merge(found: Sequence[_Row]) -> list[_Row]:
 def _trim(text: str, start: int, end: int) -> int:
     """`end` moved back before a conjunction or comma that joins the next clause."""
     piece = text[start:end].rstrip()
+    # Up to three joining words may follow each other: ", and then".
     for _ in range(3):
         lowered = piece.lower()
         for tail in (" and", " but", " so", " then", ",", ";", " yet"):

@@ -195,6 +195,7 @@ def parse_subject(
     low = tokens.at(index)
     if not low:
         return None
+    # Closed classes first; a proper name or item is what remains.
     if low in {"i", "we", "my", "our"}:
         return _first_person(text, tokens, index, speaker, verbs)
     if low in {"he", "she", "they", "it"}:
@@ -380,6 +381,7 @@ def _gerund(low: str) -> bool:
 
 def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:
     """Whether 's is a possessive: a noun phrase and then a verb follow; not so in "Tom's 30", "Alice's joined"."""
+    # With no word excluded as a verb: "Alice's drink is ...".
     end = noun_run(tokens, index, frozenset())
     if end == index or tokens.at(index)[0].isdigit() or tokens.at(index) in verbs:
         return False

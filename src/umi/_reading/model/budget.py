@@ -67,6 +67,7 @@ class Budget:
         self._take(sent - reserved, got)
 
     def _take(self, sent: int, got: int) -> None:
+        # Never below 0: a call may use more than was reserved.
         if self._tokens_left is not None:
             self._tokens_left = max(0, self._tokens_left - sent - got)
         if self._money_left is not None:

@@ -162,11 +162,13 @@ def read_relations(answer: str, new_ids: Collection[str], offered_ids: Collectio
         LLMError.InvalidResponse: When a field is invalid, above all an id that was not offered.
     """
     parsed = _json(answer)
+    # The single verdict of seed 000.
     if isinstance(parsed, dict) and "relations" not in parsed and "type" in parsed:
         parsed = [parsed]
     rows = (
         parsed if isinstance(parsed, list) else _list(_object(parsed, "answer"), "relations", LLM_RELATIONS_COUNT_MAX)
     )
+    # With one new entity, a missing new_id can mean nothing else.
     only = next(iter(new_ids)) if len(new_ids) == 1 else None
     found = (_relation(_object(row, "relation"), only) for row in rows)
     return tuple(_offered(row, new_ids, offered_ids) for row in found if row is not None)
@@ -317,6 +319,7 @@ def _json(answer: str) -> Any:
         problem = str(error)
     except RecursionError:
         raise LLMError.JsonError("nested too deeply") from None
+    # Not plain JSON: look for it within code fences or sentences.
     decoder = json.JSONDecoder()
     for start, character in enumerate(answer):
         if character in "{[":
@@ -348,6 +351,7 @@ def _text(value: object, what: str, bytes_max: int) -> str:
         raise LLMError.InvalidResponse(f"{what} is {value!r:.80}, not a text")
     if len(value.encode("utf-8", "surrogatepass")) > bytes_max:
         raise LLMError.InvalidResponse(f"{what} is longer than {bytes_max} bytes")
+    # Such text cannot be encoded as UTF-8, and so cannot be stored.
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise LLMError.InvalidResponse(f"{what} holds a lone surrogate")
     return value.strip()
@@ -357,6 +361,7 @@ def _reason(value: object) -> str:
     """The reason of a verdict, cut to the limit of what is stored."""
     if value is None or value == "":
         return "no reason given"
+    # A long reason is cut; only an absurd one rejects the answer.
     text = _text(value, "reason", LLM_REASON_READ_BYTES)
     return text.encode()[:REASON_BYTES_MAX].decode("utf-8", "ignore")
 

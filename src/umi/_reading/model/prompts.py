@@ -201,6 +201,7 @@ def statement_line(id_: str, entity: Entity, speakers: Mapping[str, str]) -> str
         row["mode"] = str(entity.mode)
     if entity.said_by:
         row["word_of"] = entity.said_by
+    # The usual case, a fact that holds from when it was said, needs no words.
     if entity.valid_from is not None and entity.at is not None and entity.valid_from.date() != entity.at.date():
         row["from"] = entity.valid_from.date().isoformat()
     if entity.valid_until is not None:
@@ -233,4 +234,5 @@ def _filled(template: str, **values: str) -> str:
 
 def _defused(text: str) -> str:
     """Untrusted text in which data marks are broken, so that it cannot end its own section."""
+    # The added space keeps the text readable for the model.
     return text.replace("<data>", "<data >").replace("</data>", "</data >")

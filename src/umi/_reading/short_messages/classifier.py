@@ -83,7 +83,8 @@ class ByReader:
 
     def roles(self, taking: Taking, places: Sequence[int], act: str) -> list[dict[str, float]]:
         """See `Judge`. The reader judges act and roles at once, so `act` is not used."""
-        del act
+        del act  # part of the protocol
+        # The reader's pieces are smaller than tokens ("Halden & Pike" is one token): their roles are averaged.
         pieces = self._judged(taken(taking)).roles
         return [
             _mean([role for start, end, role in pieces if _overlap(taking.tokens[at], start, end)]) for at in places
@@ -97,6 +98,7 @@ class ByReader:
 
 def taken(taking: Taking) -> Interpretation:
     """An interpretation in the form of the port."""
+    # STATES: nothing known, known and mentioned, known and not mentioned.
     state = STATES[0] if not taking.known else STATES[1] if taking.mentions else STATES[2]
     return Interpretation(marks_of(taking.meant), taking.kind, state, taking.start < 0)
 
@@ -144,6 +146,7 @@ class _Head:
 
     def judge(self, features: Sequence[int], vector: Vector | None) -> Floats:
         """The probability of each class."""
+        # An exact sum of integers: the order of the features does not matter, unlike with floats.
         counted = self.hashed[list(features)].sum(axis=0, dtype=np.int64)
         logits: Floats = counted * self.scale + self.bias
         if self.dense is not None and vector is not None:
@@ -155,6 +158,7 @@ class _Head:
 @cache
 def _heads() -> dict[str, _Head]:
     with resources.files("umi._reading.short_messages").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
+        # Tables are named "<model>.<part>".
         names = sorted({name.partition(".")[0] for name in kept.files})
         return {
             name: _Head(

@@ -33,7 +33,7 @@ CHANGES: Final = ("update", "correct")  # acts that replace a value
 class Seen:
     """A message with its spans, the judge of its classes, and the probability of each kind of fact.
 
-    `speaker` is name and key of "I"; `known` returns the open statements of a subject in a slot.
+    `speaker` is name and key of "I"; `known` returns the open statements of a subject in some slots.
     """
 
     text: str

@@ -12,7 +12,7 @@ FORGET: Final = "forget"  # cue: a request to forget
 NAMED: Final = "named"  # cue: a change that names what it ends
 UNREAD: Final = "unread"  # cue: it names as ended what no statement was read of
 
-Known = Callable[[str, Sequence[str]], Sequence[Entity]]  # the open statements of a subject in a slot
+Known = Callable[[str, Sequence[str]], Sequence[Entity]]  # returns the open statements of a subject in some slots
 
 
 @dataclass(frozen=True, slots=True)

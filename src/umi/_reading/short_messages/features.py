@@ -206,7 +206,7 @@ def _role_features(tokens: Sequence[Token], place: int, kind: str, act: str) -> 
 
     mine = at(0)
     same = [where for where, token in enumerate(tokens) if token.text == mine and token.span is not None]
-    # "first of two names", "second of two names".
+    # The position among equal marks: "0/2" is the first of two names.
     order = f"{same.index(place)}/{len(same)}" if place in same else "-"
     span = tokens[place].span
     words = len(span.text.split()) if span is not None else 0

@@ -1,4 +1,4 @@
-"""What a namespace holds of the subjects that a message names, for the reader that interprets it."""
+"""Statements that are already known about the subjects of a message, for the reader of short messages."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from umi.types import Entity, Episode
 
 
 class OpenStatements:
-    """Statements made before an episode that still hold then.
+    """The statements made before an episode that still hold at its time. Satisfies `fact.Known`.
 
-    An interpretation asks for the same subjects again and again: what was looked up is kept, for as long as one reading takes.
+    The reader asks about the same subjects for several interpretations, so results are cached; an instance lives as
+    long as the reading of one episode.
     """
 
     def __init__(self, snapshot: Snapshot, episode: Episode) -> None:
         self._snapshot = snapshot
         self._episode = episode
-        self._subjects: dict[str, str | None] = {}
-        self._found: dict[tuple[str, str], list[Entity]] = {}
+        self._subjects: dict[str, str | None] = {}  # by alias; None: it is no alias
+        self._found: dict[tuple[str, str], list[Entity]] = {}  # by subject key and slot
 
     def subject_of(self, alias: str) -> str | None:
         """The subject key that an alias stands for, or None."""
@@ -28,8 +29,12 @@ class OpenStatements:
         return self._subjects[alias]
 
     def __call__(self, subject: str, slots: Sequence[str]) -> list[Entity]:
-        """Of a subject, slot by slot, newest first within each; at most `CANDIDATES_PER_SLOT_COUNT_MAX` a slot are looked at."""
+        """The open statements of a subject in some slots: slot by slot, newest first within each.
+
+        At most `CANDIDATES_PER_SLOT_COUNT_MAX` statements per slot are examined.
+        """
         key = self.subject_of(subject) or subject
+        # All missing slots are looked up in one query.
         missing = [(key, slot) for slot in slots if (key, slot) not in self._found]
         if missing:
             found = self._snapshot.statements_in(missing, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
@@ -37,6 +42,7 @@ class OpenStatements:
         return [old for slot in slots for old in self._found[key, slot]]
 
     def _holds(self, old: Entity) -> bool:
+        """Whether a statement was made before the episode and still holds at its time."""
         episode = self._episode
         before = old.at is not None and (old.at, old.arrival) < (episode.at, episode.arrival)
         return before and (old.valid_to is None or old.valid_to > episode.at)

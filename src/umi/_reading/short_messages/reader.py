@@ -32,7 +32,7 @@ def read(
         text: The message.
         speaker: Name and key of "I".
         at: When it was said, timezone-aware.
-        known: Returns the open statements of a subject in a slot.
+        known: Returns the open statements of a subject in some slots.
         reader: The model that reads short messages; without one, linear models over words judge.
     """
     if len(text) > GIST_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > GIST_SENTENCES_COUNT_MAX:

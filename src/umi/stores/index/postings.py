@@ -69,6 +69,7 @@ class Postings:
         # One number per (term, turn) pair, term above turn: `np.unique` then counts each pair and groups pairs by term.
         pairs = flat * len(lines) + np.repeat(np.arange(len(lines)), sizes)
         found, counts = np.unique(pairs, return_counts=True)
+        # `array("i")` holds C ints, the type that numpy calls intc.
         where = (found % len(lines) + first).astype(np.intc)
         ends = np.searchsorted(found // len(lines), np.arange(1, len(numbers) + 1)).tolist()
         start = 0
@@ -91,6 +92,7 @@ class Postings:
         emptied = []
         for term, posting in self._of.items():
             turns = np.frombuffer(posting.turns, dtype=np.intc)
+            # Copied without the removed turns: the old arrays may not keep them.
             kept = ~gone[turns]
             if kept.all():
                 continue
@@ -101,6 +103,7 @@ class Postings:
             self._of[term] = left
             if not left.turns:
                 emptied.append(term)
+        # A term that no turn has any more is removed from RAM with its turns.
         for term in emptied:
             del self._of[term]
 

@@ -77,6 +77,7 @@ class _Rows:
 
     def put(self, places: Ints, windows: Matrix) -> None:
         """Store windows at these rows, old or new; rows that become part of the array and are not named are zero."""
+        # New rows right behind the old ones need no padding, which is the usual case.
         is_next = np.array_equal(places, np.arange(len(self), len(self) + len(places)))
         if not is_next:
             self.pad(int(places.max()) + 1)
@@ -204,6 +205,7 @@ class Windows:
         self._dead += len(owned)
         self._last = None
         self.documents -= 1
+        # Compacted when more than half of the further windows are removed.
         if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
             kept = self._owner.rows != _NONE
             self._further.keep(kept)
@@ -224,6 +226,7 @@ class Windows:
         """Compare every document with an embedding of unit length. At least one document must have vectors."""
         if self._last is None or self._last.embedding is not embedding:
             best = self._best(embedding)
+            # Documents without vectors have -1 and must not count in the mean.
             real = best if self.documents == len(best) else best[self._has.rows]
             mean, variance = _moments(real)
             self._last = Nearness(embedding, best, mean, variance**0.5)

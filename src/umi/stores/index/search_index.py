@@ -29,9 +29,9 @@ from umi.ports.candidates import (
     in_days,
     union,
 )
-from umi.stores.index.bm25_candidates import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
 from umi.stores.index.postings import Postings
 from umi.stores.index.quantised_vectors import Windows
+from umi.stores.index.term_counts import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -141,6 +141,7 @@ class NamespaceIndex:
             return
         keys = np.array(documents.keys, dtype=np.int64)
         latest = int(self._keys.rows[-1]) if first else -1
+        # Keys are searched by bisection, so they must stay ascending.
         check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
         sizes = self._postings.add(first, documents.lines)
         sessions = self._session_numbers(documents.sessions)
@@ -191,6 +192,7 @@ class NamespaceIndex:
             if place is not None:
                 gone[place] = True
                 self._unlink(place)
+        # Once for all removed documents, since every posting is looked at.
         if gone.any():
             self._postings.drop(gone)
             self._reaches.forget()
@@ -209,10 +211,12 @@ class NamespaceIndex:
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
         chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches)
+        # What the vector leg has found gets its word statistics too.
         places = union(chosen, self._places(also)) if len(also) else chosen
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach, self._room)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
+        # Removed documents keep their rows, with zero lengths, and do not count.
         alive = len(self)
         session_count = int(np.count_nonzero(self._session_size.rows))
         return TextCandidates(
@@ -242,6 +246,7 @@ class NamespaceIndex:
             return VectorCandidates(NO_KEYS, empty, empty, 0.0, 0.0, 0)
         windows.require(int(embedding.shape[0]))
         near = windows.compare(embedding)
+        # Chosen by the rough comparison; their cosines are computed exactly below.
         places = largest(near.best, min(pool, windows.documents))
         if len(also):
             places = union(places, self._places(also))
@@ -371,6 +376,7 @@ class NamespaceIndex:
             numbers[place] = number
             if number == count:
                 count += 1
+                # A speaker is named in a question by the first word of the name.
                 for term in analyse(name)[:1]:
                     self._speakers_by_term.setdefault(term, []).append(number)
         self._speaker_size.extend(np.zeros(count - known))
@@ -402,6 +408,7 @@ class NamespaceIndex:
         if not len(self):
             return np.empty(0, dtype=np.int64)
         places: Ints = np.searchsorted(self._keys.rows, keys)
+        # A key beyond the last one: any valid row will do, the comparison below drops it.
         places[places == len(self._keys)] = 0
         found: Ints = places[(self._keys.rows[places] == keys) & self._alive.rows[places]]
         return found
@@ -414,6 +421,7 @@ class NamespaceIndex:
         named = [number for term in terms for number in self._speakers_by_term.get(term, ())]
         named = [number for number in named if self._speaker_size.rows[number]]
         speaking = int(np.count_nonzero(self._speaker_size.rows[1:]))
+        # Naming all speakers distinguishes none.
         if not 0 < len(named) < speaking:
             return np.zeros(len(places), dtype=np.float32)
         table = np.full(len(self._speaker_size), -1.0, dtype=np.float32)

@@ -31,6 +31,7 @@ class ErasingTransaction(MemoryTransaction):
         arrival = self._arrival(episode_id)
         before = self._space.of_episode.get(arrival, ())
         kept = {old: self._space.entities[old] for old in before}
+        # Relations of entities that disappear or change their id.
         moving = {
             old: [self._space.relations[id_] for id_ in self._space.at_end.get(old, ())]
             for old in before
@@ -39,6 +40,7 @@ class ErasingTransaction(MemoryTransaction):
         for relations in moving.values():
             for relation in relations:
                 self._drop_relation(relation.id)
+        # Entities are removed under their old ids and subjects, then added under the new ones.
         for old, one in kept.items():
             for subject in subjects_of(one.entity):
                 self._drop(self._space.of_subject[subject], old)

@@ -140,6 +140,7 @@ class MemoryLearned:
         for one in trajectories:
             if one.id in rows.trajectories:
                 continue
+            # Rounded as the SQLite store keeps it, so that both match signals alike.
             coarse = None if one.embedding is None else from_bytes(to_bytes(one.embedding))
             self._keep(replace(one, at=one.at.astimezone(UTC), embedding=coarse))
 
@@ -206,6 +207,7 @@ class MemoryLearned:
 
     def _keep(self, trajectory: Trajectory) -> None:
         rows, there = self._rows(), self._arrivals()
+        # Shares of deleted episodes are left out; the order is that of the SQLite store.
         shares = {_order(share): share for share in trajectory.shares if share.arrival in there}
         kept = replace(trajectory, shares=tuple(share for _, share in sorted(shares.items())))
         self._log.put(rows.trajectories, kept.id, kept)
@@ -219,6 +221,7 @@ class MemoryLearned:
         self._log.drop(rows.trajectories, id_)
         for sequence in list(rows.matches.get(id_, ())):
             signal = rows.signals[sequence]
+            # A signal is deleted with the last trajectory it was matched to.
             left = tuple(other for other in signal.trajectories if other != id_)
             if left:
                 self._log.put(rows.signals, sequence, replace(signal, trajectories=left))

@@ -38,6 +38,7 @@ class MemoryRouted:
         return len(self._rows())
 
     def put(self, decision: Decision) -> None:
+        # Rounded as the SQLite store keeps it.
         vector = None if decision.vector is None else rounded(decision.vector)
         kept = replace(decision, at=decision.at.astimezone(UTC), turn=self._turn(), vector=vector)
         self._log.put(self._rows(), decision.id, kept)

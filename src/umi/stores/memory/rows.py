@@ -163,7 +163,7 @@ class MemorySnapshot:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
         for pair, mine in found.items():
             its = [one for one in self.statements(pair[0], limit=len(self._space.entities)) if one.subject == pair[0]]
-            mine += [one for one in its if one.slot == pair[1]][:limit]
+            mine.extend([one for one in its if one.slot == pair[1]][:limit])
         return found
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:

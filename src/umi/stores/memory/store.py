@@ -46,6 +46,7 @@ class MemoryStore:
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
         """Run `work`; an error in it undoes all of its changes."""
         self._open()
+        # A new namespace is kept only once something was written to it.
         space = self._space(namespace)
         transaction = ErasingTransaction(namespace, space, lambda: self._index(namespace), self._dimensions())
         done = False
@@ -82,6 +83,7 @@ class MemoryStore:
         self._open()
         self._identity = identity
         for space in self._spaces.values():
+            # As the SQLite store: every vector is deleted, every episode waits for a new one.
             space.sequence += 1
             space.vectors.clear()
             space.index = None
@@ -140,6 +142,7 @@ class MemoryStore:
             index = NamespaceIndex()
             grow(space, index, 0)
             space.index = index
+        # Moved to the end: used last.
         self._indexed.pop(namespace, None)
         self._indexed[namespace] = space
         self._bound_cache()
@@ -148,6 +151,7 @@ class MemoryStore:
     def _bound_cache(self) -> None:
         held = {name: space.index.bytes for name, space in self._indexed.items() if space.index is not None}
         total = sum(held.values())
+        # The index in use, the last one, is never dropped.
         for name in list(held)[:-1]:
             if total <= self._cache_bytes_max:
                 return

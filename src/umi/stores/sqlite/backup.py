@@ -43,6 +43,7 @@ def copy_database(
     try:
         with mapped(path):
             _copy(source, str(part), progress, stopped)
+        # Renamed when complete: under its final name there is never half a backup.
         part.replace(final)
         done = True
     finally:
@@ -63,6 +64,7 @@ def _copy(
         with target.backup("main", source, "main") as copying:
             while not copying.done:
                 if stopped():
+                    # Only between steps: a step cannot be interrupted.
                     raise Closed(f"the backup to {part} was stopped")
                 copying.step(_STEP_PAGES)
                 if progress is not None:

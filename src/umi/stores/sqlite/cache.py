@@ -116,6 +116,7 @@ class IndexCache:
             Whether it is complete.
         """
         entry = self._take(head)
+        # All changes of old episodes, but only some of the new episodes, in each step.
         until = min(head.next_arrival, entry.next_arrival + CATCH_UP_COUNT)
         if not entry.is_of(head):
             self._advance(entry, execute, replace(head, next_arrival=until), frozenset(), to_come=head.next_arrival)
@@ -143,6 +144,7 @@ class IndexCache:
         entry.bytes = entry.index.bytes
         self._entries[ns] = entry
         self._bytes += entry.bytes
+        # The index in use stays, even if it alone exceeds the bound.
         while self._bytes > self._bytes_max and len(self._entries) > 1:
             self._bytes -= self._entries.pop(next(iter(self._entries))).bytes
 
@@ -155,11 +157,13 @@ class IndexCache:
         reserved for it.
         """
         known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
+        # Changes of episodes that the index holds. Later ones are read from their rows below.
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+        # A new index: reserve memory for all that is to come.
         if not len(entry.index):
             entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
         rows = execute(_DOCUMENTS, (known, end))
@@ -181,6 +185,7 @@ class IndexCache:
         if any(dimensions is None for _, dimensions, *_ in found):
             return False
         _put(index, found)
+        # A changed key without a row belongs to a deleted episode.
         here = {key for key, *_ in found}
         index.remove(*(arrival_of(key) for key in changed if key not in here))
         return True
@@ -213,6 +218,7 @@ class _Portion:
     def given_to(self, index: NamespaceIndex) -> _Portion:
         """Give the rows to an index; returns a new, empty portion."""
         keys, words, traits, lines, sessions, speakers, at = self._columns
+        # An index knows no namespaces: its keys are arrivals.
         arrivals = np.array(keys, dtype=np.int64) & ARRIVAL_MASK
         days = np.array(at, dtype=np.float64) / MICROSECONDS_PER_DAY
         index.add_documents(Documents(arrivals, lines, words, sessions, speakers, traits, days))

@@ -103,6 +103,7 @@ def _until_unreadable(checks: Iterator[str]) -> Iterator[str]:
 
 def _structure(db: apsw.Connection) -> Iterator[str]:
     yield from _tables(db)
+    # SQLite's check: page structure, indexes, NOT NULL and UNIQUE constraints.
     for (line,) in db.execute(f"PRAGMA integrity_check({_FINDINGS_COUNT_MAX})"):
         if line != "ok":
             yield f"the file is damaged: {line}"
@@ -132,6 +133,7 @@ def _meant() -> dict[str, tuple[str, ...]]:
 
 def _definitions(db: apsw.Connection) -> dict[str, tuple[str, ...]]:
     # With each value's own type: a text that became a blob of the same bytes is no longer equal to that text in a query.
+    # As bytes: a damaged definition may not be UTF-8. White space is ignored below.
     columns = ", ".join(
         f"CAST(typeof({name}) || ' ' || {name} AS BLOB)" for name in ("name", "type", "tbl_name", "coalesce(sql, '')")
     )
@@ -147,6 +149,7 @@ def _rows(db: apsw.Connection, identity: Callable[[], EmbedderIdentity | None]) 
         for (id_,) in db.execute(f"{sql} LIMIT {_FINDINGS_COUNT_MAX}"):
             yield f"{what}: {id_}"
     embedder = identity()
+    # A replaced embedder deletes all vectors, so those that are there are its own.
     if embedder is not None:
         strange = "SELECT key, dimensions FROM vectors WHERE dimensions <> ? LIMIT ?"
         for key, dimensions in db.execute(strange, (embedder.dimensions, _FINDINGS_COUNT_MAX)):
@@ -163,8 +166,10 @@ def _indexes(db: apsw.Connection, cache: IndexCache) -> Iterator[str]:
 
 def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Iterator[str]:
     """Compare a namespace's cached index with one rebuilt from the rows; nothing to do when none is cached."""
+    # Building an index only to compare it with another would find nothing.
     if head.ns not in cache:
         return
+    # The cached index is brought up to date first, as a recall would do.
     kept, fresh = cache.current(db.execute, head), cache.rebuilt(db.execute, head)
     if len(kept) != len(fresh):
         yield f"the index of {name!r} holds {len(kept)} texts, the file {len(fresh)}"
@@ -201,6 +206,7 @@ def _same_surroundings(one: NamespaceIndex, other: NamespaceIndex, keys: Keys) -
 def _first_of(candidates: TextCandidates) -> Units:
     """For each session the first of its candidates: a name that does not depend on the index's own session numbers."""
     units, first = np.unique(candidates.session_unit, return_index=True)
+    # Sessions in which no candidate lies keep -1.
     names = np.full(len(candidates.session.length), -1, np.int64)
     names[units] = first
     return names

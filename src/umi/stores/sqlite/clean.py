@@ -61,6 +61,7 @@ def clean(db: apsw.Connection, proof: ErasureProof | None, *, in_file: bool) -> 
         if in_file and not _rewritten(db, proof if deletions == 1 else None):
             return False
         db.execute("BEGIN IMMEDIATE")
+        # Counted under the lock: another process may have deleted something since.
         if unclean(db) == deletions:
             db.execute("DELETE FROM meta WHERE name = ?", (UNCLEAN,))
         db.execute("COMMIT")
@@ -78,6 +79,7 @@ def raw_bytes(db: apsw.Connection, path: Path | None) -> Iterator[bytes]:
     """Every byte of the database's files, in overlapping pieces. `path` names the file where log and journal lie beside it."""
     page, count = _pages(db)
     step = page * _READ_PAGES
+    # One page of overlap, so that a text across two portions is found.
     for offset in range(0, page * count, step):
         yield _read(db, offset, step + page)
     for tail in ("-wal", "-journal"):
@@ -93,6 +95,7 @@ def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
     yield from (sql.encode() for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     for (table,) in tables.fetchall():
+        # An index stores its columns in an order of their own, which may spell other words.
         for columns in ("*", *_indexed(db, str(table))):
             for row in db.execute(f"SELECT {columns} FROM {table}"):
                 yield b"".join(map(_stored, row))
@@ -130,6 +133,7 @@ def _rewritten(db: apsw.Connection, proof: ErasureProof | None) -> bool:
         return False
     dead = chunked(_dead_bytes(db))
     if any(any(part) for part in dead) if proof is None else found_in_all(proof, dead):
+        # Writes the whole database anew, through the log, which is emptied again.
         db.execute("VACUUM")
         return _log_is_empty(db)
     return True
@@ -150,6 +154,7 @@ def _dead_bytes(db: apsw.Connection) -> Iterator[bytes]:
         for number in range(first, min(first + _READ_PAGES, count)):
             mine = data[(number - first) * page : (number - first + 1) * page]
             for part in (mine,) if number + 1 in free else _unused(mine, _FIRST_HEADER_BYTES if number == 0 else 0):
+                # `secure_delete` has overwritten most of it with zeros.
                 if bare := part.strip(b"\0"):
                     yield bare
 
@@ -176,6 +181,7 @@ def _free_pages(db: apsw.Connection, page: int) -> frozenset[int]:
     seen: set[int] = set()
     trunk = int.from_bytes(_read(db, 0, page)[_TRUNK_AT : _TRUNK_AT + 4])
     while trunk and trunk not in seen:
+        # A damaged list may be circular.
         seen.add(trunk)
         data = _read(db, (trunk - 1) * page, page)
         # A trunk page: 4 bytes next trunk, 4 bytes count, then the page numbers.

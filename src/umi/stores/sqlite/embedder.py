@@ -30,8 +30,10 @@ def replace_embedder(db: apsw.Connection, identity: EmbedderIdentity) -> int:
     """
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
     db.execute("DELETE FROM vectors")
+    # No index can use the log any more.
     db.execute("DELETE FROM changes")
     db.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _waiting(db))
+    # In all namespaces at once: a file has one embedder.
     heads = db.execute("SELECT ns, name, sequence + 1, next_arrival, sequence + 2 FROM namespaces").fetchall()
     for ns, name, *head in heads:
         db.execute(

@@ -35,8 +35,10 @@ class ErasingTransaction(SqliteSnapshot):
         values = codec.episode_values(episode, place.key, self._ns)
         self._execute(f"INSERT OR REPLACE INTO episodes VALUES ({_marks(12)})", values)
         self._execute(f"INSERT OR REPLACE INTO terms VALUES ({_marks(5)})", codec.term_values(row, place.key))
+        # They are vectors of the old words.
         self._execute("DELETE FROM vectors WHERE key = ?", (place.key,))
         self._touched.add(place.key)
+        # The terms of an episode that indexes already hold have changed.
         self._erased = self._reworded = True
 
     def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
@@ -49,6 +51,7 @@ class ErasingTransaction(SqliteSnapshot):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (place.key,))
         # Drops the credit of every entity of the episode, also of those that stay.
         self.learned.forget([arrival_of(place.key)])
+        # Remaining entities keep their places, so that cursors stay valid.
         for old, number in places.items():
             if old in entities:
                 values = codec.entity_values(entities[old], place.key, number, self._ns, place.at)
@@ -85,6 +88,7 @@ class ErasingTransaction(SqliteSnapshot):
         """Give an entity's relations to its replacement, or delete them when there is none."""
         if old == new:
             return
+        # Read before they are deleted; written again under the new id.
         mine = self.relations_of([old]).get(old, ())
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} = ?", (self._ns, old))

@@ -36,6 +36,7 @@ def _let_go(error: BaseException | None) -> None:
     """Clear the local variables in the frames of an exception and of those it was raised from."""
     # An exception keeps its frames alive, and with them any half-read statement, whose read lock would keep the
     # write-ahead log from being truncated.
+    # The chain of exceptions holds frames of its own.
     while error is not None:
         traceback.clear_frames(error.__traceback__)
         error = error.__context__

@@ -90,6 +90,7 @@ class SqliteLearned:
 
     def newest(self, embedder: str, limit: int) -> list[Trajectory]:
         sql = f"{_TRAJECTORIES} AND substr(embedding, 1, ?) = ? ORDER BY at DESC, id DESC LIMIT ?"
+        # The embedder's name is the beginning of the column, so this is a comparison of prefixes.
         mark = embedder + _MARK
         return [_to_trajectory(row, ()) for row in self._execute(sql, (self._ns, len(mark), mark, limit))]
 
@@ -133,6 +134,7 @@ class SqliteLearned:
     def add_trajectories(self, trajectories: Sequence[Trajectory]) -> None:
         there = self.trajectories(one.id for one in trajectories)
         for one in trajectories:
+            # Noted twice, by the batch and by feedback: the first row stays.
             if one.id in there:
                 continue
             embedding = None if one.embedding is None else one.embedder + _MARK + to_bytes(one.embedding).hex()
@@ -143,6 +145,7 @@ class SqliteLearned:
     def mark_used(self, trajectory_id: str, entity_ids: Iterable[str]) -> None:
         trajectory = self.trajectories([trajectory_id])[trajectory_id]
         named = frozenset(entity_ids)
+        # A used hit marks its whole place, so that its sources are credited too.
         places = frozenset(share.place for share in trajectory.shares if share.depth == 0 and share.entity_id in named)
         used = [
             Share(share.arrival, share.entity_id, share.place, share.depth, used=True)
@@ -167,6 +170,7 @@ class SqliteLearned:
         there = self._there(belief.arrival for belief in beliefs)
         for one in beliefs:
             key = key_of(self._ns, one.arrival)
+            # The episode may have been deleted since the recall.
             if key in there:
                 row = summed((key, one.entity_id, one.provider, one.gain + 0.0, one.loss + 0.0, one.signals))
                 self._execute("INSERT OR REPLACE INTO beliefs VALUES (?, ?, ?, ?, ?, ?, ?)", row)

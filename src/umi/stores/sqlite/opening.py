@@ -54,6 +54,7 @@ def connect(path: str, busy_timeout_ms: int, vfs: str | None = None) -> tuple[ap
     try:
         return _prepared(apsw.Connection(path, statementcachesize=_STATEMENTS_COUNT), path, busy_timeout_ms), False
     except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
+        # With a WAL beside it a writer may be at work, and the file is not unchanging.
         if not Path(path).is_file() or Path(f"{path}-wal").exists():
             raise translate(error, path, None) from error
         # A reader in WAL mode must create files beside the database. Where the folder forbids it and no writer has a WAL
@@ -83,6 +84,7 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
     """A connection with Umi's settings, WAL mode and the newest schema; closed again if any of that fails."""
     ready = False
     try:
+        # Short while the file is prepared; the caller's own timeout is set at the end.
         db.set_busy_timeout(min(busy_timeout_ms, _PATIENCE_MS))
         # One plan per statement. With STAT4 SQLite plans every join again for each bound value, in case statistics favour another
         # plan. There are no statistics here, and planning took ten times as long as the look-up itself.
@@ -113,6 +115,7 @@ def _version(db: apsw.Connection, path: str) -> int:
         "SELECT (SELECT application_id FROM pragma_application_id), user_version, (SELECT count(*) FROM sqlite_schema)"
     )
     ours, version, tables = db.execute(f"{sql} FROM pragma_user_version").get
+    # The mark decides. Another program's file has another mark, a version, or tables.
     if ours == APPLICATION_ID:
         if version > VERSION:
             raise StoreVersion(

@@ -105,6 +105,7 @@ class SqliteSnapshot:
         return {episode.id: episode for episode in found}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
+        # Arrivals outside the range would reach into another namespace's keys.
         packed = f"[{','.join(str(key_of(self._ns, int(key))) for key in keys if 0 <= key <= ARRIVAL_MASK)}]"
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
         found = map(rows.to_episode, self._execute(sql, (packed,)))
@@ -172,6 +173,7 @@ class SqliteSnapshot:
         touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
         once = {relation.id: relation for relation in touching}  # one with both ends among the ids is found twice
         found: dict[str, list[EvolutionRelation]] = {}
+        # Sorted here: a UNION ALL of two index look-ups has no order of its own.
         for relation in sorted(once.values(), key=_BY_TIME):
             for end in dict.fromkeys((relation.source_id, relation.target_id)):
                 found.setdefault(end, []).append(relation)
@@ -204,6 +206,7 @@ class SqliteSnapshot:
             "SELECT type, count(*) FROM relations WHERE ns = ? AND undone_at IS NULL GROUP BY type ORDER BY type",
             (self._ns,),
         )
+        # One statement for all five counts.
         sizes = self._execute(_COUNTS, (self._ns, self._ns, low, high, low, high)).fetchone() or (0, 0, 0, 0, 0)
         episodes, entities, vectors, waiting, store_bytes = sizes
         return Counts(

@@ -59,10 +59,12 @@ class SqliteRouted:
 
     def remove(self, ids: Iterable[str]) -> int:
         packed_ids = codec.json_array(dict.fromkeys(ids))
+        # RETURNING gives the number of deleted rows without a second statement.
         sql = f"DELETE FROM routing WHERE ns = ? AND id IN {_THESE} RETURNING id"
         return len(self._execute(sql, (self._ns, packed_ids)).fetchall())
 
     def prune(self, keep: int) -> int:
+        # LIMIT -1 means no limit; OFFSET skips the rows to keep.
         sql = "SELECT id FROM routing WHERE ns = ? ORDER BY turn DESC, id DESC LIMIT -1 OFFSET ?"
         return self.remove([str(id_) for (id_,) in self._execute(sql, (self._ns, keep)).fetchall()])
 

@@ -198,6 +198,7 @@ def episode_values(episode: Episode, key: int, ns: int) -> tuple[Value, ...]:
     id_, content, role, speaker, session = episode.id, episode.content, episode.role, episode.speaker, episode.session
     at, recorded_at = to_micros(episode.at), to_micros(episode.recorded_at)
     message_id, metadata = episode.message_id, metadata_text(episode.metadata)
+    # The checksum follows the order of `EPISODE_COLUMNS`, the values that of the table.
     crc = checksum((key, id_, content, role, speaker, session, at, recorded_at, message_id, metadata))
     return key, ns, id_, role, speaker, session, at, recorded_at, message_id, metadata, content, crc
 
@@ -207,6 +208,7 @@ def to_entity(row: Row) -> Entity:
     claim = row[:_CLAIM_COUNT]
     valid_to, invalidated_at, validity_crc, crc = row[_CLAIM_COUNT:]
     key, _, id_, kind, name, content, subject, slot, value, negated, confidence, episode_id, start, end, *more = claim
+    # Two checksums: the statement never changes, its validity does.
     if checksum(claim) != crc or validity_checksum(id_, valid_to, invalidated_at) != validity_crc:
         raise damaged("entities", id_)
     at, valid_from, recorded_at, metadata, also, mode, said_by, valid_until, notes = more
@@ -311,6 +313,7 @@ def relation_values(relation: EvolutionRelation, ns: int) -> tuple[Value, ...]:
         to_micros_or_none(relation.resolved_at),
         to_micros_or_none(relation.undone_at),
     )
+    # Columns that a later migration appended; they stand behind the checksum in the table.
     said = (str(relation.nature), *(relation.part or (None, None)))
     return *values, checksum((*values, *said)), *said
 

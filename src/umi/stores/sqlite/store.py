@@ -33,7 +33,7 @@ from umi.stores.sqlite.embedder import embedder_values, replace_embedder
 from umi.stores.sqlite.errors import busy, mapped
 from umi.stores.sqlite.opening import MEMORY, connect
 from umi.stores.sqlite.read import SqliteSnapshot, read_head
-from umi.stores.sqlite.rows import summed, verified
+from umi.stores.sqlite.rows import summed, to_relation, verified
 from umi.stores.sqlite.schema import NAMESPACE_LAST
 from umi.stores.sqlite.write import SqliteTransaction
 from umi.types import NamespaceInfo
@@ -73,6 +73,7 @@ class SqliteStore:
         self._busy_timeout_ms = busy_timeout_ms
         self._vfs = vfs
         self._cache = IndexCache(cache_bytes_max)
+        # One thread: jobs run in the order of submission, and the connection needs no lock.
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="umi-store")
         self._process_id = os.getpid()
         self._closed = False
@@ -150,6 +151,7 @@ class SqliteStore:
         return await self._run(self._identity)
 
     async def set_embedder_identity(self, identity: EmbedderIdentity) -> None:
+        # Checked in a read first: nearly always it is registered already, and no write lock is needed.
         if await self._run(self._identity) != identity:
             await self._locked(partial(self._set_identity, identity))
 
@@ -157,6 +159,7 @@ class SqliteStore:
         return await self._locked(partial(self._replace_identity, identity))
 
     async def backup(self, path: str, progress: Callable[[int, int], None] | None = None) -> int:
+        # The copy runs in a thread, which a cancelled task cannot interrupt.
         stopped = Event()
         job = partial(copy_database, path=path, progress=progress, stopped=stopped.is_set)
         try:
@@ -170,6 +173,7 @@ class SqliteStore:
             raise
 
     async def clean(self, proof: ErasureProof | None) -> bool:
+        to_relation.cache_clear()  # reasons quote values
         for _ in range(_CLEAN_TRIES):
             if await self._run(partial(self._try_clean, proof)):
                 return True
@@ -304,6 +308,7 @@ class SqliteStore:
             changed = transaction.conclude()
         finally:
             transaction.end()
+        # Without a change `_try_locked` rolls back, which also drops a namespace created for nothing.
         if changed:
             self._db.execute("COMMIT")
         return result
@@ -342,6 +347,7 @@ class SqliteStore:
         # SQLite keeps writing to a removed or replaced file, and would acknowledge writes that no one can read again.
         if self._path == MEMORY or self._vfs is not None:
             return
+        # A deleted file has no id, a replaced one has another.
         if self._file_id != _file_id(self._file):
             raise StoreUnavailable(
                 f"{self._path} was removed or replaced while it was open: close it and open it again"
@@ -353,6 +359,7 @@ class SqliteStore:
 
     def _head_to_write(self, namespace: str) -> Head:
         """The state of a namespace inside a write transaction; creates the namespace if needed."""
+        # Inside the write transaction, so that two processes cannot create one namespace twice.
         head = read_head(self._db, namespace)
         if head.ns:
             return head

@@ -66,6 +66,7 @@ class SqliteTransaction(ErasingTransaction):
         """
         if self._refused is not None:
             raise self._refused
+        # A closure that changed nothing leaves the sequence as it is, and nothing is committed.
         if self._db.total_changes() == self._changes_before:
             return False
         sequence = self._head.sequence + 1
@@ -89,6 +90,7 @@ class SqliteTransaction(ErasingTransaction):
         episodes, terms = [], []
         for row in rows:
             episode = row.episode
+            # Arrivals only grow: indexes and cursors rely on it.
             check(
                 self._next_arrival <= episode.arrival <= ARRIVAL_MASK,
                 f"arrival {episode.arrival} of {episode.id} is not new: the next is {self._next_arrival}",
@@ -105,9 +107,11 @@ class SqliteTransaction(ErasingTransaction):
     def add_entities(self, entities: Sequence[Entity]) -> None:
         if not entities:
             return
+        # All look-ups for a batch of entities in two statements.
         where = self._where(entity.episode_id for entity in entities)
         places = self._next_places(where)
         values, mentions = [], []
+        # Places within an episode follow the order of spans.
         for entity in sorted(entities, key=_span):
             place = where[entity.episode_id]
             number = places.get(place.key, 0)
@@ -124,6 +128,7 @@ class SqliteTransaction(ErasingTransaction):
         dimensions = self._dimensions()
         packed = {}
         for episode_id, windows in vectors.items():
+            # Refused before anything is written: vectors of two embedders must not mix.
             fault = vector_fault(episode_id, windows, dimensions)
             if fault is not None:
                 raise self._refuse(fault)
@@ -197,6 +202,7 @@ class SqliteTransaction(ErasingTransaction):
             return False
         key, ns = place.key, self._ns
         entities = codec.json_array(id_ for (id_,) in self._execute("SELECT id FROM entities WHERE key = ?", (key,)))
+        # Relations first, while the ids of the entities are known.
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
         self.learned.forget([arrival_of(key)])
@@ -236,6 +242,7 @@ class SqliteTransaction(ErasingTransaction):
         changes = [codec.summed((self._ns, sequence, key)) for key in sorted(self._touched) if key < known]
         self._db.executemany(_LOG_CHANGE, changes)
         oldest = sequence - CHANGE_LOG_SEQUENCES_COUNT_MAX + 1
+        # The log is bounded by sequences. An index that is older than its beginning is rebuilt.
         if not changes or oldest <= self._head.changes_from:
             return self._head.changes_from
         self._execute("DELETE FROM changes WHERE ns = ? AND sequence < ?", (self._ns, oldest))
@@ -264,6 +271,7 @@ class SqliteTransaction(ErasingTransaction):
 
     def _dimensions(self) -> int:
         """The dimensions of stored vectors, 0 while there are none and no embedder is registered."""
+        # The registered embedder's, else those of any vector.
         kept = self._execute("SELECT value ->> 'dimensions' FROM meta WHERE name = 'embedder'").fetchone()
         return kept[0] if kept is not None else self._one("SELECT dimensions FROM vectors LIMIT 1")
 

@@ -61,6 +61,7 @@ class Room:
         """Both arrays for `count` turns, with one more entry at the end (index -1) for "no neighbour"."""
         held, self._held = self._held, None
         if held is None or len(held[0]) <= count:
+            # Half as many again, so that a growing namespace rarely allocates.
             size = count + count // 2 + 1
             held = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.bool_)
         return held[0][: count + 1], held[1][: count + 1]
@@ -157,10 +158,12 @@ def choose(
             continue
         reach[number] = reaches.of(terms[number], turns, before, after, here)
         so_far = weight[turns]
+        # Turns that no earlier term has found.
         found.append(turns[so_far == 0])
         weight[turns] = so_far + np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
     having = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
     chosen = _heaviest(having, weight, here, before, after, pool)
+    # Zeroed again for the next query, only where it was changed.
     weight[having] = 0
     room.put_back(weight, here)
     return chosen, reach
@@ -169,6 +172,7 @@ def choose(
 def _reach(turns: Ints, before: Ints, after: Ints, here: Flags) -> int:
     """How many turns are among these or have a neighbour among them. Leaves the flags zeroed."""
     earlier, later = before[turns], after[turns]  # no turn is before two others, nor after two others
+    # The last entry counts as set, so that a missing neighbour is never counted as new.
     here[turns] = here[-1] = True
     known = np.count_nonzero(here[earlier])
     here[earlier] = True
@@ -189,6 +193,7 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
         pool: The largest number of turns.
     """
     near = having
+    # Turns that cannot be among the `pool` best are left out before neighbours are looked at.
     if len(having) > pool > 0:
         # At least `pool` turns weigh E = `_edge(own, pool)` alone. A turn of total weight E or more has itself, or has a
         # neighbour with, at least E / (1 + 2 * 0.3): otherwise its total would be less than E.

@@ -1,13 +1,13 @@
-"""What follows from the evolution rows: when a statement held, what is disputed, what has become stale.
+"""Derives facts from the stored relations: when a statement held, what is disputed, what is stale.
 
-The rows are the truth. `Entity.valid_to` and `Entity.invalidated_at` are projections of them, computed here and nowhere else;
-staleness is not stored at all but read off the rows (docs/adr/0006-staleness-on-read.md). `known_at` asks the same questions as of
-an earlier moment of recorded time.
+The relations are authoritative. `Entity.valid_to` and `Entity.invalidated_at` are projections of them, computed only
+here; staleness is not stored, but computed when it is read (ADR 0006). `known_at` asks the same as of an earlier moment
+of recorded time.
 
-A statement is *closed* by an update that acts on it, or by losing a settled contradiction. What was derived from a
-statement is *stale* while any of its sources is closed, contradicted or itself stale; the relations that did it are the
-causes, so that undoing one leaves the others. Where a source was forgotten there is no relation to it any more; one that derives the
-conclusion from itself stands for the loss, and is a cause like any other.
+A statement is *closed* by an update that acts on it, or by losing a settled contradiction. A statement derived from
+others is *stale* while any of its sources is closed, contradicted or stale itself; the relations responsible are its
+causes, so undoing one leaves the others in force. When a source is forgotten, its relations are gone; a derive relation
+from the conclusion to itself then records the loss, and is a cause like any other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _BY_TIME: Final = attrgetter("created_at", "id")
 
 @dataclass(frozen=True, slots=True)
 class ClosedInterval:
-    """One reason why a statement no longer holds: from when in the world, and since when Umi knows."""
+    """One reason why a statement no longer holds: from which moment in the world, and since when Umi knows."""
 
     relation: EvolutionRelation
     valid_to: datetime
@@ -34,41 +34,43 @@ class ClosedInterval:
 
 
 def _corrects(row: EvolutionRelation, entity_id: str) -> bool:
-    """Whether a relation says that something before this entity was never so."""
+    """Whether a relation says that this entity corrects another, which never held."""
     corrected = row.evolution_type is EvolutionType.UPDATE and row.nature is Nature.CORRECTED
     return corrected and row.acted and row.target_id == entity_id
 
 
 def is_bereavement(row: EvolutionRelation) -> bool:
-    """Whether a relation says that something its entity was derived from was forgotten or erased."""
+    """Whether a relation records that a source of its entity was forgotten or erased."""
     return row.evolution_type is EvolutionType.DERIVE and row.source_id == row.target_id
 
 
-class RelationReader:
-    """Reads the evolution rows of one snapshot, as known at `known_at` (None: now)."""
+class RelationEffects:
+    """Reads the relations of one snapshot, as known at `known_at` (None: now). Everything read is cached."""
 
     def __init__(self, snapshot: Snapshot, known_at: datetime | None = None) -> None:
         self._snapshot = snapshot
         self._known_at = known_at
+        # Caches; `know` and `take` keep them up to date within a transaction.
         self._entities: dict[str, Entity] = {}
         self._rows: dict[str, tuple[EvolutionRelation, ...]] = {}  # undone ones too
-        self._relations: dict[str, tuple[EvolutionRelation, ...]] = {}
+        self._relations: dict[str, tuple[EvolutionRelation, ...]] = {}  # without undone ones
         self._causes: dict[str, frozenset[str]] = {}
 
     def know(self, entities: Iterable[Entity]) -> None:
-        """Take entities that the caller has read already in this snapshot, so that they are not read again."""
+        """Add entities that the caller has already read from this snapshot to the cache."""
         self._entities.update((entity.id, entity) for entity in entities)
 
     def take(self, row: EvolutionRelation) -> None:
-        """Take over a relation that was just written in this very transaction."""
-        self._causes.clear()
+        """Add a relation that was just written in this transaction to the cache."""
+        self._causes.clear()  # any cached cause may depend on the relation
         for end in (row.source_id, row.target_id):
             if end in self._rows:
                 others = [other for other in self._rows[end] if other.id != row.id]
                 self._keep(end, tuple(sorted([*others, row], key=_BY_TIME)))
 
     def load(self, entity_ids: Iterable[str]) -> None:
-        """Fetch the relations of entities in one query; later questions about them cost none."""
+        """Load the relations of entities in one query; later calls about them need none."""
+        # Sorted, so that the query is the same in every run.
         missing = sorted({id_ for id_ in entity_ids if id_ not in self._rows})
         if not missing:
             return
@@ -77,47 +79,50 @@ class RelationReader:
             self._keep(id_, found.get(id_, ()))
 
     def entity(self, entity_id: str) -> Entity | None:
-        """The entity of that id, if it is there."""
+        """The entity with this id, or None."""
         return self.entities((entity_id,)).get(entity_id)
 
     def entities(self, entity_ids: Iterable[str]) -> dict[str, Entity]:
-        """Those entities of these ids that are there, in the order asked for."""
+        """The existing entities with these ids, in the order asked for."""
         wanted = dict.fromkeys(entity_ids)
         self._fetch(wanted)
         return {id_: self._entities[id_] for id_ in wanted if id_ in self._entities}
 
     def relations(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
-        """Every relation at either end of the entity that stands (is not undone), by (created_at, id)."""
+        """All relations at either end of the entity that are not undone, by (created_at, id)."""
+        # Callers that know all ids in advance call `load` first and save a query each.
         if entity_id not in self._relations:
             self.load([entity_id])
         return self._relations[entity_id]
 
     def rows(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
-        """As `relations`, undone ones too."""
+        """As `relations`, including undone ones."""
         self.relations(entity_id)
         return self._rows[entity_id]
 
     def closings(self, entity_id: str) -> tuple[ClosedInterval, ...]:
-        """Why the entity no longer holds; empty while it does. Earliest end first."""
+        """The reasons why the entity no longer holds, earliest end first; empty while it holds."""
         me = self.entity(entity_id)
         if me is None or me.valid_from is None:
             return ()
         rows = self.relations(entity_id)
+        # In one query, before `_closing` needs each of them.
         self._fetch(row.target_id for row in rows if row.source_id == entity_id)
         closings = [closing for row in rows if row.part is None and (closing := self._closing(me, row))]
         return tuple(sorted(closings, key=lambda closing: (closing.valid_to, closing.known_since, closing.relation.id)))
 
     def cuts(self, entity_id: str) -> tuple[ClosedInterval, ...]:
-        """Why parts of the entity no longer hold (`relation.part` says which); empty while all of it does."""
+        """The reasons why parts of the entity (`relation.part`) no longer hold; empty while all of it holds."""
         rows = [row for row in self.relations(entity_id) if row.part is not None and row.source_id == entity_id]
         me = self.entity(entity_id) if rows else None
         return () if me is None else tuple(closing for row in rows if (closing := self._closing(me, row)))
 
     def begins(self, entity_id: str) -> datetime | None:
-        """Since when the entity holds: as far back as what it corrects was thought to, which never did."""
+        """Since when the entity holds: if it corrects others, since the earliest of them was thought to begin."""
         me = self.entity(entity_id)
         if me is None or not any(_corrects(row, entity_id) for row in self.relations(entity_id)):
             return None if me is None else me.valid_from
+        # Follows chains of corrections breadth-first.
         earliest: datetime | None = None
         seen, frontier = {entity_id}, [entity_id]
         while frontier:
@@ -130,82 +135,93 @@ class RelationReader:
         return earliest
 
     def same(self, entity_id: str) -> tuple[str, ...]:
-        """Ids of the entities that are said to say the same as this one."""
+        """Ids of the entities that are recorded as saying the same as this one."""
         rows = [row for row in self.relations(entity_id) if row.nature is Nature.SAME]
         ends = dict.fromkeys(end for row in rows for end in (row.source_id, row.target_id))
         return tuple(end for end in ends if end != entity_id)
 
     def validity(self, entity_id: str) -> tuple[datetime | None, datetime | None]:
-        """(`valid_to`, `invalidated_at`) as the rows imply them; (None, None) while the statement holds."""
+        """(`valid_to`, `invalidated_at`) as the relations imply them; (None, None) while the statement holds."""
         closings = self.closings(entity_id)
         if not closings:
             return None, None
         return closings[0].valid_to, min(closing.known_since for closing in closings)
 
     def disputes(self, entity_id: str) -> tuple[EvolutionRelation, ...]:
-        """Contradictions at either end that nobody has settled."""
+        """The unsettled contradictions at either end."""
         return tuple(row for row in self.relations(entity_id) if self._disputes(row))
 
     def sources(self, entity_id: str) -> tuple[str, ...]:
-        """What the entity was derived from, directly."""
+        """Ids of the entities it was derived from, directly."""
         return self._derived(entity_id, upward=True)
 
     def conclusions(self, entity_id: str) -> tuple[str, ...]:
-        """What was derived from the entity, directly."""
+        """Ids of the entities derived from it, directly."""
         return self._derived(entity_id, upward=False)
 
     def causes(self, entity_id: str) -> frozenset[str]:
         """Ids of the relations that make the entity stale, through any number of derivations."""
-        if not (self.sources(entity_id) or self._bereft(entity_id)):  # nearly every entity: derived from nothing
+        if not (self.sources(entity_id) or self._bereft(entity_id)):  # nearly all entities
             return frozenset()
         if entity_id not in self._causes:
+            # Sources first, so that `_direct_causes` finds theirs in the cache.
             for id_ in self._sources_first(entity_id):
                 self._causes[id_] = self._direct_causes(id_)
         return self._causes[entity_id]
 
     def _fetch(self, entity_ids: Iterable[str]) -> None:
+        """Load entities that are not cached, in one query."""
         missing = [id_ for id_ in dict.fromkeys(entity_ids) if id_ not in self._entities]
         if missing:
             self._entities.update(self._snapshot.entities(missing))
 
     def _keep(self, entity_id: str, rows: tuple[EvolutionRelation, ...]) -> None:
+        """Cache the relations of an entity."""
         self._rows[entity_id] = rows
         self._relations[entity_id] = tuple(row for row in rows if self._exists(row))
 
     def _exists(self, row: EvolutionRelation) -> bool:
+        """Whether a relation was recorded and not undone at `known_at`."""
+        # A view of today needs no dates: undone is undone.
         if self._known_at is None:
             return row.undone_at is None
         undone = row.undone_at is not None and row.undone_at <= self._known_at
         return row.created_at <= self._known_at and not undone
 
     def _resolved(self, row: EvolutionRelation) -> str | None:
+        """How a relation was resolved, as known at `known_at`."""
         if self._known_at is not None and row.resolved_at is not None and row.resolved_at > self._known_at:
             return None
         return row.resolved
 
     def _disputes(self, row: EvolutionRelation) -> bool:
+        """Whether a relation is an unsettled contradiction."""
         return row.evolution_type is EvolutionType.CONTRADICT and self._resolved(row) is None
 
     def _closing(self, me: Entity, row: EvolutionRelation) -> ClosedInterval | None:
+        """The end that a relation sets to the entity `me`; None when it sets none."""
         if me.valid_from is None:
             return None
+        # Since when it is known that the statement ended: since the relation, or since the dispute was settled.
         known_since = row.created_at
         if row.evolution_type is EvolutionType.CONTRADICT or row.resolved is not None:
             known_since = row.resolved_at or row.created_at
             loses_to_old = self._resolved(row) == "old" and row.target_id == me.id
             if loses_to_old:
-                return ClosedInterval(row, me.valid_from, known_since)  # it never held
+                return ClosedInterval(row, me.valid_from, known_since)  # an empty interval: it never held
             closes = self._resolved(row) == "new" and row.source_id == me.id
         else:
             closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
         if closes and row.nature is Nature.CORRECTED:
-            return ClosedInterval(row, me.valid_from, known_since)  # it never held
+            return ClosedInterval(row, me.valid_from, known_since)  # likewise
         newer = self.entity(row.target_id) if closes else None
         if newer is None or newer.valid_from is None:
             return None
+        # Not before it began: a newer statement may be dated earlier.
         return ClosedInterval(row, max(me.valid_from, newer.valid_from), known_since)
 
     def _derived(self, entity_id: str, *, upward: bool) -> tuple[str, ...]:
+        """The other ends of the entity's derive relations, without the one that records a loss."""
         rows = (row for row in self.relations(entity_id) if row.evolution_type is EvolutionType.DERIVE)
         rows = (row for row in rows if row.source_id != row.target_id)
         if upward:
@@ -213,7 +229,9 @@ class RelationReader:
         return tuple(row.target_id for row in rows if row.source_id == entity_id)
 
     def _direct_causes(self, entity_id: str) -> frozenset[str]:
+        """The causes of an entity whose sources' causes are already known."""
         causes: set[str] = set(self._bereft(entity_id))
+        # Closed, disputed, or stale itself.
         for source in self.sources(entity_id):
             causes.update(closing.relation.id for closing in self.closings(source))
             causes.update(row.id for row in self.disputes(source))
@@ -221,17 +239,22 @@ class RelationReader:
         return frozenset(causes)
 
     def _bereft(self, entity_id: str) -> list[str]:
-        """Ids of the relations that say that a source of the entity was taken away: they derive it from itself."""
+        """Ids of the relations that record a forgotten source of the entity."""
         return [row.id for row in self.relations(entity_id) if is_bereavement(row)]
 
     def _sources_first(self, entity_id: str) -> list[str]:
-        """The entity and all it rests on whose causes are not known yet, sources first; the graph has no cycles."""
+        """The entity and all it rests on with unknown causes, sources first.
+
+        Iterative, so that depth is not limited by the stack.
+        """
         order: dict[str, None] = {}
         stack: list[tuple[str, bool]] = [(entity_id, False)]
         while stack:
             id_, expanded = stack.pop()
+            # In a diamond the same source is reached twice.
             if id_ in order or id_ in self._causes:
                 continue
+            # Second visit: all sources are in `order` by now.
             if expanded:
                 order[id_] = None
                 continue

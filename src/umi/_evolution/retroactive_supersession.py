@@ -51,11 +51,13 @@ def closed(
     episodes, groups = snapshot.episodes(order), snapshot.entities_of(order)
     found: list[Proposal] = []
     for id_ in order:
+        # Only messages without a statement: the others were read, and the rules judge them.
         notes = [old for old in groups.get(id_, ()) if _is_older_note(old, new)]
         if not notes or mine is None:
             continue
         for value in ended:
             fact = (new.subject, new.slot, value)
+            # Judged with the ended fact in mind, which was not known when the message came.
             if _says(episodes[id_], fact, reader, mine) < _SAYS:
                 continue
             reason = f"{slot_words(new.slot)}: {value} -> {new.value if not new.negated else 'no longer'}; said '{value}' is over"
@@ -68,6 +70,7 @@ def closed(
 
 def _is_older_note(old: Entity, new: Entity) -> bool:
     """Whether an entity is an open note from before the statement."""
+    # Notes have no slot.
     return not old.slot and old.valid_to is None and statement_order(old) < statement_order(new)
 
 
