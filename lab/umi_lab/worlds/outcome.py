@@ -16,12 +16,12 @@ class Outcome:
     plan: Plan
     failure: str | None = None
     trace: list[str] = field(default_factory=list)
-    image_hash: str = ""
+    image_hash: str = ""  # of the simulated disk; empty for real files
     virtual_s: float = 0.0
     power_cuts: int = 0
-    restarts: int = 0
+    restarts: int = 0  # openings, the first one included
     faults: Counter[str] = field(default_factory=Counter)
-    features: Counter[str] = field(default_factory=Counter)
+    features: Counter[str] = field(default_factory=Counter)  # effects that a check has seen, by name
 
     @property
     def trace_hash(self) -> str:

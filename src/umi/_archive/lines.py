@@ -84,6 +84,7 @@ def read_with(reader: Callable[[Fields], T], fields: Fields) -> T:
 
 def header_fields(scope: str, embedder: EmbedderIdentity | None) -> Fields:
     """The fields of the first line: format version, scope ("namespace" or "store"), and the vectors' embedder."""
+    # The identity must agree before a restore may mix these vectors with others.
     said = {} if embedder is None else {name: getattr(embedder, name) for name in ("name", "dimensions", "digest")}
     return {"version": VERSION, "scope": scope, "embedder": said}
 
@@ -139,6 +140,7 @@ def episode_of(fields: Fields) -> tuple[EpisodeRow, PackedVectors | None]:
         _maybe_text(fields, "message_id"),
         _object(fields, "metadata"),
     )
+    # No field: a text without terms, since empty fields are left out.
     said = _maybe_text(fields, "terms")
     terms = () if said is None else tuple(said.split(" "))
     row = EpisodeRow(episode, terms, _whole(fields, "words"), _whole(fields, "traits"))
@@ -312,6 +314,7 @@ def _moment(value: object) -> datetime:
     if not isinstance(value, str):
         raise TypeError(f"a time is a text, not {value!r}")
     at = datetime.fromisoformat(value)
+    # A time without an offset could be any moment of a day.
     if at.tzinfo is None:
         raise ValueError(f"the time {value!r} has no zone")
     # A time with an offset is accepted and normalised.
@@ -324,6 +327,7 @@ def _maybe_moment(fields: Fields, name: str) -> datetime | None:
 
 def _text(fields: Fields, name: str) -> str:
     value = fields[name]
+    # An empty text is never written, so one that is there is damage.
     if not isinstance(value, str) or not value:
         raise TypeError(f"{name} is a text, not {value!r}")
     return value

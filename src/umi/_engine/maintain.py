@@ -68,6 +68,7 @@ class Working(ABC):
 
 async def work(engine: Engine, idle_s: float | None, progress: Callable[[int, int], None] | None) -> MaintainReceipt:
     """See `Working.work`."""
+    # The clock of the memory, so that a simulated one waits in virtual time.
     clock, done = engine.parts.clock, 0
     since_s = clock.monotonic_s()
     while True:

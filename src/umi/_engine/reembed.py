@@ -7,6 +7,7 @@ from collections.abc import Callable
 from umi._engine.components import change_embedder, choose_parts, close_parts
 from umi._engine.engine import Engine
 from umi._engine.model_names import LLMChoice
+from umi._retrieval import history
 from umi.config import Config
 from umi.ports import EmbeddingProvider
 
@@ -50,9 +51,12 @@ async def reembed(
     try:
         engine = await Engine.open(url, parts, "default")
         try:
+            # An embedder belongs to the whole store, so every namespace has texts that wait.
             for space in await engine.store.namespaces():
-                receipt = await engine.view(space.name).maintain()
-                done, waiting = done + receipt.completed, waiting + len(receipt.waiting)
+                view = engine.view(space.name)
+                receipt = await view.maintain()
+                done += receipt.completed
+                waiting += await view.storage.read(history.waiting_count)  # the receipt lists the first of them only
                 if progress is not None:
                     progress(done)
         finally:

@@ -13,7 +13,7 @@ from umi.sim.testing import CHOICE, Choice
 def _count(text: str) -> int:
     count = int(text)
     if count < 1:
-        raise ValueError
+        raise ValueError  # argparse turns it into a usage error
     return count
 
 

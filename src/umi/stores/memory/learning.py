@@ -114,6 +114,7 @@ class MemoryLearned:
         rows, counting = self._rows(), frozenset(versions)
         found: dict[int, SignalRow] = {}
         for id_ in rows.of_arrival.get(arrival, ()):
+            # A signal that credits only used hits counts only where this memory was used.
             mine = [
                 one for one in rows.trajectories[id_].shares if (one.arrival, one.entity_id) == (arrival, entity_id)
             ]
