@@ -21,7 +21,7 @@ from umi._reading.short_messages import spans
 from umi._reading.short_messages.context import SLOTS
 from umi._reading.short_messages.features import Taking, Token, take, tokens_of, with_known
 from umi._reading.short_messages.spans import Sort
-from umi.limits import GIST_CHARACTERS_MAX
+from umi.limits import SHORT_MESSAGE_CHARACTERS_MAX
 from umi.sim.rng import DeterministicRng
 from umi_lab.bench.phrases import DEVELOPMENT, TOPICS, Bank, Topic, load
 from umi_lab.bench.state_words import MONTH_NAMES, Draw
@@ -259,7 +259,7 @@ def of_chats(path: Path, count: int) -> list[Example]:
     found = []
     for text in rng.sample(list(turns), len(turns)):
         stated = {one.slot for one in read_statements(text, speaker="user", at=AT)}
-        if len(text) <= GIST_CHARACTERS_MAX and not stated & FACTS:
+        if len(text) <= SHORT_MESSAGE_CHARACTERS_MAX and not stated & FACTS:
             tokens = tuple(tokens_of(text, spans.find(text, AT)))
             taking = take(text, spans.find(text, AT), rng.choice(sorted(KINDS.values())), -1, ())
             found.append(

@@ -22,11 +22,11 @@ import numpy as np
 import numpy.typing as npt
 
 from umi._evolution.value_features import FEATURES, comparable, features
-from umi._reading.value_mentions import tellings
+from umi._reading.value_mentions import mentions
 
 Array = npt.NDArray[np.float64]
 HERE = Path(__file__).parent
-FRAMED = 5  # tellings of each block with other words around them
+FRAMED = 5  # mentions of each block with other words around them
 FRAME_SHARE = 0.75
 FOLDS = 6
 RIDGE = 10.0
@@ -158,7 +158,7 @@ def _judged(i: int, old: Said, j: int, new: Said) -> tuple[bool, float] | None:
 def _examples(
     old: str, new: str, block: int, weight: float, *, is_update: bool, is_direct: bool = False
 ) -> Iterator[Example]:
-    met = [(one, other) for one in tellings(old) for other in tellings(new) if comparable(one, other)]
+    met = [(one, other) for one in mentions(old) for other in mentions(new) if comparable(one, other)]
     for one, other in met:
         yield Example(features(one, other), is_update, weight / len(met), block, (old, new), is_direct)
 
@@ -169,7 +169,7 @@ def _across(told: Sequence[Sequence[Sequence[Said]]]) -> list[Example]:
     for some in told:
         for place, block in enumerate(some):
             for said in block:
-                for term in {term for one in tellings(said.text) for term in one.terms}:
+                for term in {term for one in mentions(said.text) for term in one.terms}:
                     by_term.setdefault(term, []).append((place, said.text))
     pairs = {
         (one, other)

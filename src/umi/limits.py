@@ -38,7 +38,7 @@ EVOLUTION_EXISTING_ENTITIES_COUNT_MAX: Final = 10
 EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT: Final = 0.3
 EVOLUTION_SUPERSEDE_CONFIDENCE_MIN: Final = 0.6
 CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's slot read in a write
-HINDSIGHT_MESSAGES_COUNT_MAX: Final = 30  # read again when a change names what was never read as a statement
+RETROACTIVE_MESSAGES_COUNT_MAX: Final = 30  # read again when a change names what was never read as a statement
 
 # The same told again with another value.
 RETOLD_CHARACTERS_MAX: Final = 4_000  # of a message, read for values
@@ -50,8 +50,8 @@ RETOLD_MESSAGES_COUNT_MAX: Final = 8  # that share most with it, read again
 # Reading without a model.
 ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last note
 SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody speaks like that, and it bounds the work
-GIST_CHARACTERS_MAX: Final = 320  # a longer message is read clause by clause only
-GIST_SENTENCES_COUNT_MAX: Final = 4
+SHORT_MESSAGE_CHARACTERS_MAX: Final = 320  # a longer message is read clause by clause only
+SHORT_MESSAGE_SENTENCES_COUNT_MAX: Final = 4
 
 # Retrieval (seed 004).
 RRF_K: Final = 60

@@ -197,14 +197,14 @@ class Memory(Erasing, Working):
         defaults = {"at": at, "speaker": speaker, "role": role, "session": session, "metadata": metadata}
         messages = [validate.check_message(one, defaults) for one in given]
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
-        wishes = RememberOptions(
+        options = RememberOptions(
             extract_entities=extract_entities,
             track_evolution=track_evolution,
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
             later=validate.one_of(read, "read", ("now", "later")) == "later",
         )
-        return await self._open.remember(messages, wishes)
+        return await self._open.remember(messages, options)
 
     async def remember_many(
         self,
@@ -371,7 +371,7 @@ class Memory(Erasing, Working):
             1.0,
             Detector.CALLER,
         )
-        return await self._open.change(lambda lineage: lineage.record(proposal))
+        return await self._open.change(lambda writer: writer.record(proposal))
 
     async def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
         """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
@@ -381,7 +381,7 @@ class Memory(Erasing, Working):
             EvolutionError: When it is not an open contradiction.
         """
         key = validate.name(relation_id, "relation id")
-        return await self._open.change(lambda lineage: lineage.resolve(key, keep))
+        return await self._open.change(lambda writer: writer.resolve(key, keep))
 
     async def undo(self, relation_id: str) -> EvolutionRelation:
         """Take a relation back: what it closed holds again, what it made stale is fresh again.
@@ -391,7 +391,7 @@ class Memory(Erasing, Working):
             EvolutionError: When it was undone before.
         """
         key = validate.name(relation_id, "relation id")
-        return await self._open.change(lambda lineage: lineage.undo(key))
+        return await self._open.change(lambda writer: writer.undo(key))
 
     # In and out as files.
 

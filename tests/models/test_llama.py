@@ -149,10 +149,10 @@ async def test_a_server_killed_in_the_middle_loses_nothing(tmp_path: Path) -> No
     config = umi.Config(call_timeout_s=PATIENCE_S, deadline_s=PATIENCE_S)
     try:
         async with umi.Memory.open(str(tmp_path / "umi.db"), llm=server.name, embedder=None, config=config) as memory:
-            telling = asyncio.create_task(memory.remember(TEXTS[0], track_evolution=False))
+            mention = asyncio.create_task(memory.remember(TEXTS[0], track_evolution=False))
             await asyncio.sleep(0.3)
             await asyncio.to_thread(server.kill)
-            receipt = await telling
+            receipt = await mention
             assert receipt.deferred == receipt.episode_ids
             assert Degradation.MODEL_FAILED in receipt.degraded
             assert [hit.content for hit in (await memory.recall(TEXTS[0], min_score=0)).hits] == [TEXTS[0]]

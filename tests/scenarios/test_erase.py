@@ -14,7 +14,7 @@ from test_forget import file_bytes, found
 import umi
 from umi import HitState, InvalidInput, Message
 from umi._core.text import _stem
-from umi._reading.value_mentions import tellings
+from umi._reading.value_mentions import mentions
 from umi.stores.sqlite import clean
 from umi.stores.sqlite.rows import to_relation
 
@@ -229,7 +229,7 @@ async def test_no_cache_of_the_process_holds_what_was_erased(words: umi.Memory) 
     await words.remember("Anneliese has 19 followers.")
     await words.recall("How many followers does Anneliese have?")
     await words.why((await words.list()).items[0].entity.id)
-    caches = (tellings, to_relation, _stem)
+    caches = (mentions, to_relation, _stem)
     assert any(cache.cache_info().currsize for cache in caches)
     await words.erase("Anneliese")
     assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0]

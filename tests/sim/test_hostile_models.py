@@ -248,10 +248,10 @@ def test_slow_once_is_tried_again_within_the_operation(healthy: Picture) -> None
 
     async def main() -> None:
         async with opened(env) as memory:
-            telling = asyncio.create_task(memory.remember(STORY[0]))
+            mention = asyncio.create_task(memory.remember(STORY[0]))
             await env.clock.sleep(limits.LLM_CALL_TIMEOUT_S / 2)
             env.llm.temper = Temper()
-            receipt = await telling
+            receipt = await mention
             assert receipt.deferred == receipt.degraded == ()
             assert receipt.usage.calls == 2
             receipts = [receipt, *await tell(env, memory, STORY[1:])]

@@ -26,9 +26,9 @@ def read(text: str, *, speaker: str | None = "Sam", role: str = "user", subject:
     return read_statements(text, speaker=speaker, role=role, at=FRIDAY, subject=subject)
 
 
-def claims(text: str, **wishes: str | None) -> list[tuple[str, str, str]]:
+def claims(text: str, **options: str | None) -> list[tuple[str, str, str]]:
     """(subject, slot, value) of each statement; a denied value begins with "not "."""
-    found = read(text, **wishes)  # type: ignore[arg-type]
+    found = read(text, **options)  # type: ignore[arg-type]
     return [(one.subject, one.slot, f"{'not ' if one.negated else ''}{one.value}".strip()) for one in found]
 
 

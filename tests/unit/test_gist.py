@@ -19,7 +19,7 @@ MARCH = datetime(2026, 3, 1, tzinfo=UTC)
 ME = ("user", "user")
 
 
-def gists(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, tuple[str, ...]]]:
+def facts(text: str, *known: tuple[str, str, str]) -> list[tuple[str, str, str, tuple[str, ...]]]:
     """(subject, slot, value, ended) of each; a value that is over begins with "not "."""
 
     def opened(subject: str, slots: Sequence[str]) -> Sequence[Entity]:
@@ -55,7 +55,7 @@ READER = LocalEmbedder().reader
     ],
 )
 def test_what_is_stated(text: str, subject: str, slot: str, value: str) -> None:
-    assert gists(text) == [(subject, slot, value, ())]
+    assert facts(text) == [(subject, slot, value, ())]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_what_is_stated(text: str, subject: str, slot: str, value: str) -> None:
     ],
 )  # fmt: skip
 def test_what_becomes_of_what_is_known(text: str, known: tuple[str, str, str], value: str, ended: bool) -> None:
-    assert gists(text, known) == [(known[0], known[1], value, (known[2],) if ended else ())]
+    assert facts(text, known) == [(known[0], known[1], value, (known[2],) if ended else ())]
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_what_becomes_of_what_is_known(text: str, known: tuple[str, str, str], v
     ],
 )
 def test_what_resembles_a_change_ends_nothing(text: str, known: tuple[str, str, str]) -> None:
-    assert [one for one in gists(text, known) if one[3]] == []
+    assert [one for one in facts(text, known) if one[3]] == []
 
 
 def test_questions_are_judged_with_the_vectors_that_their_head_was_trained_with() -> None:
@@ -151,8 +151,8 @@ def test_only_who_asks_to_forget_is_taken_to_ask(text: str, asked: bool) -> None
 
 
 def test_a_long_message_has_no_gist() -> None:
-    assert gists("I work at Nordlicht. " * 30) == []
-    assert gists("I work at Nordlicht. It rains. It pours. It snows. It thaws.") == []
+    assert facts("I work at Nordlicht. " * 30) == []
+    assert facts("I work at Nordlicht. It rains. It pours. It snows. It thaws.") == []
 
 
 @pytest.mark.parametrize(

@@ -33,20 +33,20 @@ async def test_one_transaction_sees_its_own_relations_as_another_would() -> None
         for arrival, id_ in enumerate(ids):
             tx.add_episodes([episode_row(arrival)])
             tx.add_entities([replace(entity(arrival, id_), valid_from=_NOW)])
-        lineage = RelationWriter(tx, SystemEntropy(), _NOW)
-        lineage.record(_proposal(ids[0], ids[2], EvolutionType.DERIVE))
-        assert lineage.ledger.causes(ids[2]) == frozenset()
-        closing = lineage.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE))
-        assert lineage.ledger.causes(ids[2]) == {closing.id}, "what rests on a closed statement is stale at once"
-        assert lineage.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE)) == closing, "said twice, written once"
-        lineage.undo(closing.id)
+        writer = RelationWriter(tx, SystemEntropy(), _NOW)
+        writer.record(_proposal(ids[0], ids[2], EvolutionType.DERIVE))
+        assert writer.effects.causes(ids[2]) == frozenset()
+        closing = writer.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE))
+        assert writer.effects.causes(ids[2]) == {closing.id}, "what rests on a closed statement is stale at once"
+        assert writer.record(_proposal(ids[0], ids[1], EvolutionType.UPDATE)) == closing, "said twice, written once"
+        writer.undo(closing.id)
         fresh = RelationEffects(tx)
         for id_ in ids:
-            assert lineage.ledger.rows(id_) == fresh.rows(id_)
-            assert lineage.ledger.relations(id_) == fresh.relations(id_)
-            assert lineage.ledger.causes(id_) == fresh.causes(id_) == frozenset()
-            assert lineage.ledger.entity(id_) == fresh.entity(id_)
-        (state,) = StateResolver(tx, None, lineage.ledger).of([tx.entities([ids[0]])[ids[0]]])
+            assert writer.effects.rows(id_) == fresh.rows(id_)
+            assert writer.effects.relations(id_) == fresh.relations(id_)
+            assert writer.effects.causes(id_) == fresh.causes(id_) == frozenset()
+            assert writer.effects.entity(id_) == fresh.entity(id_)
+        (state,) = StateResolver(tx, None, writer.effects).of([tx.entities([ids[0]])[ids[0]]])
         assert state.state is HitState.CURRENT
 
     await space.write(work)

@@ -13,7 +13,7 @@ import umi
 from umi._evolution.candidates import candidates
 from umi._evolution.value_judge import LIKELY, likelihood
 from umi._reading.amounts import Kind
-from umi._reading.value_mentions import tellings
+from umi._reading.value_mentions import mentions
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.local import LocalEmbedder
@@ -242,7 +242,7 @@ async def test_what_is_told_again_is_offered_among_much_that_resembles(tmp_path:
     ],
 )
 def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
-    (found,) = tellings(text)
+    (found,) = mentions(text)
     assert (found.amount.kind, found.amount.number, found.amount.unit) == (kind, number, unit)
 
 
@@ -259,10 +259,10 @@ def test_values(text: str, kind: Kind, number: float, unit: str) -> None:
     ],
 )
 def test_no_values(text: str) -> None:
-    assert [one for one in tellings(text) if one.amount.number] == []
+    assert [one for one in mentions(text) if one.amount.number] == []
 
 
 def test_the_judge_is_sure_of_nothing_it_cannot_compare() -> None:
-    old, new = tellings("I've tried three Korean restaurants."), tellings("I own three grey cats.")
+    old, new = mentions("I've tried three Korean restaurants."), mentions("I own three grey cats.")
     assert max(likelihood(one, other) for one in old for other in new) == 0.0
     assert np.isclose(LIKELY, 0.5)

@@ -21,7 +21,7 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("_retrieval/search.py", "_Search._visible", "2", "3", 1): (
         "how much is read at a time, and nothing of what is found"
     ),
-    ("_evolution/states.py", "StateResolver.of", "self._ledger.know(entities)", "(left out)", 0): (
+    ("_evolution/states.py", "StateResolver.of", "self._effects.know(entities)", "(left out)", 0): (
         "what the caller has read is read a second time, with the same answer"
     ),
     ("stores/sqlite_read.py", "read_head", "0", "1", 3): (

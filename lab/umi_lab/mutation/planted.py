@@ -183,9 +183,9 @@ def _key_after_row() -> Planted:
     take = Ingest._admit
 
     async def key_last(
-        self: Ingest, messages: Sequence[Message], wishes: RememberOptions
+        self: Ingest, messages: Sequence[Message], options: RememberOptions
     ) -> tuple[Admitted, Outcome | None]:
-        admitted, outcome = await take(self, messages, wishes)
+        admitted, outcome = await take(self, messages, options)
         await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
         return admitted, outcome
 
@@ -205,22 +205,22 @@ def _acknowledged_early() -> Planted:
     take = Ingest._admit
 
     async def promise(
-        self: Ingest, messages: Sequence[Message], wishes: RememberOptions
+        self: Ingest, messages: Sequence[Message], options: RememberOptions
     ) -> tuple[Admitted, Outcome | None]:
         made: list[Admitted] = []
 
         def first(tx: Transaction) -> Admitted:
-            made.append(apply.admit(tx, self._entropy, self._clock.now(), messages, wishes))
+            made.append(apply.admit(tx, self._entropy, self._clock.now(), messages, options))
             return made[-1]
 
-        if self._settler is None:
-            return await take(self, messages, wishes)
+        if self._worker is None:
+            return await take(self, messages, options)
         try:
             admitted = await self._storage.write(first)
         except StoreError:
             if not made:
                 raise
-            later = asyncio.get_running_loop().create_task(_write_later(self, made[-1], messages, wishes))
+            later = asyncio.get_running_loop().create_task(_write_later(self, made[-1], messages, options))
             promises.append(later)
             return made[-1], Outcome(waiting=[episode.id for episode in made[-1].fresh])
         return admitted, None
@@ -229,13 +229,13 @@ def _acknowledged_early() -> Planted:
     return patched(Ingest, "_admit", promise)
 
 
-async def _write_later(self: Ingest, admitted: Admitted, messages: Sequence[Message], wishes: RememberOptions) -> None:
+async def _write_later(self: Ingest, admitted: Admitted, messages: Sequence[Message], options: RememberOptions) -> None:
     await self._clock.sleep(_LATER_S)
 
     def work(tx: Transaction) -> None:
         fresh = [replace(episode, arrival=tx.next_arrival() + place) for place, episode in enumerate(admitted.fresh)]
         _record_keys(tx, fresh, messages)
-        apply._write(tx, fresh, wishes)
+        apply._write(tx, fresh, options)
 
     with suppress(StoreError, Closed, InvalidInput):
         await self._storage.write(work)
@@ -351,11 +351,11 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "race-check-left-out",
         "A model's relations are written though its memories have moved.",
-        "umi._remember.apply.ReadingWriter._settle",
+        "umi._remember.apply.ReadingWriter._write_reading",
         partial(
             edited,
             ReadingWriter,
-            "_settle",
+            "_write_reading",
             "if reading is not None and item.track_evolution:\n            self._require",
             "if False:\n            self._require",
         ),

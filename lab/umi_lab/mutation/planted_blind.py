@@ -125,7 +125,7 @@ BLIND: Final[tuple[Mutation, ...]] = (
         _undo_without_relink,
     ),
     Mutation(
-        "deferral-forgets-wishes",
+        "deferral-forgets-options",
         "Work put off because its model failed is kept without derived_from, extract_entities and track_evolution.",
         "umi._remember.outbox._defer",
         _deferral_forgets_wishes,

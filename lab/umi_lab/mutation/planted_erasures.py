@@ -85,8 +85,8 @@ ERASURES: Final[tuple[Mutation, ...]] = (
     Mutation(
         "conclusion-left-fresh",
         "What was concluded from something forgotten holds on.",
-        "umi._erasure.removal.Removal._bereave",
-        partial(_nothing, Removal, "_bereave"),
+        "umi._erasure.removal.Removal._mark_source_deleted",
+        partial(_nothing, Removal, "_mark_source_deleted"),
     ),
     Mutation(
         "waiting-conclusion-left-fresh",

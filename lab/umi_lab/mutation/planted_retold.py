@@ -17,8 +17,8 @@ RETOLD: Final[tuple[Mutation, ...]] = (
         partial(patched, value_updates, "_SURE", 1.0),
     ),
     Mutation(
-        "older-telling-first",
-        "Of two tellings of the same thing recall shows the older one first.",
+        "older-mention-first",
+        "Of two mentions of the same thing recall shows the older one first.",
         "umi._retrieval.pair_order.newer_first",
         partial(
             edited,
@@ -35,8 +35,8 @@ RETOLD: Final[tuple[Mutation, ...]] = (
         partial(edited, search, "newest_amount_first", "reverse=True", "reverse=False"),
     ),
     Mutation(
-        "late-telling-counts-as-new",
-        "A telling that comes late is taken for an update of what was said after it.",
+        "late-mention-counts-as-new",
+        "A mention that comes late is taken for an update of what was said after it.",
         "umi._evolution.value_updates.ValueUpdates._compared",
         partial(
             edited,

@@ -87,7 +87,7 @@ class Engine:
         self._later_count = 0  # calls that stored texts to be read later while others waited
         # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
-        self._echoes = RecalledTexts()
+        self._recalled_texts = RecalledTexts()
 
     @classmethod
     async def open(cls, url: str, parts: Components, name: str) -> Self:
@@ -115,12 +115,12 @@ class Engine:
         """The model for one operation, with a deadline and usage count of its own; None without a model."""
         return None if self.parts.asker is None else self.parts.asker.begin(self.parts.config.deadline_s)
 
-    async def remember(self, messages: Sequence[Message], wishes: RememberOptions) -> RememberReceipt:
+    async def remember(self, messages: Sequence[Message], options: RememberOptions) -> RememberReceipt:
         """Store messages as one atomic unit, read them, and report what was done."""
-        if wishes.later and self._something_waits:
+        if options.later and self._something_waits:
             await self._give_way()
         model = self.conversation()
-        admitted, outcome = await self.take(messages, wishes, model)
+        admitted, outcome = await self.take(messages, options, model)
         if admitted.replayed:
             # A replayed message gets the receipt of the call that stored it.
             outcome.add(await self.storage.read(partial(recollect, episode_ids=admitted.replayed)))
@@ -179,26 +179,26 @@ class Engine:
         return _Batch(len(messages), intake, begun, asyncio.get_running_loop().create_task(intake.embed(begun)))
 
     async def take(
-        self, messages: Sequence[Message], wishes: RememberOptions, model: Conversation | None
+        self, messages: Sequence[Message], options: RememberOptions, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
         """Store messages and read them; what cannot be done now is left in the outbox."""
-        admitted, outcome = await (await self._intake(model)).take(messages, wishes)
-        self._note(outcome, admitted, for_others=wishes.later and model is None)
+        admitted, outcome = await (await self._intake(model)).take(messages, options)
+        self._note(outcome, admitted, for_others=options.later and model is None)
         return admitted, outcome
 
     async def _intake(self, model: Conversation | None) -> Ingest:
         """What takes messages in, with the given model."""
         # Rules need no second transaction.
         waits_for_nothing = self.parts.embedder is None and model is None
-        settler = None if waits_for_nothing else self._settler(model)
+        worker = None if waits_for_nothing else self._worker(model)
         await self._claim_embedder()
-        return Ingest(self.storage, settler, self._echoes, self.parts.clock, self.parts.entropy)
+        return Ingest(self.storage, worker, self._recalled_texts, self.parts.clock, self.parts.entropy)
 
     async def drain(self, limit: int) -> Outcome:
         """Process up to `limit` waiting items, oldest first. One task per namespace at a time."""
         async with self.parts.reading.setdefault(self._name, asyncio.Lock()):
             await self._claim_embedder()
-            outcome = await self._settler(self.conversation()).drain(limit)
+            outcome = await self._worker(self.conversation()).drain(limit)
         self._count(outcome.degraded)
         return outcome
 
@@ -243,7 +243,7 @@ class Engine:
         retriever = DualRetriever(model, embedder, self.storage, self.storage, behind=behind)
         found = await retriever.search(asked)
         self._count(found.degraded)
-        self._echoes.handed_out(found.hits)
+        self._recalled_texts.handed_out(found.hits)
         # The id by which feedback names this recall.
         id_ = self.parts.entropy.new_id("rec", self.parts.clock.now())
         if learner is not None and asked.lessons is not None:
@@ -276,7 +276,7 @@ class Engine:
 
     def let_go(self, episode_ids: Iterable[str]) -> None:
         """Drop the recalled lines of these episodes, which were deleted or changed."""
-        self._echoes.forget(episode_ids)
+        self._recalled_texts.forget(episode_ids)
 
     async def embed_again(self, episode_ids: Iterable[str]) -> None:
         """Embed those of these episodes that wait for vectors; those that fail keep waiting."""
@@ -285,7 +285,7 @@ class Engine:
         mine = [(episode, item) for episode, item in work if episode.id in wanted]
         if mine:
             await self._claim_embedder()
-            outcome = await self._settler(self.conversation()).settle(mine)
+            outcome = await self._worker(self.conversation()).settle(mine)
             self._count(outcome.degraded)
         self._something_waits = await self.storage.read(history.waiting_count) > 0
 
@@ -348,7 +348,7 @@ class Engine:
         # A recall brings the index up to date, so after a recent one it can lack little.
         return before_s is None or now_s - before_s > limits.CATCH_UP_PAUSE_S
 
-    def _settler(self, model: Conversation | None) -> OutboxWorker:
+    def _worker(self, model: Conversation | None) -> OutboxWorker:
         """What embeds, reads and writes stored episodes, with the given model."""
         parts = self.parts
         return OutboxWorker(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.config.act_from)

@@ -16,7 +16,7 @@ from umi._core import validate
 from umi._core.text import forget_words
 from umi._erasure import operations
 from umi._erasure.operations import Taken
-from umi._reading.value_mentions import tellings as value_mentions
+from umi._reading.value_mentions import mentions as value_mentions
 from umi.errors import InvalidInput, StoreError
 from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader

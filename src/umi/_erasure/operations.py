@@ -125,7 +125,7 @@ def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
 
     Includes episodes that still wait to be read, whose sources are known from their outbox items only.
     """
-    ledger = RelationEffects(tx)
+    effects = RelationEffects(tx)
     groups = tx.entities_of(cuts)
     going = [one.id for id_, cut in cuts.items() for one in groups.get(id_, ()) if one.id not in cut.entities]
     going += [id_ for id_, cut in cuts.items() if cut.row is None]
@@ -133,8 +133,8 @@ def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:
     found: dict[str, None] = {}
     # Breadth first: each round finds what was derived from the statements of the round before.
     while going:
-        ledger.load(going)
-        read = tx.entities(id_ for one in going for id_ in ledger.conclusions(one))
+        effects.load(going)
+        read = tx.entities(id_ for one in going for id_ in effects.conclusions(one))
         episodes = [entity.episode_id for entity in read.values()]
         episodes += [id_ for id_, sources in waiting.items() if not sources.isdisjoint(going)]
         fresh = [id_ for id_ in dict.fromkeys(episodes) if id_ not in found]

@@ -86,9 +86,9 @@ class Removal:
         self._unteach(sorted(taught))
         self._reread(neighbours)
         # A new writer: the rows have changed since those above were read.
-        lineage = RelationWriter(self._tx, self._entropy, self._now)
-        self._close_again(lineage, touching)
-        self._bereave(lineage, touching)
+        writer = RelationWriter(self._tx, self._entropy, self._now)
+        self._close_again(writer, touching)
+        self._mark_source_deleted(writer, touching)
         self._bury_keys([*self.deleted, *self.redacted])
         self._drop_sources()
 
@@ -160,21 +160,21 @@ class Removal:
 
     def _reopen(self, neighbours: Iterable[str]) -> None:
         """Recompute the validity of neighbours, now without the deleted relations."""
-        lineage = RelationWriter(self._tx, self._entropy, self._now)
+        writer = RelationWriter(self._tx, self._entropy, self._now)
         for id_ in sorted(map(self.id_now, neighbours)):
-            lineage.review(id_)
+            writer.review(id_)
 
-    def _close_again(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
+    def _close_again(self, writer: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
         """Close reopened statements that a later, remaining statement closes too."""
         opened = {
             self.id_now(row.source_id): row for row in touching if _closes(row) and row.source_id not in self._gone
         }
-        for entity in sorted(lineage.ledger.entities(opened).values(), key=statement_order):
-            if not lineage.ledger.closings(entity.id):
-                self._join(lineage, entity, opened[entity.id], touching)
+        for entity in sorted(writer.effects.entities(opened).values(), key=statement_order):
+            if not writer.effects.closings(entity.id):
+                self._join(writer, entity, opened[entity.id], touching)
 
     def _join(
-        self, lineage: RelationWriter, entity: Entity, row: EvolutionRelation, touching: Sequence[EvolutionRelation]
+        self, writer: RelationWriter, entity: Entity, row: EvolutionRelation, touching: Sequence[EvolutionRelation]
     ) -> None:
         """Relate a reopened statement to the later statement that closes it, if there is one.
 
@@ -182,7 +182,7 @@ class Removal:
         deleted statements is followed to the first one that remains.
         """
         if row.detector in {Detector.RULES, Detector.RELINK}:
-            rejoin(self._tx, lineage, entity)
+            rejoin(self._tx, writer, entity)
             return
         heir: EvolutionRelation | None = row
         while heir is not None and heir.target_id in self._gone:
@@ -190,15 +190,15 @@ class Removal:
         if heir is not None:
             target, sure = self.id_now(heir.target_id), min(row.confidence, heir.confidence)
             reason = "joined when the step between was forgotten"
-            lineage.record(Proposal(entity.id, target, EvolutionType.UPDATE, reason, sure, Detector.RELINK))
+            writer.record(Proposal(entity.id, target, EvolutionType.UPDATE, reason, sure, Detector.RELINK))
 
-    def _bereave(self, lineage: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
+    def _mark_source_deleted(self, writer: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
         """Mark conclusions that have lost a source as stale."""
         for row in touching:
             standing = row.evolution_type is EvolutionType.DERIVE and row.undone_at is None
             if standing and row.source_id in self._gone and row.target_id not in self._gone:
                 target = self.id_now(row.target_id)
-                lineage.mark_source_deleted(target)
+                writer.mark_source_deleted(target)
                 self.stale[target] = None
 
     # What was learned from them: aliases, and statements read with their help.

@@ -214,14 +214,14 @@ def _open(snapshot: Snapshot, leg: Sequence[Entity], one: Entity, anew: Sequence
     What is closed only by statements of a message that is being read again (`anew`) counts as open.
     """
     found: list[Entity] = []
-    ledger = RelationEffects(snapshot)
+    effects = RelationEffects(snapshot)
     for old in leg:
         if old.episode_id == one.episode_id or old.mode is Mode.UNSTATED:
             continue
         # A statement about the past is compared with what held then, even if that is closed by now.
         over = old.valid_to is not None and (one.valid_from is None or one.valid_from > old.valid_to)
         if over and anew:
-            others = [closing for closing in ledger.closings(old.id) if closing.relation.target_id not in anew]
+            others = [closing for closing in effects.closings(old.id) if closing.relation.target_id not in anew]
             over = any(one.valid_from is None or one.valid_from > closing.valid_to for closing in others)
         if not over:
             found.append(old)

@@ -41,7 +41,7 @@ def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
 
 
 class RelationWriter:
-    """Writes the relations of one transaction. Nothing else may write them meanwhile: `ledger` caches what was read.
+    """Writes the relations of one transaction. Nothing else may write them meanwhile: `effects` caches what was read.
 
     Args:
         tx: The transaction.
@@ -59,7 +59,7 @@ class RelationWriter:
     ) -> None:
         self._act_from = act_from
         self._tx = tx
-        self.ledger = RelationEffects(tx)
+        self.effects = RelationEffects(tx)
         self._entropy = entropy
         self._now = now
 
@@ -73,9 +73,9 @@ class RelationWriter:
         """
         # `older` and `newer` as proposed; for an update their order is checked below.
         older, newer = self._require_ends(proposal)
-        self.ledger.load((older.id, newer.id))
+        self.effects.load((older.id, newer.id))
         # Recording is idempotent, so work that is repeated after a failure writes nothing twice.
-        for row in self.ledger.relations(older.id):
+        for row in self.effects.relations(older.id):
             same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
             if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
                 return row
@@ -155,7 +155,7 @@ class RelationWriter:
         Returns:
             The relation, or None when that was recorded already.
         """
-        if any(is_bereavement(row) for row in self.ledger.relations(entity_id)):
+        if any(is_bereavement(row) for row in self.effects.relations(entity_id)):
             return None
         # A derive relation from the entity to itself: the source that it would start from no longer exists.
         row = EvolutionRelation(
@@ -170,37 +170,37 @@ class RelationWriter:
         )
         # Not `_put`: validity does not depend on it, and both ends are the same entity.
         self._tx.put_relation(row)
-        self.ledger.take(row)
+        self.effects.take(row)
         return row
 
     def start_over(self) -> None:
         """Empty the cache, because relations were changed in another way."""
-        self.ledger = RelationEffects(self._tx)
+        self.effects = RelationEffects(self._tx)
 
     def review(self, entity_id: str) -> None:
         """Recompute an entity's validity, because some of its relations were deleted."""
-        entity = self.ledger.entity(entity_id)
+        entity = self.effects.entity(entity_id)
         if entity is not None:
             self._project(entity)
 
     def _project(self, entity: Entity) -> None:
         """Store an entity's validity as its relations imply it, if it has changed."""
-        valid_to, invalidated_at = self.ledger.validity(entity.id)
+        valid_to, invalidated_at = self.effects.validity(entity.id)
         # An unchanged row is not written again.
         if (entity.valid_to, entity.invalidated_at) != (valid_to, invalidated_at):
             self._tx.set_validity(entity.id, valid_to, invalidated_at)
-            self.ledger.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
+            self.effects.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
 
     def _relink(self, row: EvolutionRelation) -> None:
         """Link the older side of an undone update to the successor of its newer side."""
-        ledger = self.ledger
+        effects = self.effects
         successors = [
             closing.relation
-            for closing in ledger.closings(row.target_id)
+            for closing in effects.closings(row.target_id)
             if closing.relation.evolution_type is EvolutionType.UPDATE
         ]
         # Nothing to link to, or the older side is closed by another relation all the same.
-        if not successors or ledger.closings(row.source_id):
+        if not successors or effects.closings(row.source_id):
             return
         successor = successors[0]
         self.record(
@@ -218,10 +218,10 @@ class RelationWriter:
     def _put(self, row: EvolutionRelation) -> None:
         """Write a relation and update the validity of both ends."""
         self._tx.put_relation(row)
-        self.ledger.take(row)
-        ends = self.ledger.entities((row.source_id, row.target_id))
+        self.effects.take(row)
+        ends = self.effects.entities((row.source_id, row.target_id))
         check(len(ends) == len({row.source_id, row.target_id}), f"relation {row.id} has a missing end")
-        self.ledger.load(ends)
+        self.effects.load(ends)
         for entity in ends.values():
             self._project(entity)
 
@@ -247,7 +247,7 @@ class RelationWriter:
             EvolutionError: When both are one entity.
         """
         ends = (proposal.source_id, proposal.target_id)
-        found = self.ledger.entities(ends)
+        found = self.effects.entities(ends)
         for entity_id in ends:
             if entity_id not in found:
                 raise NotFound(f"no entity {entity_id} in namespace {self._tx.namespace!r}")
@@ -257,10 +257,10 @@ class RelationWriter:
 
     def _rests_on(self, entity_id: str, ancestor_id: str) -> bool:
         """Whether an entity is derived from another, through any number of steps."""
-        ledger, seen, frontier = self.ledger, {entity_id}, [entity_id]
+        effects, seen, frontier = self.effects, {entity_id}, [entity_id]
         while frontier:
-            ledger.load(frontier)
+            effects.load(frontier)
             # Breadth-first over the sources; `seen` also ends the walk if there were a cycle.
-            frontier = [source for id_ in frontier for source in ledger.sources(id_) if source not in seen]
+            frontier = [source for id_ in frontier for source in effects.sources(id_) if source not in seen]
             seen.update(frontier)
         return ancestor_id in seen

@@ -15,7 +15,7 @@ from umi._reading.grammar.slots import slot_words
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages import predict
 from umi._reading.short_messages.features import same
-from umi.limits import HINDSIGHT_MESSAGES_COUNT_MAX
+from umi.limits import RETROACTIVE_MESSAGES_COUNT_MAX
 from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader
 from umi.types import Detector, Entity, Episode, EvolutionType, ReaderNotes
@@ -42,12 +42,12 @@ def closed(
         snapshot: The store's state.
         new: The statement that ends something.
         ended: Its `unread` values.
-        near: Ids of the most similar messages, best first; the first `HINDSIGHT_MESSAGES_COUNT_MAX` are read.
+        near: Ids of the most similar messages, best first; the first `RETROACTIVE_MESSAGES_COUNT_MAX` are read.
         reader: The model that reads short messages, where there is one.
     """
     confidence = min(new.confidence, (new.notes or ReaderNotes()).acting)
     mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
-    order = list(near[:HINDSIGHT_MESSAGES_COUNT_MAX])
+    order = list(near[:RETROACTIVE_MESSAGES_COUNT_MAX])
     episodes, groups = snapshot.episodes(order), snapshot.entities_of(order)
     found: list[Proposal] = []
     for id_ in order:

@@ -83,13 +83,13 @@ class StateResolver:
             `known_at`.
     """
 
-    def __init__(self, snapshot: Snapshot, view: View | None = None, ledger: RelationEffects | None = None) -> None:
+    def __init__(self, snapshot: Snapshot, view: View | None = None, effects: RelationEffects | None = None) -> None:
         self._snapshot = snapshot
         self._view = view or View()
         check(
-            ledger is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
+            effects is None or self._view.known_at is None, "a ledger of today cannot judge as of an earlier knowledge"
         )
-        self._ledger = ledger or RelationEffects(snapshot, self._view.known_at)
+        self._effects = effects or RelationEffects(snapshot, self._view.known_at)
         self._episode_of: dict[str, str] = {}  # episode ids by entity id
         self._read: dict[str, tuple[Entity, ...]] = {}  # statements by episode id
         self._judged: dict[str, StatementState] = {}  # results by entity id
@@ -100,8 +100,8 @@ class StateResolver:
 
         The number of queries is constant, unless statements were derived from others.
         """
-        self._ledger.know(entities)
-        self._ledger.load(entity.id for entity in entities)
+        self._effects.know(entities)
+        self._effects.load(entity.id for entity in entities)
         return [self._standing(entity) for entity in entities]
 
     def look(self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()) -> list[Look]:
@@ -120,8 +120,8 @@ class StateResolver:
         missing = [id_ for id_ in episode_ids if id_ not in self._read]
         entities = self._snapshot.entities_of(missing) if missing else {}
         known = [entity for group in entities.values() for entity in group]
-        self._ledger.know(known)
-        self._ledger.load(entity.id for entity in known)
+        self._effects.know(known)
+        self._effects.load(entity.id for entity in known)
         self._episode_of |= {entity.id: entity.episode_id for entity in known}
         self._read |= {id_: entities.get(id_, ()) for id_ in missing}
 
@@ -145,8 +145,8 @@ class StateResolver:
         episodes: dict[str, None] = {}
         for _ in range(SUCCESSORS_STEPS_COUNT_MAX if frontier else 0):
             seen.update(frontier)
-            episodes.update(dict.fromkeys(one.episode_id for one in self._ledger.entities(frontier).values()))
-            self._ledger.load(frontier)
+            episodes.update(dict.fromkeys(one.episode_id for one in self._effects.entities(frontier).values()))
+            self._effects.load(frontier)
             frontier = [end for end in self._updated_by(frontier) if end not in seen]
             if not frontier:
                 break
@@ -154,7 +154,7 @@ class StateResolver:
 
     def _updated_by(self, entity_ids: Iterable[str]) -> dict[str, None]:
         """Ids of the statements that update any of these."""
-        rows = [row for id_ in entity_ids for row in self._ledger.relations(id_) if row.source_id == id_]
+        rows = [row for id_ in entity_ids for row in self._effects.relations(id_) if row.source_id == id_]
         return {row.target_id: None for row in rows if row.acted and row.evolution_type is EvolutionType.UPDATE}
 
     def read_in(self, episodes: Iterable[Episode]) -> list[Entity]:
@@ -163,7 +163,7 @@ class StateResolver:
 
     def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
         """Ids of the episodes of some entities, in order, without repeats."""
-        return list(dict.fromkeys(one.episode_id for one in self._ledger.entities(entity_ids).values()))
+        return list(dict.fromkeys(one.episode_id for one in self._effects.entities(entity_ids).values()))
 
     def told_again(self, episode_ids: Collection[str]) -> list[tuple[str, str]]:
         """Pairs of loaded episodes connected by a flagged update (one that does not act).
@@ -173,8 +173,8 @@ class StateResolver:
         Args:
             episode_ids: Both episodes must be among these.
         """
-        rows = [row for row in self._updates_among(episode_ids, self._ledger.relations) if not row.acted]
-        ends = self._ledger.entities(row.target_id for row in rows)
+        rows = [row for row in self._updates_among(episode_ids, self._effects.relations) if not row.acted]
+        ends = self._effects.entities(row.target_id for row in rows)
         found = [row for row in rows if row.target_id in ends]
         # The id breaks ties, so the order is the same in every run.
         found.sort(key=lambda row: (statement_order(ends[row.target_id]), row.id))
@@ -183,7 +183,7 @@ class StateResolver:
 
     def taken_back(self, episode_ids: Collection[str]) -> frozenset[tuple[str, str]]:
         """As `told_again`, for updates that were undone."""
-        rows = self._updates_among(episode_ids, self._ledger.rows)
+        rows = self._updates_among(episode_ids, self._effects.rows)
         return frozenset(self._episodes_at(row) for row in rows if row.undone_at is not None)
 
     def _updates_among(
@@ -251,7 +251,7 @@ class StateResolver:
     def _cuts(self, entity: Entity) -> list[ClosedInterval]:
         """The parts of an entity that no longer hold at the view's moment."""
         as_of = self._view.as_of
-        return [one for one in self._ledger.cuts(entity.id) if as_of is None or one.valid_to <= as_of]
+        return [one for one in self._effects.cuts(entity.id) if as_of is None or one.valid_to <= as_of]
 
     def _successors(self, standing: StatementState, terms: frozenset[str]) -> list[str]:
         """Statements that replaced or contradict a matching statement (or the matching part of it), newest first.
@@ -271,20 +271,20 @@ class StateResolver:
         frontier = [standing.entity.id]
         # As of a moment the match may not have begun yet; then the statement that it replaced is the answer.
         for _ in range(SUCCESSORS_STEPS_COUNT_MAX):
-            self._ledger.load(frontier)
-            rows = [row for id_ in frontier for row in self._ledger.relations(id_)]
+            self._effects.load(frontier)
+            rows = [row for id_ in frontier for row in self._effects.relations(id_)]
             rows = [row for row in rows if row.part is None or _meets_part(row.part, standing.entity, terms)]
             frontier = list(
                 dict.fromkeys(end for row in rows for end in _beyond(row, frontier, back=True) if end not in found)
             )
             found.update(dict.fromkeys(frontier))
-        others = sorted(self._ledger.entities(found).values(), key=statement_order, reverse=True)
+        others = sorted(self._effects.entities(found).values(), key=statement_order, reverse=True)
         return [one.id for one in others if one.id != standing.entity.id and self._judge(one).shown]
 
     def _ahead(self, entity_id: str, rows: Sequence[EvolutionRelation], steps: int = 0) -> list[str]:
         """The visible statements that relations lead to from a statement, directly or through others, newest first."""
         ends = dict.fromkeys(end for row in rows for end in _beyond(row, (entity_id,), back=False))
-        others = sorted(self._ledger.entities(ends).values(), key=statement_order, reverse=True)
+        others = sorted(self._effects.entities(ends).values(), key=statement_order, reverse=True)
         found: list[str] = []
         for one in others:
             found += [id_ for id_ in self._heirs_of(one.id, steps) if id_ != entity_id]
@@ -297,7 +297,7 @@ class StateResolver:
             return ()
         if entity_id not in self._heirs:
             self._heirs[entity_id] = ()  # ends the recursion where relations form a cycle
-            rows = [row for row in self._ledger.relations(entity_id) if row.evolution_type is EvolutionType.UPDATE]
+            rows = [row for row in self._effects.relations(entity_id) if row.evolution_type is EvolutionType.UPDATE]
             self._heirs[entity_id] = tuple(dict.fromkeys(self._ahead(entity_id, rows, steps + 1)))
         return self._heirs[entity_id]
 
@@ -317,18 +317,18 @@ class StateResolver:
 
     def _standing(self, entity: Entity) -> StatementState:
         """Compute the state of an entity."""
-        ledger, view = self._ledger, self._view
+        effects, view = self._effects, self._view
         # The stored validity is today's; as of earlier knowledge it is computed from the relations.
         if view.known_at is not None:
-            valid_to, invalidated_at = ledger.validity(entity.id)
+            valid_to, invalidated_at = effects.validity(entity.id)
             entity = replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)
         # A statement that corrects another is valid from when the other was thought to be.
-        begins = ledger.begins(entity.id) if entity.valid_from is not None else None
+        begins = effects.begins(entity.id) if entity.valid_from is not None else None
         if begins != entity.valid_from:
             entity = replace(entity, valid_from=begins)
         state = self._state(entity)
         shown = self._in_time(entity, state) and (view.include_superseded or state not in self._hidden())
-        relations = ledger.relations(entity.id)
+        relations = effects.relations(entity.id)
         return StatementState(_with_strongest(entity, relations), state, shown, relations)
 
     def _hidden(self) -> Collection[HitState]:
@@ -344,9 +344,9 @@ class StateResolver:
             return HitState.SUPERSEDED
         if self._has_run_out(entity):
             return HitState.SUPERSEDED
-        if any(self._effective(cause) for cause in self._ledger.causes(entity.id)):
+        if any(self._effective(cause) for cause in self._effects.causes(entity.id)):
             return HitState.STALE
-        if any(self._effective(row.id) for row in self._ledger.disputes(entity.id)):
+        if any(self._effective(row.id) for row in self._effects.disputes(entity.id)):
             return HitState.DISPUTED
         return HitState.CURRENT
 
@@ -362,7 +362,7 @@ class StateResolver:
         if as_of is None:
             return True
         row = self._snapshot.relations([relation_id]).get(relation_id)
-        newer = self._ledger.entity(row.target_id) if row else None
+        newer = self._effects.entity(row.target_id) if row else None
         return newer is not None and newer.valid_from is not None and newer.valid_from <= as_of
 
     def _in_time(self, entity: Entity, state: HitState) -> bool:

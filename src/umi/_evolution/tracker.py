@@ -181,7 +181,7 @@ def evolve(
         if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
             break  # the next newer statement closes it; later ones update that one
     likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
-    writer.ledger.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
+    writer.effects.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
     return [writer.record(p) for p in likely]
 
 
@@ -192,7 +192,7 @@ def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
     """
     place = statement_order(entity)
     newer = sorted((e for e in _candidates(tx, entity).values() if statement_order(e) > place), key=statement_order)
-    related = {row.target_id for row in writer.ledger.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
+    related = {row.target_id for row in writer.effects.rows(entity.id) if row.evolution_type is EvolutionType.UPDATE}
     for successor in newer:
         updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
         if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:

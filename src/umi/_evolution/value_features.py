@@ -92,22 +92,22 @@ def _is_of_the_same(old: ValueMention, new: ValueMention) -> bool:
     return sum(min(old.weights[term], new.weights[term]) for term in terms) >= SHARED_LEAST
 
 
-def _heavies(telling: ValueMention) -> set[str]:
+def _heavies(mention: ValueMention) -> set[str]:
     """The meaningful words of a mention."""
-    return {term for term, weight in telling.weights.items() if weight >= _HEAVY}
+    return {term for term, weight in mention.weights.items() if weight >= _HEAVY}
 
 
 _HEAVY: Final = 0.5  # weight from which a word is meaningful
 _BESIDE_MOST: Final = 1.0  # weight of other words allowed where only the unit is shared
 
 
-def lightened(telling: ValueMention, common: Container[str]) -> ValueMention:
+def lightened(mention: ValueMention, common: Container[str]) -> ValueMention:
     """The mention with less weight on words that are common in the namespace."""
-    if not any(term in common for term in telling.weights):
-        return telling
+    if not any(term in common for term in mention.weights):
+        return mention
     return replace(
-        telling,
-        weights={term: min(weight, _COMMON) if term in common else weight for term, weight in telling.weights.items()},
+        mention,
+        weights={term: min(weight, _COMMON) if term in common else weight for term, weight in mention.weights.items()},
     )
 
 
@@ -172,9 +172,9 @@ def _units_meet(old: ValueMention, new: ValueMention) -> bool:
     return one in new.weights and other in old.weights
 
 
-def _says(telling: ValueMention, key: str) -> bool:
+def _says(mention: ValueMention, key: str) -> bool:
     """Whether a mention's context contains every word of a key."""
-    return all(part in telling.names or part in telling.weights for part in key.split())
+    return all(part in mention.names or part in mention.weights for part in key.split())
 
 
 def _may_be_named(old: ValueMention, new: ValueMention) -> bool:
@@ -243,9 +243,9 @@ def _overlap(old: ValueMention, new: ValueMention) -> list[float]:
     ]  # fmt: skip
 
 
-def _heavy(telling: ValueMention) -> float:
+def _heavy(mention: ValueMention) -> float:
     """The weight of a mention's meaningful words."""
-    return sum(weight for weight in telling.weights.values() if weight >= 0.5)
+    return sum(weight for weight in mention.weights.values() if weight >= 0.5)
 
 
 def _kinds(new: ValueMention) -> list[float]:
@@ -326,6 +326,6 @@ _SECONDS: Final = {
 }
 
 
-def _size(telling: ValueMention) -> float:
+def _size(mention: ValueMention) -> float:
     """The value in base units: durations in seconds."""
-    return telling.amount.number * _SECONDS.get(telling.amount.unit, 1.0)
+    return mention.amount.number * _SECONDS.get(mention.amount.unit, 1.0)

@@ -16,7 +16,7 @@ from umi._evolution.relation_writer import Proposal, statement_order
 from umi._evolution.value_features import lightened
 from umi._evolution.value_judge import LIKELY, likelihood
 from umi._reading.grammar.statements import DRAFTERS
-from umi._reading.value_mentions import ValueMention, tellings
+from umi._reading.value_mentions import ValueMention, mentions
 from umi.limits import (
     EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT,
     EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
@@ -60,7 +60,7 @@ class ValueUpdates:
         # What an assistant drafts or estimates is not a fact about the user.
         if episode.speaker is None and episode.role in DRAFTERS:
             return []
-        told = tellings(episode.content)
+        told = mentions(episode.content)
         terms = _terms(told)
         if not terms:
             return []
@@ -81,7 +81,7 @@ class ValueUpdates:
             side = [other for other in others if other.id in groups and ((other.at, other.arrival) < here) is before]
             # Only the nearest in time: its own update of earlier messages was detected when it was stored.
             for other in sorted(side, key=lambda one: (one.at, one.arrival), reverse=before):
-                theirs = [lightened(one, common) for one in tellings(other.content)]
+                theirs = [lightened(one, common) for one in mentions(other.content)]
                 found = _likeliest(theirs, told) if before else _likeliest(told, theirs)
                 if found is None:
                     continue
@@ -118,7 +118,7 @@ def akin(snapshot: Snapshot, episode_id: str, content: str) -> list[str]:
         episode_id: The statement's message.
         content: The statement's words.
     """
-    told = tellings(content)
+    told = mentions(content)
     episode = snapshot.episodes([episode_id]).get(episode_id)
     terms = _terms(told)
     if episode is None or not terms:
@@ -127,7 +127,7 @@ def akin(snapshot: Snapshot, episode_id: str, content: str) -> list[str]:
     told = tuple(lightened(one, common) for one in told)
     weighed = []
     for other in others:
-        theirs = [lightened(one, common) for one in tellings(other.content)]
+        theirs = [lightened(one, common) for one in mentions(other.content)]
         likely = max((likelihood(old, new) for old in theirs for new in told), default=0.0)
         weighed.append((-likely, -other.arrival, other.id))
     return [id_ for likely, _, id_ in sorted(weighed) if -likely >= _THINKABLE]
@@ -162,8 +162,8 @@ def _common(text: TextCandidates, terms: Sequence[str]) -> frozenset[str]:
 def _best(text: TextCandidates, common: frozenset[str], terms: Sequence[str]) -> list[int]:
     """Rows of messages with at least one shared term that is not common, most similar first, the latest of equals."""
     turn = text.turn
-    telling = np.array([term not in common for term in terms])
-    shares = np.bincount(turn.unit[telling[turn.term]], minlength=len(text.keys)) > 0
+    mention = np.array([term not in common for term in terms])
+    shares = np.bincount(turn.unit[mention[turn.term]], minlength=len(text.keys)) > 0
     scores = bm25(turn, 1.0)
     span = max(1.0, float(text.keys.max(initial=0)))
     weighed = np.where(shares, scores / max(float(scores.max(initial=0.0)), 1e-6) + _RECENT * text.keys / span, -1.0)

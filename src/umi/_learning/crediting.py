@@ -38,11 +38,11 @@ def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     """Store what recalls showed; each hit is stored with the entities that it was derived from."""
-    ledger = RelationEffects(tx)
+    effects = RelationEffects(tx)
     # One query for the relations of all hits.
-    ledger.load(id_ for one in seen for _, id_ in one.shown)
+    effects.load(id_ for one in seen for _, id_ in one.shown)
     made = [
-        Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(ledger, one)), one.embedding, one.embedder)
+        Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(effects, one)), one.embedding, one.embedder)
         for one in seen
     ]
     tx.learned.add_trajectories(made)
@@ -118,7 +118,7 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
     return [shown[id_] for id_ in used]
 
 
-def _shares(ledger: RelationEffects, seen: Seen) -> list[Share]:
+def _shares(effects: RelationEffects, seen: Seen) -> list[Share]:
     """One share per hit, and below each hit one per entity it was derived from, breadth first."""
     shares = []
     for place, (arrival, entity_id) in enumerate(seen.shown):
@@ -127,11 +127,11 @@ def _shares(ledger: RelationEffects, seen: Seen) -> list[Share]:
         frontier = [entity_id]
         for depth in range(1, DERIVED_DEPTH + 1):
             # One query per level of derivation.
-            ledger.load(frontier)
-            sources = (source for id_ in frontier for source in ledger.sources(id_))
+            effects.load(frontier)
+            sources = (source for id_ in frontier for source in effects.sources(id_))
             # Each source counts at its smallest depth.
             frontier = [source for source in dict.fromkeys(sources) if source not in below and source != entity_id]
             below.update(dict.fromkeys(frontier[: TRAJECTORY_SOURCES_COUNT_MAX - len(below)], depth))
-        known = ledger.entities(below)
+        known = effects.entities(below)
         shares += [Share(known[id_].arrival, id_, place, depth) for id_, depth in below.items() if id_ in known]
     return shares

@@ -26,7 +26,7 @@ from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
 from umi._reading.short_messages.reader import read as read_short_message
 from umi.errors import LLMError
-from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, GIST_CHARACTERS_MAX
+from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import LLMProvider
 from umi.ports.text_reader import TextReader
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
@@ -281,7 +281,7 @@ def _uncovered(text: str, statements: list[Statement]) -> Iterator[tuple[int, in
 
 def _only_asks(text: str, span: tuple[int, int]) -> bool:
     """Whether a run of sentences is only a greeting and questions, which state nothing."""
-    if span[1] - span[0] > GIST_CHARACTERS_MAX:
+    if span[1] - span[0] > SHORT_MESSAGE_CHARACTERS_MAX:
         return False
     run = text[span[0] : span[1]]
     parts = [run[start:end].rstrip() for start, end in sentences(run)]

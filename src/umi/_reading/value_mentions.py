@@ -127,7 +127,7 @@ class ValueMention:
 
 
 @lru_cache(maxsize=2_048)
-def tellings(content: str) -> tuple[ValueMention, ...]:
+def mentions(content: str) -> tuple[ValueMention, ...]:
     """The value mentions of a message, in order; at most `RETOLD_TELLINGS_COUNT_MAX`.
 
     Cached, because a message is compared with many others; `cache_clear` empties it.

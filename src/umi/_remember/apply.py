@@ -101,7 +101,7 @@ def episode_row(episode: Episode) -> EpisodeRow:
 
 
 def admit(
-    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: RememberOptions
+    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], options: RememberOptions
 ) -> Admitted:
     """Store new messages and look up those whose idempotency key is known. Runs inside the first transaction.
 
@@ -109,9 +109,9 @@ def admit(
         IdempotencyConflict: When a known key comes with different content.
         NotFound: When `derived_from` names an id that is not in this namespace.
     """
-    _require_sources(tx, wishes.derived_from)
-    if wishes.idempotency_key is not None:
-        return _admit_under_key(tx, entropy, now, messages, wishes)
+    _require_sources(tx, options.derived_from)
+    if options.idempotency_key is not None:
+        return _admit_under_key(tx, entropy, now, messages, options)
     known = _known(tx, [_key(message.id) for message in messages if message.id is not None])
     episode_ids: list[str] = []
     fresh: list[Episode] = []
@@ -136,7 +136,7 @@ def admit(
             # Also in `known`: the same id may occur twice in one batch.
             known[row.key] = row
             tx.add_replay(row)
-    _write(tx, fresh, wishes)
+    _write(tx, fresh, options)
     return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)), tuple(forgotten))
 
 
@@ -177,8 +177,8 @@ class ReadingWriter:
     ) -> None:
         self._tx = tx
         self._reader = reader
-        self._lineage = RelationWriter(tx, entropy, now, act_from)
-        self._retellings = ValueUpdates(tx)
+        self._writer = RelationWriter(tx, entropy, now, act_from)
+        self._value_updates = ValueUpdates(tx)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
         self._waiting: list[str] = []
@@ -218,7 +218,7 @@ class ReadingWriter:
                 self._entities += settled[episode.id]
                 self._evolutions += _made_of(self._tx, settled[episode.id])
             else:
-                self._settle(episode, item, (readings or {}).get(episode.id))
+                self._write_reading(episode, item, (readings or {}).get(episode.id))
             if vectors is None and episode.id in settled and not item.again:
                 self._waiting.append(episode.id)  # its vectors have to wait until the store is opened with an embedder
             elif vectors is not None and episode.id not in vectors:
@@ -228,7 +228,7 @@ class ReadingWriter:
                 self._tx.remove_outbox(episode.id)
         if vectors:
             self._tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in kept})
-        stand = _as_they_stand(self._tx, self._entities, self._lineage.ledger)
+        stand = _as_they_stand(self._tx, self._entities, self._writer.effects)
         return WrittenReading(stand, tuple(self._evolutions), tuple(self._waiting))
 
     def _still_there(
@@ -244,7 +244,7 @@ class ReadingWriter:
         self._waiting += [episode.id for episode, _ in items if episode.id in now and episode.id not in kept]
         return same, None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ in kept}
 
-    def _settle(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
+    def _write_reading(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         """Write the statements, aliases and relations of one episode that has not been read before."""
         extracted = reading.extracted if reading else read_episode(self._tx, episode, item, self._reader)
         entities = extracted.result.entities
@@ -253,7 +253,7 @@ class ReadingWriter:
         for alias, subject in extracted.aliases:
             self._tx.add_alias(alias, subject)
         self._tx.add_entities(entities)
-        self._lineage.ledger.know(entities)
+        self._writer.effects.know(entities)
         self._entities += entities
         # First: in a cycle the relation recorded later is refused, which must be the model's and not the caller's.
         self._derive(entities, item.derived_from)
@@ -261,7 +261,7 @@ class ReadingWriter:
             self._act_on(reading.judgement)
         elif item.track_evolution:
             for entity in entities:
-                self._evolutions += evolve(self._tx, self._lineage, entity, self._reader)
+                self._evolutions += evolve(self._tx, self._writer, entity, self._reader)
             self._notice(episode, entities)
 
     def _read_again(self, episode: Episode, reading: Reading, before: Sequence[Entity]) -> None:
@@ -280,9 +280,9 @@ class ReadingWriter:
             self._tx.put_relation(row)
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
         # the validity of every statement concerned.
-        self._lineage.start_over()
+        self._writer.start_over()
         for id_ in (*reopened, *(one.id for one in entities)):
-            self._lineage.review(id_)
+            self._writer.review(id_)
         self._entities += entities
         self._act_on(reading.judgement)
 
@@ -301,14 +301,14 @@ class ReadingWriter:
     def _act_on(self, judgement: Judgement) -> None:
         """Record a model's verdicts. A statement that says the same as one that is closed here is closed with it."""
         ids = [id_ for row in judgement.relations for id_ in (row.related_id, row.new_id)]
-        ends = self._lineage.ledger.entities(ids)
+        ends = self._writer.effects.entities(ids)
         for proposal in model_judge.proposals(judgement, ends):
             old, new = ends[proposal.source_id], ends[proposal.target_id]
             closed = old.valid_to is not None and new.valid_from is not None and old.valid_to <= new.valid_from
             if closed or proposal.confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 continue  # the older one had ended before, perhaps through another write; or too unsure to keep
             try:
-                row = self._lineage.record(proposal)
+                row = self._writer.record(proposal)
             except RelationCycle as error:
                 log.warning("a model's verdict is left out: %s", error)
                 continue
@@ -322,24 +322,24 @@ class ReadingWriter:
         Only where all members of the group are linked to each other by "same" relations. A statement such as "the rest
         as before" repeats two things at once, and one of them may still hold.
         """
-        ledger = self._lineage.ledger
-        group = {proposal.source_id, *ledger.same(proposal.source_id)}
-        if any({id_, *ledger.same(id_)} != group for id_ in sorted(group)):
+        effects = self._writer.effects
+        group = {proposal.source_id, *effects.same(proposal.source_id)}
+        if any({id_, *effects.same(id_)} != group for id_ in sorted(group)):
             return
-        spared = {proposal.target_id, *ledger.same(proposal.target_id)}
-        newer = ledger.entities([proposal.target_id])[proposal.target_id]
-        for twin in ledger.entities(sorted(group - spared)).values():
-            over, begun = ledger.validity(twin.id)[0], newer.valid_from
+        spared = {proposal.target_id, *effects.same(proposal.target_id)}
+        newer = effects.entities([proposal.target_id])[proposal.target_id]
+        for twin in effects.entities(sorted(group - spared)).values():
+            over, begun = effects.validity(twin.id)[0], newer.valid_from
             closed = over is not None and begun is not None and over <= begun
             if not closed and statement_order(twin) < statement_order(newer):
-                self._evolutions.append(self._lineage.record(replace(proposal, source_id=twin.id)))
+                self._evolutions.append(self._writer.record(replace(proposal, source_id=twin.id)))
 
     def _notice(self, episode: Episode, entities: Sequence[Entity]) -> None:
         """Flag statements that repeat an older one with another value, unless the two are related already."""
-        for proposal in self._retellings.proposals(episode, entities):
-            rows = self._lineage.ledger.relations(proposal.source_id)
+        for proposal in self._value_updates.proposals(episode, entities):
+            rows = self._writer.effects.relations(proposal.source_id)
             if not any(row.target_id == proposal.target_id for row in rows):
-                self._evolutions.append(self._lineage.record(proposal))
+                self._evolutions.append(self._writer.record(proposal))
 
     def _derive(self, entities: Sequence[Entity], sources: Sequence[str]) -> None:
         """Record that the caller derived these statements from `sources`, which are ids of entities or episodes."""
@@ -347,11 +347,11 @@ class ReadingWriter:
             group = self._tx.entities_of([source_id]).get(source_id, ())
             found = [entity.id for entity in group] or sorted(self._tx.entities([source_id]))
             if not found:  # `admit` saw the source, but it was forgotten since
-                rows = [self._lineage.mark_source_deleted(entity.id) for entity in entities]
+                rows = [self._writer.mark_source_deleted(entity.id) for entity in entities]
                 self._evolutions += [row for row in rows if row is not None]
             for source in found:
                 self._evolutions += [
-                    self._lineage.record(
+                    self._writer.record(
                         Proposal(source, entity.id, EvolutionType.DERIVE, "said by the caller", 1.0, Detector.CALLER)
                     )
                     for entity in entities
@@ -394,28 +394,28 @@ def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionR
     return tuple(found[id_] for id_ in sorted(found))
 
 
-def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], ledger: RelationEffects) -> tuple[Entity, ...]:
+def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], effects: RelationEffects) -> tuple[Entity, ...]:
     """The entities as they are after the transaction's relations: with their validity and strongest relation."""
     written = snapshot.entities(entity.id for entity in entities)
-    standings = StateResolver(snapshot, View(include_superseded=True), ledger)
+    standings = StateResolver(snapshot, View(include_superseded=True), effects)
     return tuple(standing.entity for standing in standings.of([written[entity.id] for entity in entities]))
 
 
 def _admit_under_key(
-    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], wishes: RememberOptions
+    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], options: RememberOptions
 ) -> Admitted:
     """`admit` for a call with an idempotency key: the key stands for all messages of the call together.
 
     Raises:
         IdempotencyConflict: When the key was used before with different content.
     """
-    key, digest = f"call:{wishes.idempotency_key}", _digest(messages)
+    key, digest = f"call:{options.idempotency_key}", _digest(messages)
     row = _known(tx, [key]).get(key)
     if row is not None:
         _require_same(row, digest)
-        forgotten = () if row.episode_ids or not wishes.idempotency_key else (wishes.idempotency_key,)
+        forgotten = () if row.episode_ids or not options.idempotency_key else (options.idempotency_key,)
         return Admitted((), row.episode_ids, row.episode_ids, forgotten)
-    admitted = admit(tx, entropy, now, messages, replace(wishes, idempotency_key=None))
+    admitted = admit(tx, entropy, now, messages, replace(options, idempotency_key=None))
     tx.add_replay(ReplayRow(key, digest, admitted.episode_ids))
     return admitted
 
@@ -479,21 +479,21 @@ def _episode(message: Message, entropy: Entropy, now: datetime, arrival: int) ->
     )
 
 
-def _write(tx: Transaction, fresh: Sequence[Episode], wishes: RememberOptions) -> None:
+def _write(tx: Transaction, fresh: Sequence[Episode], options: RememberOptions) -> None:
     """Store fresh episodes, each with the outbox item for the work that it still needs."""
     if not fresh:
         return
     tx.add_episodes([episode_row(episode) for episode in fresh])
     for episode in fresh:
-        tx.put_outbox(outbox_item(episode, wishes))
+        tx.put_outbox(outbox_item(episode, options))
 
 
-def outbox_item(episode: Episode, wishes: RememberOptions) -> OutboxItem:
+def outbox_item(episode: Episode, options: RememberOptions) -> OutboxItem:
     """The work that a fresh episode still needs."""
     return OutboxItem(
         episode.id,
         episode.arrival,
-        derived_from=wishes.derived_from,
-        extract_entities=wishes.extract_entities,
-        track_evolution=wishes.track_evolution,
+        derived_from=options.derived_from,
+        extract_entities=options.extract_entities,
+        track_evolution=options.track_evolution,
     )

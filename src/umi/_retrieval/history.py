@@ -54,9 +54,9 @@ def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]
     return _steps(RelationEffects(snapshot), snapshot, entities)
 
 
-def _steps(ledger: RelationEffects, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
-    standings = StateResolver(snapshot, View(include_superseded=True), ledger).of(entities)
-    return tuple(HistoryStep(s.entity, s.state, ledger.rows(s.entity.id)) for s in standings)
+def _steps(effects: RelationEffects, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
+    standings = StateResolver(snapshot, View(include_superseded=True), effects).of(entities)
+    return tuple(HistoryStep(s.entity, s.state, effects.rows(s.entity.id)) for s in standings)
 
 
 def why(snapshot: Snapshot, entity_id: str) -> Explanation:
@@ -68,12 +68,12 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     entity = snapshot.entities([entity_id]).get(entity_id)
     if entity is None:
         raise NotFound(f"no entity {entity_id} in namespace {snapshot.namespace!r}")
-    ledger = RelationEffects(snapshot)
-    sources, supports = ledger.sources(entity_id), ledger.conclusions(entity_id)
+    effects = RelationEffects(snapshot)
+    sources, supports = effects.sources(entity_id), effects.conclusions(entity_id)
     # The relations that make the entity stale, also through several derivations.
-    causes = snapshot.relations(ledger.causes(entity_id))
-    related = ledger.entities((*sources, *supports))
-    step = _steps(ledger, snapshot, [entity])[0]
+    causes = snapshot.relations(effects.causes(entity_id))
+    related = effects.entities((*sources, *supports))
+    step = _steps(effects, snapshot, [entity])[0]
     return Explanation(
         entity=step.entity,
         state=step.state,

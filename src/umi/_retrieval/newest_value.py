@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from umi._reading.amounts import TIME_UNITS, Amount, Kind, stem
-from umi._reading.value_mentions import ValueMention, tellings
+from umi._reading.value_mentions import ValueMention, mentions
 from umi.types import Episode, Hit
 
 _ASKS: Final = re.compile(r"\b(how (?:many|much|long|often)|what time)\b(?P<rest>.*)", re.IGNORECASE | re.DOTALL)
@@ -51,9 +51,9 @@ class AskedAmount:
     counted: frozenset[str]
     terms: frozenset[str]
 
-    def answers(self, telling: ValueMention) -> bool:
+    def answers(self, mention: ValueMention) -> bool:
         """Whether a value is of the kind that is asked for."""
-        amount = telling.amount
+        amount = mention.amount
         if amount.kind not in _KINDS[self.how]:
             return False
         # A duration is a count of a unit of time.
@@ -61,14 +61,14 @@ class AskedAmount:
             return amount.unit in _TIME_STEMS
         if self.how == "how much":
             return amount.kind is not Kind.COUNT or amount.unit in _CURRENCIES
-        return self.how != "how many" or self._counts(amount, telling)
+        return self.how != "how many" or self._counts(amount, mention)
 
-    def _counts(self, amount: Amount, telling: ValueMention) -> bool:
+    def _counts(self, amount: Amount, mention: ValueMention) -> bool:
         # "How many times" asks for a number of times, not of things.
         if _TIMES in self.counted:
             return amount.unit == _TIMES
         return amount.unit in self.counted or (
-            amount.unit in _NAMELESS and not self.counted.isdisjoint(telling.weights)
+            amount.unit in _NAMELESS and not self.counted.isdisjoint(mention.weights)
         )
 
     def told(self, episode: Episode) -> tuple[float, str]:
@@ -76,7 +76,7 @@ class AskedAmount:
 
         (0, "") when it states no value of the kind asked for.
         """
-        told = [one for one in tellings(episode.content) if self.answers(one)]
+        told = [one for one in mentions(episode.content) if self.answers(one)]
         if not told:
             return 0.0, ""
         near, best = max(((self._near(one), one) for one in told), key=lambda pair: pair[0])
@@ -85,8 +85,8 @@ class AskedAmount:
         share = (near + _ELSEWHERE * (len(self.terms & said) - near)) / len(self.terms)
         return share, "" if best.whose in _OWN else best.whose
 
-    def _near(self, telling: ValueMention) -> int:
-        return len(self.terms & {*telling.weights, telling.amount.unit, *telling.amount.about})
+    def _near(self, mention: ValueMention) -> int:
+        return len(self.terms & {*mention.weights, mention.amount.unit, *mention.amount.about})
 
 
 _CURRENCIES: Final = frozenset(map(stem, "euros dollars pounds bucks quid francs kroner yen rupees".split()))  # noqa: SIM905

@@ -20,7 +20,7 @@ from umi._reading.grammar.slots import ATTRIBUTES, is_single
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages import predict, question_reader
 from umi._reading.short_messages.question_reader import month_of
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, GIST_CHARACTERS_MAX
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import Snapshot, Vector
 from umi.ports.text_reader import TextReader
 from umi.types import Entity, Episode
@@ -93,7 +93,7 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
         query: The question.
         vector: Its embedding, when the local embedder made it; used by the question reader.
     """
-    gist = question_reader.read(query, vector)
+    fact = question_reader.read(query, vector)
     # "in March" is taken out of the question, so that the templates need not know of it.
     month, rest = month_of(query)
     asked = " ".join(rest.split()).rstrip("?!. ")
@@ -104,11 +104,11 @@ def read_question(query: str, vector: Vector | None = None) -> FactQuestion | No
                 continue
             wanted = tuple(slot for slot in slots or _slots_of(match.groupdict()) if is_single(slot))
             # The reader's finding goes before a template's where it is exact or names one of the same slots.
-            if wanted and (gist is None or not (gist.exact or set(wanted) & set(gist.slots))):
+            if wanted and (fact is None or not (fact.exact or set(wanted) & set(fact.slots))):
                 return FactQuestion(_subject(match["subject"]), wanted, month)
-    if gist is None:
+    if fact is None:
         return None
-    return FactQuestion(gist.subject or _FIRST_PERSON_SUBJECT, gist.slots, gist.month, gist.exact)
+    return FactQuestion(fact.subject or _FIRST_PERSON_SUBJECT, fact.slots, fact.month, fact.exact)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
 def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:
     """Whether an episode may bear on a fact of which no statement was read."""
     content = episode.content
-    if len(content) > GIST_CHARACTERS_MAX:
+    if len(content) > SHORT_MESSAGE_CHARACTERS_MAX:
         return True  # too long to be judged by what it names
     mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
     return predict.may_tell(content, episode.at, question.subject, question.slots, reader, mine=mine)

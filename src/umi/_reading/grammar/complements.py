@@ -110,8 +110,8 @@ def _attribute_value(context: Context, slot: str, index: int) -> list[str]:
     if slot.startswith("favourite_") or slot in _PLAIN_SLOTS:
         return found
     # For other attributes plain words ("is small") are opinions more often than values.
-    telling = any(letter.isdigit() or letter.isupper() or letter in "@$€£%" for letter in found[0])
-    return found if telling else []
+    mention = any(letter.isdigit() or letter.isupper() or letter in "@$€£%" for letter in found[0])
+    return found if mention else []
 
 
 def _any_status(context: Context, index: int) -> list[str]:

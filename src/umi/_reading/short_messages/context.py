@@ -30,7 +30,7 @@ CHANGES: Final = ("update", "correct")  # acts that replace a value
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MessageContext:
     """A message with its spans, the judge of its classes, and the probability of each kind of fact.
 
     `speaker` is name and key of "I"; `known` returns the open statements of a subject in some slots.

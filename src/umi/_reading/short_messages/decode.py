@@ -13,7 +13,7 @@ from typing import Final
 from umi._reading.grammar.slots import is_single
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages.classifier import Judge
-from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
+from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, MessageContext, Taken, Whose
 from umi._reading.short_messages.fact import FORGET, NAMED, UNREAD, MessageFact
 from umi._reading.short_messages.features import KNOWN, SORTS, Taking, Token, same, takes_role
 from umi._reading.short_messages.lexical_cues import proposes_to_remove
@@ -129,7 +129,7 @@ def is_called(span: Span) -> bool:
     return span.after[:1] in {".", "!", "?"} and span.before.endswith(", ")
 
 
-def settle(seen: Seen, taken: Taken) -> list[MessageFact]:
+def settle(seen: MessageContext, taken: Taken) -> list[MessageFact]:
     """The facts of a message under one interpretation; none when it turns out not to fit."""
     taking, kind, whose, acts = taken.taking, taken.taking.kind, taken.whose, taken.acts
     act = max((one for one in acts if one != "none"), key=lambda one: acts[one])
@@ -153,7 +153,7 @@ def settle(seen: Seen, taken: Taken) -> list[MessageFact]:
     return _facts(seen, kind, whose, judged)
 
 
-def _replaced(seen: Seen, kind: str, acts: dict[str, float], parts: ValueParts) -> bool:
+def _replaced(seen: MessageContext, kind: str, acts: dict[str, float], parts: ValueParts) -> bool:
     """Whether a message that may tell of an end also names what holds instead."""
     if kind not in SORTS:
         return acts["update"] + acts["correct"] >= _BOTH and bool(parts.run("V", seen.text))
@@ -190,7 +190,7 @@ class Reading:
         return self.sure * sum(self.acts[act] for act in acts)
 
 
-def _is_subject(seen: Seen, kind: str, whose: Whose, parts: ValueParts) -> bool:
+def _is_subject(seen: MessageContext, kind: str, whose: Whose, parts: ValueParts) -> bool:
     """Whether the roles of the tokens agree with the subject of the interpretation."""
     if whose.span is None:
         if kind == "hobby":
@@ -208,7 +208,7 @@ def _is_subject(seen: Seen, kind: str, whose: Whose, parts: ValueParts) -> bool:
     return mine >= max([_ROLE, *others])
 
 
-def _facts(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
+def _facts(seen: MessageContext, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
     acts = judged.acts
     if acts["forget"] >= max(acts[one] for one in acts):
         return [] if proposes_to_remove(seen.text) else _forgotten(seen, whose, judged)
@@ -225,7 +225,7 @@ def _facts(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Message
     return _held(seen, kind, whose, judged, value)
 
 
-def _value_of(seen: Seen, kind: str, whose: Whose, judged: Reading) -> str:
+def _value_of(seen: MessageContext, kind: str, whose: Whose, judged: Reading) -> str:
     """The value that holds: a known one that is mentioned, unless the message changes it."""
     changed = judged.likely(*CHANGES) > judged.likely("state", "detail", "add")
     named = [one.value for one in whose.open if _mentioned(one, judged)]
@@ -234,7 +234,7 @@ def _value_of(seen: Seen, kind: str, whose: Whose, judged: Reading) -> str:
     return _value(seen, kind, judged, "V")
 
 
-def _value(seen: Seen, kind: str, judged: Reading, role: str) -> str:
+def _value(seen: MessageContext, kind: str, judged: Reading, role: str) -> str:
     """The value in a role ("V" what holds, "O" what held), or ""."""
     sorts = SORTS.get(kind)
     if not sorts:
@@ -256,7 +256,7 @@ def _arrived(tokens: Sequence[Token], token: Token, sorts: Sequence[Sort]) -> To
     return next(following, token)
 
 
-def _is_person(seen: Seen, name: str) -> bool:
+def _is_person(seen: MessageContext, name: str) -> bool:
     """Whether a name is known as a person's; such a name is no employer and no town."""
     return bool(seen.known(subject_key(name), [SLOTS[kind][0] for kind in sorted(OF_PEOPLE)]))
 
@@ -271,7 +271,7 @@ def _scaled(likely: float, bound: float) -> float:
     return round((ACTED - 0.06) * likely / bound, 3)
 
 
-def _held(seen: Seen, kind: str, whose: Whose, judged: Reading, value: str) -> list[MessageFact]:
+def _held(seen: MessageContext, kind: str, whose: Whose, judged: Reading, value: str) -> list[MessageFact]:
     """The facts of a message that states or changes a value."""
     changes = judged.likely(*CHANGES)
     states = judged.likely("state", "detail", "add", *CHANGES)
@@ -298,7 +298,7 @@ def _held(seen: Seen, kind: str, whose: Whose, judged: Reading, value: str) -> l
     return [fact]
 
 
-def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
+def _ended(seen: MessageContext, kind: str, whose: Whose, judged: Reading) -> list[MessageFact]:
     """The facts of a message that ends a value."""
     named = [one for one in whose.open if _mentioned(one, judged)]
     gone = named[:1] if is_single(whose.slot) else named
@@ -332,7 +332,7 @@ def _ended(seen: Seen, kind: str, whose: Whose, judged: Reading) -> list[Message
     ]
 
 
-def _told(seen: Seen, kind: str, judged: Reading, beside: str = "") -> str:
+def _told(seen: MessageContext, kind: str, judged: Reading, beside: str = "") -> str:
     """The value that a message says is over, or ""; an earlier message may have stated it without being understood."""
     value = _value(seen, kind, judged, "O")
     return "" if same(value, beside) else value
@@ -359,7 +359,7 @@ def _claimed(whose: Whose, judged: Reading, value: str) -> list[MessageFact]:
     return [MessageFact(whose.name, whose.subject, whose.slot, value, confidence=0.5, cues=("claimed",), source=told)]
 
 
-def _forgotten(seen: Seen, whose: Whose, judged: Reading) -> list[MessageFact]:
+def _forgotten(seen: MessageContext, whose: Whose, judged: Reading) -> list[MessageFact]:
     """The facts that a message asks to forget; when none is known, a request without a fact."""
     mentioned = [one for one in whose.open if _mentioned(one, judged)]
     named = mentioned or list(whose.open[:1] if is_single(whose.slot) else ())

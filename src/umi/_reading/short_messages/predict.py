@@ -17,12 +17,12 @@ from umi._reading.grammar.slots import attribute_slot
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages import spans
 from umi._reading.short_messages.classifier import judge_of
-from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, Seen, Taken, Whose
+from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, MessageContext, Taken, Whose
 from umi._reading.short_messages.decode import is_called, is_greeted, settle
 from umi._reading.short_messages.fact import Known, MessageFact
 from umi._reading.short_messages.features import SORTS, Taking, same, take, tokens_of
 from umi._reading.short_messages.spans import Sort, Span
-from umi.limits import GIST_CHARACTERS_MAX
+from umi.limits import SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports.text_reader import TextReader
 from umi.types import Entity
 
@@ -77,7 +77,7 @@ def read(
     kinds = judge.kinds(tokens)
     if kinds["none"] > _NO_KIND:
         return []
-    seen = Seen(text, tuple(found), speaker, judge, known, kinds)
+    seen = MessageContext(text, tuple(found), speaker, judge, known, kinds)
     # Every remaining kind is tried with every possible subject; the interpretations that pass are decoded in order of
     # probability, and the first that yields a fact wins.
     least = max(_LIKELY, _RIVAL * max(kinds.values()))
@@ -91,7 +91,7 @@ def read(
     return []
 
 
-def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
+def _take(seen: MessageContext, kind: str, whose: Whose, sure: float) -> Taken:
     """Classify what the message does, interpreted as being about this subject."""
     start = -1 if whose.span is None else whose.span.start
     taking = take(seen.text, seen.spans, kind, start, [one.value for one in whose.open])
@@ -101,7 +101,7 @@ def _take(seen: Seen, kind: str, whose: Whose, sure: float) -> Taken:
     return Taken(taking, whose, min(1.0, sure), acts)
 
 
-def _sure(seen: Seen, kind: str, whose: Whose) -> float:
+def _sure(seen: MessageContext, kind: str, whose: Whose) -> float:
     """The probability of the kind of fact for this subject, raised when such a fact is known of it."""
     if kind == "none":
         return 0.0
@@ -112,7 +112,7 @@ def _sure(seen: Seen, kind: str, whose: Whose) -> float:
     return seen.kinds[kind] * (_KNOWN_GAIN if told else 1.0)
 
 
-def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
+def _unlikely_own(seen: MessageContext, kind: str, *, named: bool) -> float | None:
     """The probability that the message is about the speaker, where its words make that doubtful.
 
     None where they do not.
@@ -134,7 +134,7 @@ def _unlikely_own(seen: Seen, kind: str, *, named: bool) -> float | None:
     return seen.kinds[kind] * (1.0 if named else _UNSAID)
 
 
-def _others_do(seen: Seen) -> bool:
+def _others_do(seen: MessageContext) -> bool:
     """Whether unnamed others are the subject before any value, and the speaker only after it."""
     others = _OTHERS.search(seen.text)
     if others is None:
@@ -149,7 +149,7 @@ def _is_telegram(text: str) -> bool:
     return ":" in text or "=" in text or len(text.split()) <= _TELEGRAM_WORDS
 
 
-def _names(seen: Seen, one: Entity) -> bool:
+def _names(seen: MessageContext, one: Entity) -> bool:
     """Whether the message names the value of a statement."""
     return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
 
@@ -225,7 +225,7 @@ def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader
     subject, slot, value = fact
     choice = "choice" if slot.startswith(("favourite_", "attr:")) else ""
     kind = next((one for one in SLOTS if slot in SLOTS[one]), choice)
-    if len(text) > GIST_CHARACTERS_MAX or not kind:
+    if len(text) > SHORT_MESSAGE_CHARACTERS_MAX or not kind:
         return 0.0
     found = spans.find(text, at)
     if value.casefold() not in text.casefold() and not any(same(span.text, value) for span in found):
@@ -242,7 +242,7 @@ def says(text: str, at: datetime, fact: tuple[str, str, str], reader: TextReader
     return likely * sum(acts[act] for act in ("state", "detail", "add", *CHANGES))
 
 
-def _subjects(seen: Seen, kind: str) -> list[Whose]:
+def _subjects(seen: MessageContext, kind: str) -> list[Whose]:
     """The possible subjects for a kind of fact, in order of position; the speaker last."""
     found: list[Whose] = []
     if kind == "none":
@@ -287,7 +287,7 @@ def choice_slot(key: str) -> str:
     return attribute_slot(f"favourite {noun}") if kind == "favourite" else f"attr:{key}"
 
 
-def _thing(seen: Seen, kind: str, span: Span) -> Whose:
+def _thing(seen: MessageContext, kind: str, span: Span) -> Whose:
     """The subject that a thing's name stands for.
 
     It is the longest beginning of the name of which a fact is known, or the part behind "of" ("the lead of the choir");
@@ -303,7 +303,7 @@ def _thing(seen: Seen, kind: str, span: Span) -> Whose:
     return whole
 
 
-def _whose(seen: Seen, kind: str, span: Span | None, name: str, subject: str, slot: str = "") -> Whose:
+def _whose(seen: MessageContext, kind: str, span: Span | None, name: str, subject: str, slot: str = "") -> Whose:
     """A possible subject with its open statements, in the slot in which one is known."""
     slots = (slot,) if slot else SLOTS[kind]
     known = [one for one in seen.known(subject, slots) if one.value and not one.negated]

@@ -15,7 +15,7 @@ from umi._reading.grammar.tokens import sentences
 from umi._reading.short_messages import predict
 from umi._reading.short_messages.fact import FORGET, Known, MessageFact, nothing_known
 from umi._reading.short_messages.lexical_cues import asks_to_forget
-from umi.limits import GIST_CHARACTERS_MAX, GIST_SENTENCES_COUNT_MAX
+from umi.limits import SHORT_MESSAGE_CHARACTERS_MAX, SHORT_MESSAGE_SENTENCES_COUNT_MAX
 from umi.ports.text_reader import TextReader
 
 _ASKED: Final = 0.58  # below what acts: such a request names no statement
@@ -26,7 +26,7 @@ _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,
 def read(
     text: str, speaker: tuple[str, str], at: datetime, known: Known = nothing_known, reader: TextReader | None = None
 ) -> list[MessageFact]:
-    """Read the facts of a short message; a long one (`GIST_CHARACTERS_MAX`, `GIST_SENTENCES_COUNT_MAX`) has none here.
+    """Read the facts of a short message; a long one (`SHORT_MESSAGE_CHARACTERS_MAX`, `SHORT_MESSAGE_SENTENCES_COUNT_MAX`) has none here.
 
     Args:
         text: The message.
@@ -35,7 +35,7 @@ def read(
         known: Returns the open statements of a subject in some slots.
         reader: The model that reads short messages; without one, linear models over words judge.
     """
-    if len(text) > GIST_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > GIST_SENTENCES_COUNT_MAX:
+    if len(text) > SHORT_MESSAGE_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > SHORT_MESSAGE_SENTENCES_COUNT_MAX:
         return []
     if reader is None and _QUOTATION.search(text):
         return []  # linear models do not see who speaks in a quotation
