@@ -40,15 +40,11 @@ async def reembed(
         EmbeddingError: When the embedder cannot get ready; nothing is changed then.
         StoreError: When the store cannot be opened or written.
     """
-    # First the change itself, on a connection of its own; then the work, as any memory would do it.
-    parts = choose_parts(llm, embedder, config, None, None)
-    try:
-        await change_embedder(url, parts)
-    finally:
-        await close_parts(parts)
     parts = choose_parts(llm, embedder, config, None, None)
     done = waiting = 0
     try:
+        # First the change itself, on a connection of its own; then the work, as any memory would do it.
+        await change_embedder(url, parts)
         engine = await Engine.open(url, parts, "default")
         try:
             # An embedder belongs to the whole store, so every namespace has texts that wait.

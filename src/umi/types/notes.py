@@ -60,7 +60,7 @@ class ReaderNotes:
 def split(metadata: Mapping[str, Any]) -> tuple[dict[str, Any], ReaderNotes | None]:
     """Metadata as versions before `Entity.notes` kept it, where readers left their notes, and the notes in it.
 
-    Step 8 of `umi.stores.sqlite.schema` does the same in SQL.
+    Step 8 of `umi.stores.sqlite.schema` and the reader of exports call it.
     """
     kept, found = dict(metadata), dict[str, Any]()
     short = isinstance(metadata.get("cues"), list)

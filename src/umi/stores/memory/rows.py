@@ -77,8 +77,7 @@ def _span(kept: Kept) -> tuple[tuple[int, int], int]:
 
 def copied(metadata: JSONObject) -> JSONObject:
     """Metadata as a JSON round trip returns it, so that the store shares no mutable object with the caller."""
-    copied: JSONObject = json.loads(json.dumps(dict(metadata))) if metadata else {}
-    return copied
+    return cast("JSONObject", json.loads(json.dumps(dict(metadata)))) if metadata else {}
 
 
 def _utc(moment: datetime | None) -> datetime | None:
@@ -161,9 +160,11 @@ class MemorySnapshot:
 
     def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
-        for pair, mine in found.items():
-            its = [one for one in self.statements(pair[0], limit=len(self._space.entities)) if one.subject == pair[0]]
-            mine.extend([one for one in its if one.slot == pair[1]][:limit])
+        for subject in dict.fromkeys(subject for subject, _ in found):
+            for one in self.statements(subject, limit=len(self._space.entities)):
+                pair = (one.subject, one.slot)
+                if one.subject == subject and pair in found and len(found[pair]) < limit:
+                    found[pair].append(one)
         return found
 
     def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
