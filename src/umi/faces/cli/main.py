@@ -46,7 +46,7 @@ app = typer.Typer(
 for group in (remembering, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
     group.add_to(app)
 app.add_typer(benching.app, name="bench")
-extensions.add_to(app, benching.app)
+extensions.add_to(app, benching.app, sys.argv[1:])
 
 
 def _print_version(wanted: bool) -> None:
