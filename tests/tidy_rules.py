@@ -69,8 +69,8 @@ def asserts(module: house.Module) -> Iterator[str]:
 
 
 def clocks(module: house.Module) -> Iterator[str]:
-    """Time, randomness and ids come from one file, so that a simulation can replace them. A face, which none runs, may time its command."""
-    if module.name in {CLOCK_FILE, "umi.faces.cli.envelope"}:
+    """Time, randomness and ids come from one file, so that a simulation can replace them."""
+    if module.name == CLOCK_FILE:
         return
     for node, name in house.imports(module, frozenset()):
         if name.split(".")[0] in CLOCK_MODULES:

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from umi._core.clock import SystemClock
     from umi._core.validate import check_message
     from umi._engine.components import open_embedder
     from umi._engine.learning import Learning
@@ -179,6 +180,7 @@ __all__ = [
     "StoreFull",
     "StoreUnavailable",
     "StoreVersion",
+    "SystemClock",
     "TaskComplexityAnalyzer",
     "UmiError",
     "Usage",
@@ -192,6 +194,7 @@ __all__ = [
 # `import umi` loads nothing: a name brings its module when it is first asked for (PEP 562). A test holds this to the imports above.
 _MODULES: Final = ("blocking", "config", "errors", "limits", "memory", "ports", "types")
 _HOMES: Final = {
+    "umi._core.clock": ("SystemClock",),
     "umi._core.validate": ("check_message",),
     "umi._engine.components": ("open_embedder",),
     "umi._engine.learning": ("Learning",),

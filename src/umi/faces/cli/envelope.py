@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import sys
-import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -18,6 +17,7 @@ from typing import Any, NoReturn
 import typer
 from rich.console import Console
 
+import umi
 from umi import IntelligenceLoader
 from umi.config import Config
 from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
@@ -128,7 +128,8 @@ def on_memory(target: Target, work: Callable[[Memory], Awaitable[Answer]], *, cr
 
 def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoReturn:
     """Do the work, print the answer, leave with its exit code; an error becomes one line that says what to do."""
-    start = time.monotonic()
+    clock = umi.SystemClock()
+    start = clock.monotonic_s()
 
     async def whole() -> Answer:
         return await work()
@@ -139,7 +140,7 @@ def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoRetur
         answer = _failed(error)
     except KeyboardInterrupt:
         answer = _stopped()
-    took_ms = (time.monotonic() - start) * 1e3
+    took_ms = (clock.monotonic_s() - start) * 1e3
     if as_json:
         _print_json(answer, took_ms)
     else:
