@@ -51,6 +51,7 @@ EXPORTED: list[str] = [
     "ExportDamaged",
     "ExportReceipt",
     "ExtractionResult",
+    "Fact",
     "FeedbackReceipt",
     "FileSignalProvider",
     "HistoryStep",

@@ -30,6 +30,7 @@ from umi.types import (
     EvolutionType,
     Explanation,
     ExportReceipt,
+    Fact,
     FeedbackReceipt,
     HistoryStep,
     LearnStatus,
@@ -411,7 +412,7 @@ class Memory:
         return self._thread.run(self._twin.resolve(relation_id, keep))
 
     def undo(self, relation_id: str) -> EvolutionRelation:
-        """Take a relation back: what it closed holds again, what it made stale is fresh again.
+        """Take a relation back: what it closed holds again, what it made stale is fresh again, a fact that `set_fact` set never held.
 
         Raises:
             NotFound: For an unknown relation.
@@ -505,6 +506,43 @@ class Memory:
             StoreError: When the store cannot be read at all.
         """
         return self._thread.run(self._twin.check())
+
+    def set_fact(
+        self, subject: str, attribute: str, value: str, *, at: datetime | None = None, reason: str | None = None
+    ) -> RememberReceipt:
+        """Set one attribute of a subject, as the caller knows it: nothing is inferred, and no model is asked.
+
+        The value supersedes the older one of the same attribute; the history keeps both. One given with an earlier `at` goes
+        to its place in the past. The same value again, while it holds, stores nothing and gives the first receipt,
+        `replayed`. `undo` of the relation in `evolutions` brings the older value back; `forget` deletes one.
+
+        Args:
+            subject: Who or what it is about: "Alice", "api". 1 to 256 bytes.
+            attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
+                name ("works at") is superseded too.
+            value: The value, in plain text. 1 to 4,096 bytes.
+            at: Since when it holds; timezone-aware. Default: now.
+            reason: Why; kept word for word behind the value, and as the reason of the change. At most 1,024 bytes.
+
+        Raises:
+            InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
+        """
+        return self._thread.run(self._twin.set_fact(subject, attribute, value, at=at, reason=reason))
+
+    def facts(self, subject: str, *, as_of: datetime | None = None) -> tuple[Fact, ...]:
+        """What holds of a subject by attribute, each with its source, in order of attribute: what was set, and what was read.
+
+        What is over, stale, wished or planned is left out; `history` has it. A denial is `negated`.
+
+        Args:
+            subject: A name or an alias.
+            as_of: What held at that moment; None is now.
+
+        Raises:
+            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            StoreError: When the rows cannot be read. An unknown subject has no facts.
+        """
+        return self._thread.run(self._twin.facts(subject, as_of=as_of))
 
     def forget(self, id: str) -> bool:
         """Delete one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.

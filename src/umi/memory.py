@@ -20,9 +20,11 @@ from umi._engine import files
 from umi._engine.components import Components, choose_parts, close_parts
 from umi._engine.engine import Engine
 from umi._engine.erasing import Erasing
+from umi._engine.facts import Facts
 from umi._engine.learning import Learning
 from umi._engine.maintain import Working
 from umi._engine.model_names import LLMChoice
+from umi._evolution import set_facts
 from umi._evolution.relation_writer import Proposal
 from umi._evolution.states import View
 from umi._learning import IntelligenceLoader
@@ -56,7 +58,7 @@ from umi.types import (
 MessageLike = str | Message | Mapping[str, Any]
 
 
-class Memory(Erasing, Working):
+class Memory(Facts, Erasing, Working):
     """One namespace of one store.
 
     Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share
@@ -64,13 +66,7 @@ class Memory(Erasing, Working):
     `umi.StoreError` when the store fails; nothing is then half-written.
     """
 
-    def __init__(
-        self,
-        url: str,
-        namespace: str,
-        parts: Components,
-        engine: Engine | None = None,
-    ) -> None:
+    def __init__(self, url: str, namespace: str, parts: Components, engine: Engine | None = None) -> None:
         self._url = url
         self._name = namespace
         self._parts = parts
@@ -384,14 +380,14 @@ class Memory(Erasing, Working):
         return await self._open.change(lambda writer: writer.resolve(key, keep))
 
     async def undo(self, relation_id: str) -> EvolutionRelation:
-        """Take a relation back: what it closed holds again, what it made stale is fresh again.
+        """Take a relation back: what it closed holds again, what it made stale is fresh again, a fact that `set_fact` set never held.
 
         Raises:
             NotFound: For an unknown relation.
             EvolutionError: When it was undone before.
         """
         key = validate.name(relation_id, "relation id")
-        return await self._open.change(lambda writer: writer.undo(key))
+        return await self._open.change(lambda writer: set_facts.undo(writer, key))
 
     # In and out as files.
 

@@ -27,8 +27,23 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-def _start(path: str, name: str) -> subprocess.Popen[str]:
-    code = WRITER.format(rounds=ROUNDS)
+SETTER = """
+import asyncio, sys, umi
+
+async def main(path, name):
+    async with umi.Memory.open(path, embedder=None) as memory:
+        print("ready", flush=True)
+        sys.stdin.readline()
+        for number in range({rounds}):
+            done = await memory.set_fact("api", "owner", f"{{name}} {{number}}")
+            print(done.episode_ids[0], flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def _start(path: str, name: str, program: str = WRITER) -> subprocess.Popen[str]:
+    code = program.format(rounds=ROUNDS)
     process = subprocess.Popen(
         [sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
@@ -51,6 +66,24 @@ async def test_two_processes_that_change_one_fact_leave_one_current(tmp_path: Pa
         ends = sorted(step.entity.valid_to for step in steps if step.entity.valid_to is not None)
         begins = sorted(step.entity.valid_from for step in steps if step.entity.valid_from is not None)
         assert ends == begins[1:], "each statement ends where the next begins"
+
+
+async def test_eight_processes_that_set_one_fact_leave_one_value_and_the_whole_history(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    writers = [_start(path, f"team {number}", SETTER) for number in range(8)]
+    outputs = await asyncio.gather(*(asyncio.to_thread(writer.communicate, "go\n") for writer in writers))
+    assert [writer.returncode for writer in writers] == [0] * 8
+    acknowledged = {line for out, _ in outputs for line in out.split()}
+    async with umi.Memory.open(path, embedder=None) as memory:
+        steps = await memory.history("api")
+        assert {step.entity.episode_id for step in steps} == acknowledged
+        assert len(steps) == 8 * ROUNDS
+        assert len(await memory.facts("api")) == 1
+        assert [step.state for step in steps].count(HitState.CURRENT) == 1
+        ends = sorted(step.entity.valid_to for step in steps if step.entity.valid_to is not None)
+        begins = sorted(step.entity.valid_from for step in steps if step.entity.valid_from is not None)
+        assert ends == begins[1:], "each value ends where the next begins"
+        assert await memory.check() == []
 
 
 async def test_a_reader_sees_what_another_process_has_acknowledged(tmp_path: Path) -> None:

@@ -350,6 +350,16 @@ async def test_read_again_with_a_model_what_was_read_without(tmp_path: object) -
         assert await memory.check() == []
 
 
+async def test_a_set_fact_is_asked_of_no_model_and_is_not_read_again(tmp_path: object) -> None:
+    model = Scripted({"hello": [states("hello", "greeting")]}, {})
+    async with umi.Memory.open(f"{tmp_path}/umi.db", llm=model) as memory:
+        receipt = await memory.set_fact("api", "database", "SQLite")
+        assert (receipt.usage.calls, receipt.deferred) == (0, ())
+        await memory.remember("hello", speaker="Ann")
+        assert (await memory.reread()).completed == 1
+        assert [(fact.attribute, fact.value) for fact in await memory.facts("api")] == [("database", "SQLite")]
+
+
 async def test_reading_later_returns_at_once_and_reads_in_order(tmp_path: object) -> None:
     texts: dict[str, Sequence[Row]] = {f"Rent is {n}00.": [states(f"Rent is {n}00.", "rent")] for n in range(1, 5)}
     pairs: dict[tuple[str, str], str | tuple[str, str]] = {

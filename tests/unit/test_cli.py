@@ -103,6 +103,17 @@ class TestRememberAndRecall:
         for bad in ("[1]", "{"):
             assert "--metadata" in umi("remember", "x", "--metadata", bad, code=BAD_INPUT)
 
+    def test_set_facts_and_show_them(self, umi: Umi) -> None:
+        umi("set-fact", "api", "database", "SQLite", "--at", "2026-01-05", "--reason", "one file")
+        assert "PostgreSQL" in umi("set-fact", "api", "database", "PostgreSQL", "--at", "2026-03-05")
+        assert "known already" in umi("set-fact", "api", "database", "PostgreSQL")
+        assert "PostgreSQL" in (shown := umi("facts", "api"))
+        assert "SQLite" not in shown
+        (then,) = umi.data("facts", "api", "--as-of", "2026-02-01")
+        assert (then["attribute"], then["value"], then["state"]) == ("database", "SQLite", "current")
+        assert "umi list" in umi("facts", "nobody", code=NOTHING)
+        assert "--at" in umi("set-fact", "api", "database", "x", "--at", "soon", code=BAD_INPUT)
+
     def test_a_namespace_is_a_wall(self, umi: Umi) -> None:
         umi("remember", "The code is 4711.", "--namespace", "a")
         umi("remember", "Nothing here.", "--namespace", "b")

@@ -21,7 +21,7 @@ from umi._engine.components import Components, open_store, prepare_embedder
 from umi._evolution.relation_writer import RelationWriter
 from umi._learning import Learner
 from umi._reading.model import Conversation
-from umi._remember.apply import Admitted, RememberOptions, recollect
+from umi._remember.apply import Admitted, RememberOptions, outbox_item, recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledTexts
@@ -31,6 +31,7 @@ from umi.ports import NamespaceStore, Store
 from umi.types import (
     BulkReceipt,
     Degradation,
+    Episode,
     EvolutionRelation,
     Explanation,
     MaintainReceipt,
@@ -288,6 +289,18 @@ class Engine:
             outcome = await self._worker(self.conversation()).settle(mine)
             self._count(outcome.degraded)
         self._something_waits = await self.storage.read(history.waiting_count) > 0
+
+    async def embed_read(self, episodes: Sequence[Episode]) -> Outcome:
+        """Embed episodes whose statements are stored; those that fail keep waiting."""
+        if self.parts.embedder is None:
+            outcome = Outcome(degraded={Degradation.NO_EMBEDDER: None})
+        else:
+            await self._claim_embedder()
+            work = [(one, outbox_item(one, RememberOptions())) for one in episodes]
+            outcome = await self._worker(None).settle(work)
+        self._count(outcome.degraded)
+        self._something_waits |= bool(outcome.waiting)
+        return outcome
 
     async def change(self, change: Callable[[RelationWriter], EvolutionRelation]) -> EvolutionRelation:
         """Change relations in one transaction."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from umi import limits
 from umi._core import validate
+from umi._evolution import set_facts
 from umi._remember.apply import RememberOptions, outbox_item
 from umi._remember.outbox import Outcome
 from umi._retrieval import history
@@ -140,6 +141,9 @@ def _ask_for_all(tx: Transaction) -> int:
         return len(waiting)
     # Messages that were never read are in the outbox already.
     episodes = [row.episode for row, _ in tx.scan_episodes() if row.episode.id not in waiting]
+    groups = tx.entities_of([episode.id for episode in episodes])
+    # A fact that a caller set is not a model's to read.
+    episodes = [one for one in episodes if not any(set_facts.is_set(entity) for entity in groups.get(one.id, ()))]
     for episode in episodes:
         tx.put_outbox(replace(outbox_item(episode, RememberOptions()), again=True, reason="asked to be read again"))
     return len(episodes) + len(waiting)

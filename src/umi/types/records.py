@@ -426,6 +426,21 @@ class HistoryStep:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """What holds of a subject in one attribute. `negated` says that the value does not hold ("does not like tea").
+
+    `attribute` is as the caller named it in `set_fact`, else Umi's own name for what was read; `entity` is the statement, with its
+    source in `episode_id` and `span`. `state` is current, or disputed while a contradiction is open.
+    """
+
+    attribute: str
+    value: str
+    negated: bool
+    entity: Entity
+    state: HitState
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """Why an entity is known and stands as it does: source episode, what it rests on, what changed it."""
 

@@ -19,6 +19,7 @@ from umi.faces.cli import (
     doctor,
     erasing,
     extensions,
+    facts,
     importing,
     learning,
     reading,
@@ -43,7 +44,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
+for group in (remembering, facts, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
     group.add_to(app)
 app.add_typer(benching.app, name="bench")
 extensions.add_to(app, benching.app, sys.argv[1:])

@@ -1,0 +1,159 @@
+"""`Memory.set_fact` and `Memory.facts`: what a caller knows for certain, and what is known of a subject by attribute."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from umi import limits
+from umi._core import validate
+from umi._evolution import set_facts
+from umi._evolution.relation_writer import RelationWriter, statement_order
+from umi._evolution.states import HIDDEN, StateResolver, View
+from umi._reading.extract import said_in
+from umi._reading.grammar.slots import type_of_slot
+from umi._reading.grammar.subjects import subject_key
+from umi._remember.apply import RememberOptions, WrittenReading, admit, recollect
+from umi._remember.outbox import Outcome
+from umi.errors import InvalidInput
+from umi.ports import Snapshot, Transaction
+from umi.types import Entity, EntityType, Episode, Fact, Message, Mode, RememberReceipt
+
+if TYPE_CHECKING:
+    from umi._engine.engine import Engine
+
+_ROLE: Final = "user"  # as of a message without one
+
+
+class Facts(ABC):
+    """The methods of `umi.Memory` about facts by attribute."""
+
+    @property
+    @abstractmethod
+    def _open(self) -> Engine: ...
+
+    async def set_fact(
+        self, subject: str, attribute: str, value: str, *, at: datetime | None = None, reason: str | None = None
+    ) -> RememberReceipt:
+        """Set one attribute of a subject, as the caller knows it: nothing is inferred, and no model is asked.
+
+        The value supersedes the older one of the same attribute; the history keeps both. One given with an earlier `at` goes
+        to its place in the past. The same value again, while it holds, stores nothing and gives the first receipt,
+        `replayed`. `undo` of the relation in `evolutions` brings the older value back; `forget` deletes one.
+
+        Args:
+            subject: Who or what it is about: "Alice", "api". 1 to 256 bytes.
+            attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
+                name ("works at") is superseded too.
+            value: The value, in plain text. 1 to 4,096 bytes.
+            at: Since when it holds; timezone-aware. Default: now.
+            reason: Why; kept word for word behind the value, and as the reason of the change. At most 1,024 bytes.
+
+        Raises:
+            InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
+        """
+        told = _Told(
+            validate.name(subject, "subject"),
+            validate.name(attribute, "attribute"),
+            validate.text(value, "value", bytes_max=limits.FACT_VALUE_BYTES_MAX).strip(),
+            "" if reason is None else validate.text(reason, "reason", bytes_max=limits.REASON_BYTES_MAX).strip(),
+        )
+        if not subject_key(told.subject):
+            raise InvalidInput(f"subject {subject!r} names nobody: give a name with letters or digits")
+        return await set_fact(self._open, told, validate.optional_when(at, "at"))
+
+    async def facts(self, subject: str, *, as_of: datetime | None = None) -> tuple[Fact, ...]:
+        """What holds of a subject by attribute, each with its source, in order of attribute: what was set, and what was read.
+
+        What is over, stale, wished or planned is left out; `history` has it. A denial is `negated`.
+
+        Args:
+            subject: A name or an alias.
+            as_of: What held at that moment; None is now.
+
+        Raises:
+            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            StoreError: When the rows cannot be read. An unknown subject has no facts.
+        """
+        name, view = validate.name(subject, "subject"), View(as_of=validate.optional_when(as_of, "as_of"))
+        view = replace(view, now=self._open.parts.clock.now())
+        return await self._open.storage.read(partial(facts, name=name, view=view))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A validated fact."""
+
+    subject: str
+    attribute: str
+    value: str
+    reason: str
+
+    @property
+    def statement(self) -> str:
+        """The fact as one line of text."""
+        return f"{self.subject}, {self.attribute}: {self.value}"
+
+    @property
+    def content(self) -> str:
+        """The message that keeps the fact and its reason."""
+        return f"{self.statement} ({self.reason})" if self.reason else self.statement
+
+
+async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> RememberReceipt:
+    """See `Facts.set_fact`: the text, the fact and its relations in one transaction; its vector after it."""
+    entropy, now, embeds = engine.parts.entropy, engine.parts.clock.now(), engine.parts.embedder is not None
+
+    def work(tx: Transaction) -> tuple[Episode | None, WrittenReading]:
+        key = subject_key(told.subject)
+        place = (tx.subject_of(key) or key, set_facts.slot_of(told.attribute))
+        others = tx.statements_in([place], limit=limits.LIST_LIMIT_MAX).get(place, [])
+        # Compared before anything is written, as if it were stored already.
+        draft = Episode("", told.content, _ROLE, None, None, at or now, now, tx.next_arrival())
+        same = set_facts.repeated(_entity(draft, told, place), others)
+        if same is not None:
+            return None, recollect(tx, [same.episode_id])
+        (episode,) = admit(tx, entropy, now, [Message(told.content, at=at)], RememberOptions()).fresh
+        entity = _entity(episode, told, place)
+        tx.add_entities([entity])
+        set_facts.place(RelationWriter(tx, entropy, now), entity, others, told.reason)
+        if not embeds:
+            tx.remove_outbox(episode.id)  # only its vector would be left to make
+        return episode, recollect(tx, [episode.id])
+
+    episode, written = await engine.storage.write(work)
+    outcome = await engine.embed_read([episode]) if episode is not None else Outcome()
+    return RememberReceipt(
+        episode_ids=(written.entities[0].episode_id,),
+        entities=written.entities,
+        evolutions=written.evolutions,
+        deferred=tuple(outcome.waiting),
+        degraded=tuple(outcome.degraded),
+        replayed=episode is None,
+    )
+
+
+def facts(snapshot: Snapshot, name: str, view: View) -> tuple[Fact, ...]:
+    """See `Facts.facts`."""
+    key = subject_key(name)
+    subject = snapshot.subject_of(key) or key
+    said = [one for one in snapshot.statements(subject, limit=limits.LIST_LIMIT_MAX) if one.slot]
+    standings = StateResolver(snapshot, view).of([one for one in said if one.mode is Mode.ASSERTED])
+    found = [
+        Fact(set_facts.attribute_of(one.entity), one.entity.value, one.entity.negated, one.entity, one.state)
+        for one in standings
+        if one.shown and one.state not in HIDDEN
+    ]
+    return tuple(sorted(found, key=lambda fact: (fact.attribute, statement_order(fact.entity))))
+
+
+def _entity(episode: Episode, told: _Told, place: tuple[str, str]) -> Entity:
+    """The statement that a fact is kept as; `place` is its subject and slot."""
+    subject, slot = place
+    span = (0, len(told.statement))
+    kind = type_of_slot(slot, EntityType.NOTE)
+    about = {"subject": subject, "slot": slot, "value": told.value, "metadata": {set_facts.ATTRIBUTE: told.attribute}}
+    return said_in(episode, span, kind, told.subject, **about)

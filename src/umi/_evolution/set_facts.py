@@ -1,0 +1,105 @@
+"""Facts that the caller sets: one value of an attribute at a time, placed by its own time, with no inference.
+
+A set fact is an entity whose metadata names its attribute. Where Umi reads the same attribute in talk ("employer" is what
+`works_at` says), both share a slot, so that the caller's value supersedes what was read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
+from umi._reading.grammar.slots import SINGLE, attribute_slot, slot_words
+from umi._reading.grammar.values import fold, value_key
+from umi.limits import REASON_BYTES_MAX
+from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Mode, Nature
+
+ATTRIBUTE: Final = "attribute"  # the metadata key that marks a set fact
+
+
+def slot_of(attribute: str) -> str:
+    """The slot of an attribute: that of what is read in talk where it holds one value, else one of its own."""
+    key = " ".join(fold(attribute).replace("_", " ").split())
+    slot = key.replace(" ", "_")
+    if slot in SINGLE:
+        return slot
+    known = attribute_slot(key)
+    return known if known in SINGLE or known.startswith("attr:") else f"attr:{key}"
+
+
+def attribute_of(entity: Entity) -> str:
+    """The attribute of a statement: as the caller named it, else its slot in plain words."""
+    return str(entity.metadata.get(ATTRIBUTE) or slot_words(entity.slot))
+
+
+def is_set(entity: Entity) -> bool:
+    """Whether a caller set this fact."""
+    return bool(entity.slot) and ATTRIBUTE in entity.metadata
+
+
+def repeated(new: Entity, others: Sequence[Entity]) -> Entity | None:
+    """The set fact that gives the same value and holds at the new one's time; None when there is none."""
+    holding = [one for one in others if is_set(one) and _precedes(one, new) and _is_open(one, new)]
+    latest = max(holding, key=statement_order, default=None)
+    return latest if latest is not None and latest.value == new.value else None
+
+
+def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason: str) -> list[EvolutionRelation]:
+    """Supersede the values of the same attribute that hold at the new fact's time, and end it where a later one begins.
+
+    Args:
+        writer: Of the transaction that has just stored `new`.
+        new: The set fact.
+        others: The other statements of its subject and slot.
+        reason: Why the caller sets it; "" names the values.
+    """
+    asserted = [one for one in others if one.mode is Mode.ASSERTED]
+    older = [one for one in asserted if _precedes(one, new) and _is_open(one, new) and not _agrees(one, new)]
+    later = [one for one in asserted if not _precedes(one, new) and not one.negated and one.valid_to != one.valid_from]
+    writer.effects.load([new.id, *(one.id for one in older)])
+    rows = [writer.record(_update(one, new, reason, Detector.CALLER)) for one in sorted(older, key=statement_order)]
+    if later:
+        following = min(later, key=statement_order)
+        rows.append(writer.record(_update(new, following, "", Detector.RELINK)))
+    return rows
+
+
+def undo(writer: RelationWriter, relation_id: str) -> EvolutionRelation:
+    """As `RelationWriter.undo`; where a set fact superseded others, all of these hold again and it is taken to have never held."""
+    row = writer.undo(relation_id)
+    if not _is_by_set_fact(row, Detector.CALLER):
+        return row
+    for other in writer.effects.relations(row.target_id):
+        # Also the relations that joined it to an earlier fact which came late.
+        if other.target_id == row.target_id and _is_by_set_fact(other, Detector.CALLER, Detector.RELINK):
+            writer.undo(other.id)
+    # A settled dispute closes the fact for its whole time and says so in its history.
+    refused = Proposal(row.source_id, row.target_id, EvolutionType.CONTRADICT, "taken back", 1.0, Detector.CALLER)
+    writer.resolve(writer.record(refused).id, "old")
+    return row
+
+
+def _update(old: Entity, new: Entity, reason: str, detector: Detector) -> Proposal:
+    said = reason or f"{attribute_of(new)}: {old.value} -> {new.value}"
+    short = said.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
+    return Proposal(old.id, new.id, EvolutionType.UPDATE, short, 1.0, detector, Nature.CHANGED)
+
+
+def _is_by_set_fact(row: EvolutionRelation, *detectors: Detector) -> bool:
+    # `relate` records no nature.
+    changed = row.evolution_type is EvolutionType.UPDATE and row.nature is Nature.CHANGED
+    return changed and row.detector in detectors
+
+
+def _precedes(one: Entity, new: Entity) -> bool:
+    return statement_order(one) < statement_order(new)
+
+
+def _is_open(one: Entity, new: Entity) -> bool:
+    return one.valid_to is None or (new.valid_from is not None and one.valid_to > new.valid_from)
+
+
+def _agrees(one: Entity, new: Entity) -> bool:
+    """Whether both can hold: "she is not at Acme" and "she is at StartupX"."""
+    return one.negated and value_key(one.value) != value_key(new.value)
