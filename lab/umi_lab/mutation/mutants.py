@@ -22,6 +22,7 @@ from umi_lab.mutation.planted import MUTATIONS, Mutation
 from umi_lab.mutation.planted_adapters import ADAPTERS
 from umi_lab.mutation.planted_blind import BLIND
 from umi_lab.mutation.planted_erasures import ERASURES
+from umi_lab.mutation.planted_facts import FACTS
 from umi_lab.mutation.planted_learning import LEARNING
 from umi_lab.mutation.planted_retold import RETOLD
 from umi_lab.mutation.planted_router import ROUTER
@@ -39,7 +40,17 @@ _LARGER_TRIED_COUNT: Final = 3  # further failing worlds that are shrunk while t
 
 Step = Callable[[str, int, int], None]  # what is being done, how much of it is done, how much there is
 
-ALL: Final[tuple[Mutation, ...]] = (*MUTATIONS, *ADAPTERS, *BLIND, *LEARNING, *ERASURES, *RETOLD, *ROUTER, *VERDICTS)
+ALL: Final[tuple[Mutation, ...]] = (
+    *MUTATIONS,
+    *ADAPTERS,
+    *BLIND,
+    *LEARNING,
+    *ERASURES,
+    *FACTS,
+    *RETOLD,
+    *ROUTER,
+    *VERDICTS,
+)
 
 
 @dataclass(frozen=True, slots=True)

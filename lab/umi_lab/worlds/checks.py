@@ -40,6 +40,13 @@ class Violation(Exception):  # noqa: N818 - it is a finding about the product, n
     """Something that must hold does not."""
 
 
+class FactsSet(Protocol):
+    """What the checks ask of set facts."""
+
+    def count(self, space: str) -> int: ...
+    def has(self, space: str, content: str) -> bool: ...
+
+
 class Witnessed(Protocol):
     """The part of a world that the checks use. `memory` and `anyone` return `umi.Memory` objects, typed Any here."""
 
@@ -50,6 +57,8 @@ class Witnessed(Protocol):
     messages: dict[int, tuple[str, Message]]
     fading: set[int]
 
+    @property
+    def set_facts(self) -> FactsSet: ...
     def memory(self, space: str, number: int = 0) -> Any: ...
     def anyone(self) -> Any: ...
     async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]: ...
@@ -135,6 +144,8 @@ class Checks:
             memory = self._world.memory(space)
             for step in (await memory.list(limit=1000)).items:
                 episode = await memory.get(step.entity.episode_id)
+                if isinstance(episode, Episode) and self._world.set_facts.has(space, episode.content):
+                    continue
                 whole = isinstance(episode, Episode) and said.get(episode.message_id) == episode.content
                 if not whole or not str(episode.message_id).startswith(f"{space}-"):
                     raise Violation(f"{space} shows what nobody said: {episode!r}")
@@ -250,6 +261,7 @@ class Checks:
         for space in SPACES:
             steps = (await self._world.memory(space).list(limit=1000)).items
             sent = sum(where == space for where, _ in self._world.messages.values())
+            sent += self._world.set_facts.count(space)
             held = len({step.entity.episode_id for step in steps})
             if held != sent:
                 raise Violation(f"{space} holds {held} episodes of {sent} messages")
@@ -259,6 +271,8 @@ class Checks:
                 _times(step)
                 if not self._world.plan.twins:  # there a writer that waited has an earlier time than the other
                     _was_open(step, begins)
+                if "attribute" in step.entity.metadata:
+                    continue  # a set fact, which `worlds.set_facts` checks
                 self._keeps_its_sources(by_episode[step.entity.episode_id], step)
                 if not self._world.plan.model:
                     await self._state(space, by_episode[step.entity.episode_id], step)

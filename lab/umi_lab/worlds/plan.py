@@ -34,6 +34,9 @@ HIDEOUTS: Final = "Zembla Ruritania Freedonia Syldavia Borduria Grustark Laputa 
 PLACES: Final = ("Lisbon", "Bergen", "Graz", "Lima", "Osaka", "Porto", "Tartu", "Galway")
 FIRMS: Final = ("Acme", "Bolt", "Cargo", "Globex", "Initech", "Umbra", "Northwind", "Tideline")
 PASTIMES: Final = ("hiking", "chess", "sailing", "opera", "baking", "karate")
+SERVICES: Final = ("billing", "mailer")  # what facts are set of
+FACTS: Final = ("database", "owner")
+FACT_VALUES: Final = ("alpha", "beta", "gamma")
 TALK: Final = ("the ferry", "a wool blanket", "the quarterly report", "an old camera", "the choir", "a jar of honey")
 
 # By slot: texts that state a value, the values, and the question for it.
@@ -330,6 +333,8 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         told_things = thing_stories.stories(rng.fork("of things"), teller, SPACES, people[-4:])
         anew = [[teller.step(Kind.REREAD)]] if rng.fork("anew").chance(0.3) else []
         steps = _interleave(rng.fork("things"), [steps, *told_things, *anew])
+    told_facts = _set_facts(rng.fork("set facts"), teller)
+    steps = _interleave(rng.fork("setting"), [steps, told_facts]) if told_facts else steps
     faults = _faults(rng, twins=twins, model=model)
     embedder = rng.chance(0.6) or reads
     served = embedder and not reads and "openai" in ADAPTERS and rng.fork("served").chance(0.3)
@@ -389,6 +394,24 @@ def _counts(rng: DeterministicRng, teller: _Teller, people: Sequence[str]) -> li
         for who, question in zip(people[:2], questions, strict=True)
     ]
     return [*steps, *asked]
+
+
+def _set_facts(rng: DeterministicRng, teller: _Teller) -> list[Step]:
+    """Facts set in any order of time, taken back, and looked at, in a third of the worlds."""
+    if not rng.chance(0.33):
+        return []
+    space, who = rng.choice(SPACES), rng.choice(SERVICES)
+    steps: list[Step] = []
+    for _ in range(rng.next_int(4, 9)):
+        slot = FACTS[rng.chance(0.2)]
+        earlier = [one for one in steps if one.kind is Kind.SET]
+        if earlier and rng.chance(0.3):
+            steps.append(teller.step(Kind.UNSET, count=rng.choice(earlier).number))
+        else:
+            value, day = rng.choice(FACT_VALUES), rng.next_int(1, 2_000)
+            steps.append(teller.step(Kind.SET, space=space, who=who, slot=slot, value=value, day=day))
+        steps.append(teller.step(Kind.FACTS, space=space, who=who, slot=slot, day=rng.next_int(1, 2_000)))
+    return steps
 
 
 def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:

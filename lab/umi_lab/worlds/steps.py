@@ -31,6 +31,9 @@ class Kind(StrEnum):
     REPORT = "report"  # providers give signals about recalls, and a run credits them
     BACK = "back"  # roll learning back to some version
     REREAD = "reread"  # read every message again with the model
+    SET = "set"  # set a fact: `slot` is its attribute
+    UNSET = "unset"  # take back the change that the fact set by step `count` made
+    FACTS = "facts"  # compare facts and their history with the oracle
     MAINTAIN = "maintain"
     RESTART = "restart"  # close and open
     CUT = "cut"  # cut the power at the n-th change of the disk from now

@@ -39,6 +39,7 @@ from umi_lab.worlds.oracle import Oracle
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.plan import PEOPLE, PLACES
 from umi_lab.worlds.routing import route_tasks
+from umi_lab.worlds.set_facts import SetFacts
 from umi_lab.worlds.steps import SPACES, THING, Kind, Plan, Step
 
 if TYPE_CHECKING:
@@ -111,8 +112,8 @@ class World:
         self.fading: set[int] = set()  # numbers of messages being deleted, which may or may not be stored still
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
-        self.receipts: dict[int, RememberReceipt] = {}
-        self.messages: dict[int, tuple[str, Message]] = {}
+        self.set_facts = SetFacts(self)
+        self.receipts, self.messages = dict[int, RememberReceipt](), dict[int, tuple[str, Message]]()
         self._open: list[Memory] = []
         self._views: list[dict[str, Memory]] = []
 
@@ -180,8 +181,8 @@ class World:
             except StoreError as error:
                 self.tell(f"close: {type(error).__name__}")
 
-    async def recover(self) -> None:
-        """Recover from a failure: turn the power on, open again, and check what is there."""
+    async def recover(self) -> str:
+        """Turn the power on, open again, and check what is there."""
         await self.close()
         for _ in range(_TRIES_MAX):
             if self.disk is not None and not self.disk.powered:
@@ -195,7 +196,7 @@ class World:
                 self.tell(f"open: {type(error).__name__}")
                 await self.close()
             else:
-                return
+                return "open"
         raise Violation(f"the store could not be opened in {_TRIES_MAX} tries")
 
     async def live(self) -> None:
@@ -211,7 +212,7 @@ class World:
             await self.persist("comes to rest", self._rest)
             self._check_adapter()
             await self.persist("looks around", self.checks.at_rest)
-            await self.persist("restart", self._restart)
+            await self.persist("restart", self.recover)
             await self.persist("looks at all", self.checks.at_the_end)
             await self.persist("looks at things", partial(things.check, self))
             await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
@@ -337,8 +338,11 @@ class World:
             Kind.REPORT: self.teaching.report,
             Kind.BACK: self.teaching.back,
             Kind.REREAD: lambda _: self._reread(),
+            Kind.SET: self.set_facts.set,
+            Kind.UNSET: self.set_facts.take_back,
+            Kind.FACTS: self.set_facts.look,
             Kind.MAINTAIN: lambda _: self._maintain(),
-            Kind.RESTART: lambda _: self._restart(),
+            Kind.RESTART: lambda _: self.recover(),
             Kind.CUT: self._arm,
             Kind.KILL: lambda _: self._kill(),
         }
@@ -483,10 +487,6 @@ class World:
     async def _reread(self) -> str:
         spaces = SPACES if self._model is not None else ()  # `reread` needs a model
         return f"{sum([(await self.memory(space).reread()).completed for space in spaces])} read again"
-
-    async def _restart(self) -> str:
-        await self.recover()
-        return "open"
 
     async def _arm(self, step: Step) -> str:
         if self.disk is not None:
