@@ -7,15 +7,12 @@ value that was acknowledged, each once.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from umi.errors import EvolutionError
 from umi.types import HitState
-from umi_lab.worlds.checks import Violation
+from umi_lab.worlds.checks import Violation, Witnessed
 from umi_lab.worlds.steps import Step
-
-if TYPE_CHECKING:
-    from umi_lab.worlds.world import World
 
 _EVER: Final = 1_000_000  # a day after every day of a world
 _REASON: Final = "the plan says so"
@@ -36,7 +33,7 @@ class _Set:
 class SetFacts:
     """Runs the steps of this module in one world and checks them."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: Witnessed) -> None:
         self._world = world
         self._set: dict[int, _Set] = {}  # by step
         self._taking_back: set[int] = set()  # steps whose relation may be undone already
