@@ -11,41 +11,38 @@ import umi
 from umi import HitState
 
 ROUNDS = 12
+# A writer's turn; the program around it takes `ROUNDS` of them.
 WRITER = """
-import asyncio, sys, umi
-
-async def main(path, name):
-    async with umi.Memory.open(path, embedder=None) as memory:
-        print("ready", flush=True)
-        sys.stdin.readline()
-        for number in range({rounds}):
-            await memory.remember(f"Alice now works at {{name}}{{number}}.")
-            found = await memory.recall("Where does Alice work?", min_score=0, limit=1)
-            print(number, found.hits[0].content, flush=True)
-
-asyncio.run(main(*sys.argv[1:]))
+async def turn(memory, name, number):
+    await memory.remember(f"Alice now works at {name}{number}.")
+    found = await memory.recall("Where does Alice work?", min_score=0, limit=1)
+    print(number, found.hits[0].content, flush=True)
 """
-
-
 SETTER = """
+async def turn(memory, name, number):
+    done = await memory.set_fact("api", "owner", f"{name} {number}")
+    print(done.episode_ids[0], flush=True)
+"""
+PROGRAM = """
 import asyncio, sys, umi
 
-async def main(path, name):
+async def main(path, name, rounds):
     async with umi.Memory.open(path, embedder=None) as memory:
         print("ready", flush=True)
         sys.stdin.readline()
-        for number in range({rounds}):
-            done = await memory.set_fact("api", "owner", f"{{name}} {{number}}")
-            print(done.episode_ids[0], flush=True)
+        for number in range(int(rounds)):
+            await turn(memory, name, number)
 
 asyncio.run(main(*sys.argv[1:]))
 """
 
 
-def _start(path: str, name: str, program: str = WRITER) -> subprocess.Popen[str]:
-    code = program.format(rounds=ROUNDS)
+def _start(path: str, name: str, turn: str = WRITER) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        [sys.executable, "-c", code, path, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", turn + PROGRAM, path, name, str(ROUNDS)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -25,6 +25,6 @@ FACTS: Final[tuple[Mutation, ...]] = (
         "same-fact-stored-again",
         "A fact that holds already is stored once more.",
         "umi._evolution.set_facts.repeated",
-        partial(edited, set_facts, "repeated", "latest.value == new.value", "False"),
+        partial(edited, set_facts, "repeated", "latest.value == value", "False"),
     ),
 )

@@ -29,6 +29,12 @@ class _Set:
     rows: tuple[str, ...]
     taken_back: bool = False
 
+    @property
+    def content(self) -> str:
+        """The message that keeps it."""
+        _, who, slot = self.about
+        return f"{who}, {slot}: {self.value} ({_REASON})"
+
 
 class SetFacts:
     """Runs the steps of this module in one world and checks them."""
@@ -36,7 +42,6 @@ class SetFacts:
     def __init__(self, world: Witnessed) -> None:
         self._world = world
         self._set: dict[int, _Set] = {}  # by step
-        self._taking_back: set[int] = set()  # steps whose relation may be undone already
 
     async def set(self, step: Step) -> str:
         """Set a fact. The same value again, while it holds, must store nothing."""
@@ -59,15 +64,10 @@ class SetFacts:
 
     async def take_back(self, step: Step) -> str:
         """Undo the change that a fact made."""
-        number = step.count
-        fact = self._set.get(number)
+        fact = self._set.get(step.count)
         if fact is None or fact.taken_back or not fact.rows:
             return "nothing to take back"
         memory = self._world.memory(fact.about[0], step.number)
-        known = {row.id: row for one in await memory.history(fact.about[1]) for row in one.evolutions}
-        if known[fact.rows[0]].undone_at is not None and number not in self._taking_back:
-            return "joined otherwise since"
-        self._taking_back.add(number)
         try:
             await memory.undo(fact.rows[0])
         except EvolutionError as error:  # an earlier try was committed without our being told
@@ -104,13 +104,7 @@ class SetFacts:
 
     def has(self, space: str, content: str) -> bool:
         """Whether a message of a namespace is that of a set fact."""
-        texts = (
-            f"{who}, {slot}: {one.value} ({_REASON})"
-            for one in self._set.values()
-            for where, who, slot in [one.about]
-            if where == space
-        )
-        return content in texts
+        return any(one.about[0] == space and one.content == content for one in self._set.values())
 
     def _holding(self, about: tuple[str, str, str], day: int) -> _Set | None:
         """The fact that holds on a day."""

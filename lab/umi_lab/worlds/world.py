@@ -113,7 +113,8 @@ class World:
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
         self.set_facts = SetFacts(self)
-        self.receipts, self.messages = dict[int, RememberReceipt](), dict[int, tuple[str, Message]]()
+        self.receipts: dict[int, RememberReceipt] = {}
+        self.messages: dict[int, tuple[str, Message]] = {}
         self._open: list[Memory] = []
         self._views: list[dict[str, Memory]] = []
 
@@ -462,10 +463,7 @@ class World:
         return f"{len(mine)} settled"
 
     async def _maintain(self) -> str:
-        completed = 0
-        for space in SPACES:
-            completed += (await self.memory(space).maintain()).completed
-        return f"{completed} completed"
+        return f"{sum([(await self.memory(space).maintain()).completed for space in SPACES])} completed"
 
     async def _rest(self) -> str:
         """Liveness: once faults have stopped, all waiting work must finish."""

@@ -6,14 +6,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from umi import limits
 from umi._core import validate
 from umi._evolution import set_facts
 from umi._evolution.relation_writer import RelationWriter, statement_order
 from umi._evolution.states import HIDDEN, StateResolver, View
-from umi._reading.extract import said_in
+from umi._reading.extract import said_in, subject_named
 from umi._reading.grammar.slots import type_of_slot
 from umi._reading.grammar.subjects import subject_key
 from umi._remember.apply import RememberOptions, WrittenReading, admit, recollect
@@ -24,8 +24,6 @@ from umi.types import Entity, EntityType, Episode, Fact, Message, Mode, Remember
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
-
-_ROLE: Final = "user"  # as of a message without one
 
 
 class Facts(ABC):
@@ -108,12 +106,9 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
     entropy, now, embeds = engine.parts.entropy, engine.parts.clock.now(), engine.parts.embedder is not None
 
     def work(tx: Transaction) -> tuple[Episode | None, WrittenReading]:
-        key = subject_key(told.subject)
-        place = (tx.subject_of(key) or key, set_facts.slot_of(told.attribute))
+        place = (subject_named(tx, told.subject), set_facts.slot_of(told.attribute))
         others = tx.statements_in([place], limit=limits.LIST_LIMIT_MAX).get(place, [])
-        # Compared before anything is written, as if it were stored already.
-        draft = Episode("", told.content, _ROLE, None, None, at or now, now, tx.next_arrival())
-        same = set_facts.repeated(_entity(draft, told, place), others)
+        same = set_facts.repeated(told.value, at or now, others)
         if same is not None:
             return None, recollect(tx, [same.episode_id])
         (episode,) = admit(tx, entropy, now, [Message(told.content, at=at)], RememberOptions()).fresh
@@ -138,9 +133,7 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
 
 def facts(snapshot: Snapshot, name: str, view: View) -> tuple[Fact, ...]:
     """See `Facts.facts`."""
-    key = subject_key(name)
-    subject = snapshot.subject_of(key) or key
-    said = [one for one in snapshot.statements(subject, limit=limits.LIST_LIMIT_MAX) if one.slot]
+    said = [one for one in snapshot.statements(subject_named(snapshot, name), limit=limits.LIST_LIMIT_MAX) if one.slot]
     standings = StateResolver(snapshot, view).of([one for one in said if one.mode is Mode.ASSERTED])
     found = [
         Fact(set_facts.attribute_of(one.entity), one.entity.value, one.entity.negated, one.entity, one.state)

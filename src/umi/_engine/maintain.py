@@ -139,11 +139,9 @@ def _ask_for_all(tx: Transaction) -> int:
     # An earlier `reread` has not finished.
     if any(item.again for item in waiting.values()):
         return len(waiting)
-    # Messages that were never read are in the outbox already.
-    episodes = [row.episode for row, _ in tx.scan_episodes() if row.episode.id not in waiting]
-    groups = tx.entities_of([episode.id for episode in episodes])
-    # A fact that a caller set is not a model's to read.
-    episodes = [one for one in episodes if not any(set_facts.is_set(entity) for entity in groups.get(one.id, ()))]
+    # Messages that were never read are in the outbox already; a fact that a caller set is not a model's to read.
+    left_out = {*waiting, *(one.episode_id for one in tx.scan_entities() if set_facts.is_set(one))}
+    episodes = [row.episode for row, _ in tx.scan_episodes() if row.episode.id not in left_out]
     for episode in episodes:
         tx.put_outbox(replace(outbox_item(episode, RememberOptions()), again=True, reason="asked to be read again"))
     return len(episodes) + len(waiting)

@@ -7,6 +7,7 @@ A set fact is an entity whose metadata names its attribute. Where Umi reads the 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Final
 
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
@@ -38,31 +39,31 @@ def is_set(entity: Entity) -> bool:
     return bool(entity.slot) and ATTRIBUTE in entity.metadata
 
 
-def repeated(new: Entity, others: Sequence[Entity]) -> Entity | None:
-    """The set fact that gives the same value and holds at the new one's time; None when there is none."""
-    holding = [one for one in others if is_set(one) and _precedes(one, new) and _is_open(one, new)]
+def repeated(value: str, at: datetime, others: Sequence[Entity]) -> Entity | None:
+    """The latest set fact that holds at that time, if it gives this value; else None."""
+    holding = [one for one in others if is_set(one) and _holds(one, at)]
     latest = max(holding, key=statement_order, default=None)
-    return latest if latest is not None and latest.value == new.value else None
+    return latest if latest is not None and latest.value == value else None
 
 
-def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason: str) -> list[EvolutionRelation]:
+def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason: str) -> None:
     """Supersede the values of the same attribute that hold at the new fact's time, and end it where a later one begins.
 
     Args:
         writer: Of the transaction that has just stored `new`.
         new: The set fact.
-        others: The other statements of its subject and slot.
+        others: The statements of its subject and slot that were there before.
         reason: Why the caller sets it; "" names the values.
     """
-    asserted = [one for one in others if one.mode is Mode.ASSERTED]
-    older = [one for one in asserted if _precedes(one, new) and _is_open(one, new) and not _agrees(one, new)]
-    later = [one for one in asserted if not _precedes(one, new) and not one.negated and one.valid_to != one.valid_from]
+    at = _time(new)
+    asserted = sorted((one for one in others if one.mode is Mode.ASSERTED), key=statement_order)
+    older = [one for one in asserted if _holds(one, at) and not _agrees(one, new)]
+    later = [one for one in asserted if _time(one) > at and not one.negated and one.valid_to != one.valid_from]
     writer.effects.load([new.id, *(one.id for one in older)])
-    rows = [writer.record(_update(one, new, reason, Detector.CALLER)) for one in sorted(older, key=statement_order)]
+    for one in older:
+        writer.record(_update(one, new, reason, Detector.CALLER))
     if later:
-        following = min(later, key=statement_order)
-        rows.append(writer.record(_update(new, following, "", Detector.RELINK)))
-    return rows
+        writer.record(_update(new, later[0], "", Detector.RELINK))
 
 
 def undo(writer: RelationWriter, relation_id: str) -> EvolutionRelation:
@@ -92,12 +93,13 @@ def _is_by_set_fact(row: EvolutionRelation, *detectors: Detector) -> bool:
     return changed and row.detector in detectors
 
 
-def _precedes(one: Entity, new: Entity) -> bool:
-    return statement_order(one) < statement_order(new)
+def _time(one: Entity) -> datetime:
+    return statement_order(one)[0]
 
 
-def _is_open(one: Entity, new: Entity) -> bool:
-    return one.valid_to is None or (new.valid_from is not None and one.valid_to > new.valid_from)
+def _holds(one: Entity, at: datetime) -> bool:
+    """Whether a statement that is stored already was made by then and is not over yet."""
+    return _time(one) <= at and (one.valid_to is None or one.valid_to > at)
 
 
 def _agrees(one: Entity, new: Entity) -> bool:

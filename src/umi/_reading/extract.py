@@ -27,7 +27,7 @@ from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing
 from umi._reading.short_messages.reader import read as read_short_message
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
-from umi.ports import LLMProvider
+from umi.ports import LLMProvider, Snapshot
 from umi.ports.text_reader import TextReader
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
 from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
@@ -96,6 +96,12 @@ def extract_rules(
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
     aliases = tuple(dict.fromkeys(alias for statement in statements for alias in statement.aliases))
     return Extracted(ExtractionResult(tuple(entities), relations), aliases)
+
+
+def subject_named(snapshot: Snapshot, name: str) -> str:
+    """The key of a subject, through its alias where one is known."""
+    key = subject_key(name) or name.casefold()
+    return snapshot.subject_of(key) or key
 
 
 def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str, **fields: Any) -> Entity:

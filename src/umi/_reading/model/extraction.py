@@ -17,8 +17,7 @@ import numpy.typing as npt
 
 from umi._core.ranking import bm25
 from umi._core.text import analyse, query_terms
-from umi._reading.extract import Extracted, said_in
-from umi._reading.grammar.subjects import subject_key
+from umi._reading.extract import Extracted, said_in, subject_named
 from umi._reading.grammar.tokens import sentences
 from umi._reading.model import Conversation, ExtractedEntity, read_extraction
 from umi._reading.model.contracts import EXTRACT
@@ -295,11 +294,11 @@ def loosely(words: str) -> str:
 
 def _statement(snapshot: Snapshot, episode: Episode, one: ExtractedEntity, span: tuple[int, int]) -> Entity:
     """The entity of one statement."""
-    also = dict.fromkeys(_subject(snapshot, name) for name in one.also)
+    also = dict.fromkeys(subject_named(snapshot, name) for name in one.also)
     over_already = one.valid_until is not None and one.valid_until <= episode.at
     # A fact told when it is already over began at an unknown time before its end, not now.
     begins = one.valid_from or (_LONG_AGO if over_already else episode.at)
-    subject = _subject(snapshot, one.name)
+    subject = subject_named(snapshot, one.name)
     return said_in(
         episode,
         span,
@@ -319,9 +318,3 @@ def _joined(one: Entity, other: Entity) -> Entity:
     """Two statements of the same words as one, about all their subjects."""
     also = dict.fromkeys((*one.also, other.subject, *other.also))
     return replace(one, also=tuple(key for key in also if key != one.subject))
-
-
-def _subject(snapshot: Snapshot, name: str) -> str:
-    """The key of a subject, through its alias where one is known."""
-    key = subject_key(name) or name.casefold()
-    return snapshot.subject_of(key) or key

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -22,9 +21,9 @@ from umi.faces.cli.options import (
     Namespace,
     examples,
 )
-from umi.faces.cli.remembering import entities_of
+from umi.faces.cli.remembering import entities_of, show_remembered
 from umi.memory import Memory
-from umi.types import Entity, Fact, RememberReceipt
+from umi.types import Fact
 
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="Who or what, such as Alice.")]
 
@@ -57,7 +56,7 @@ def set_fact(
     async def work(memory: Memory) -> Answer:
         receipt = await memory.set_fact(subject, attribute, value, at=moment(at, "--at"), reason=reason)
         known = await entities_of(memory, receipt.evolutions)
-        return Answer(receipt, lambda console: _show_set(console, receipt, known))
+        return Answer(receipt, lambda console: show_remembered(console, receipt, known))
 
     on_memory(Target(db, namespace, as_json, None, embedder), work, create=True)
 
@@ -87,11 +86,3 @@ def _table(found: tuple[Fact, ...]) -> Table:
         since = render.day(fact.entity.valid_from)
         made.add_row(render.said(fact.attribute), value, since, render.state_of(fact.state), fact.entity.id)
     return made
-
-
-def _show_set(console: Console, receipt: RememberReceipt, known: dict[str, Entity]) -> None:
-    (entity,) = receipt.entities
-    console.print(Text("known already" if receipt.replayed else "set", style="green"), render.said(entity.content))
-    for relation in () if receipt.replayed else receipt.evolutions:
-        shown = render.change(relation, known.get(relation.source_id), known.get(relation.target_id))
-        console.print(render.indented(shown))

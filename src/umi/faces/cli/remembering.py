@@ -99,7 +99,7 @@ def remember(
             read="later" if later else "now",
         )
         known = await entities_of(memory, receipt.evolutions)
-        return Answer(receipt, lambda console: _show_remembered(console, receipt, known))
+        return Answer(receipt, lambda console: show_remembered(console, receipt, known))
 
     on_memory(Target(db, namespace, as_json, llm, embedder), work, create=True)
 
@@ -257,7 +257,8 @@ def degradations(console: Console, degraded: tuple[Degradation, ...]) -> None:
         console.print(Text.assemble(("poorer: ", "yellow"), _POORER.get(one, one.value.replace("_", " "))))
 
 
-def _show_remembered(console: Console, receipt: RememberReceipt, known: dict[str, Entity]) -> None:
+def show_remembered(console: Console, receipt: RememberReceipt, known: dict[str, Entity]) -> None:
+    """What was stored, read in it and changed by it, and what is left to do."""
     word = "known already, nothing stored" if receipt.replayed else "stored"
     console.print(Text.assemble((word, "green"), "  ", (" ".join(receipt.episode_ids), "dim")))
     console.print(render.indented(render.entities(receipt.entities)))
