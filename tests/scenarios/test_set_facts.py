@@ -96,6 +96,14 @@ async def test_a_set_fact_supersedes_what_was_read_and_undo_gives_it_back(memory
     assert [(fact.attribute, fact.value) for fact in await memory.facts("Alice")] == [("works at", "Acme")]
 
 
+async def test_a_set_favourite_supersedes_the_one_that_was_read(words: umi.Memory) -> None:
+    await words.remember("My favourite colour is green.", speaker="Alice", at=day("2026-01-01"))
+    done = await words.set_fact("Alice", "favourite colour", "blue", at=day("2026-02-01"))
+    assert await values(words, "Alice") == [("favourite colour", "blue")]
+    await words.undo(done.evolutions[0].id)
+    assert [fact.value for fact in await words.facts("Alice")] == ["green"]
+
+
 async def test_facts_name_denials_and_leave_out_what_is_over(words: umi.Memory) -> None:
     await words.remember("I live in Berlin. I don't like tea.", speaker="Bob", at=day("2026-01-01"))
     await words.remember("I moved to Lisbon.", speaker="Bob", at=day("2026-02-01"))

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Final
 
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
-from umi._reading.grammar.slots import SINGLE, attribute_slot, slot_words
+from umi._reading.grammar.slots import attribute_slot, is_single, slot_words
 from umi._reading.grammar.values import fold, value_key
 from umi.limits import REASON_BYTES_MAX
 from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Mode, Nature
@@ -22,11 +22,8 @@ ATTRIBUTE: Final = "attribute"  # the metadata key that marks a set fact
 def slot_of(attribute: str) -> str:
     """The slot of an attribute: that of what is read in talk where it holds one value, else one of its own."""
     key = " ".join(fold(attribute).replace("_", " ").split())
-    slot = key.replace(" ", "_")
-    if slot in SINGLE:
-        return slot
-    known = attribute_slot(key)
-    return known if known in SINGLE or known.startswith("attr:") else f"attr:{key}"
+    found = (slot for slot in (key.replace(" ", "_"), attribute_slot(key)) if is_single(slot))
+    return next(found, f"attr:{key}")
 
 
 def attribute_of(entity: Entity) -> str:
