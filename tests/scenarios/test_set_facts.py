@@ -87,6 +87,27 @@ async def test_undo_of_the_newest_value_opens_one_that_was_set_late(words: umi.M
     assert await values(words, "api") == [("database", "MySQL")]
 
 
+async def test_undo_of_a_late_value_ends_the_one_before_where_the_next_late_one_begins(words: umi.Memory) -> None:
+    await words.set_fact("api", "database", "SQLite", at=day("2026-01-01"))
+    await words.set_fact("api", "database", "PostgreSQL", at=day("2026-06-01"))
+    late = await words.set_fact("api", "database", "MySQL", at=day("2026-02-01"))
+    await words.set_fact("api", "database", "MariaDB", at=day("2026-04-01"))
+    await words.undo(late.evolutions[0].id)
+    assert [fact.value for fact in await words.facts("api", as_of=day("2026-03-01"))] == ["SQLite"]
+    assert [fact.value for fact in await words.facts("api", as_of=day("2026-05-01"))] == ["MariaDB"]
+
+
+async def test_values_of_one_moment_end_an_earlier_one_whichever_of_them_is_taken_back(words: umi.Memory) -> None:
+    await words.set_fact("api", "database", "MySQL", at=day("2026-03-01"))
+    await words.set_fact("api", "database", "PostgreSQL", at=day("2026-06-01"))
+    same_day = await words.set_fact("api", "database", "MariaDB", at=day("2026-03-01"))
+    await words.set_fact("api", "database", "SQLite", at=day("2026-01-01"))
+    await words.undo(same_day.evolutions[0].id)
+    assert [fact.value for fact in await words.facts("api", as_of=day("2026-02-01"))] == ["SQLite"]
+    assert [fact.value for fact in await words.facts("api", as_of=day("2026-04-01"))] == ["MySQL"]
+    assert await values(words, "api") == [("database", "PostgreSQL")]
+
+
 async def test_a_set_fact_supersedes_what_was_read_and_undo_gives_it_back(memory: umi.Memory) -> None:
     await memory.remember("I work at Acme.", speaker="Alice", at=day("2026-01-01"))
     done = await memory.set_fact("Alice", "employer", "StartupX", at=day("2026-02-01"))

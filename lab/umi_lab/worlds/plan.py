@@ -402,15 +402,16 @@ def _set_facts(rng: DeterministicRng, teller: _Teller) -> list[Step]:
         return []
     space, who = rng.choice(SPACES), rng.choice(SERVICES)
     steps: list[Step] = []
-    for _ in range(rng.next_int(4, 9)):
+    # Few days, so that facts often meet: late ones, several of one day, and ones between taken back ones.
+    for _ in range(rng.next_int(4, 12)):
         slot = FACTS[rng.chance(0.2)]
         earlier = [one for one in steps if one.kind is Kind.SET]
-        if earlier and rng.chance(0.3):
+        if earlier and rng.chance(0.35):
             steps.append(teller.step(Kind.UNSET, count=rng.choice(earlier).number))
         else:
-            value, day = rng.choice(FACT_VALUES), rng.next_int(1, 2_000)
+            value, day = rng.choice(FACT_VALUES), rng.next_int(1, 12)
             steps.append(teller.step(Kind.SET, space=space, who=who, slot=slot, value=value, day=day))
-        steps.append(teller.step(Kind.FACTS, space=space, who=who, slot=slot, day=rng.next_int(1, 2_000)))
+        steps.append(teller.step(Kind.FACTS, space=space, who=who, slot=slot, day=rng.next_int(1, 12)))
     return steps
 
 

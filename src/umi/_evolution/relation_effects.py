@@ -26,11 +26,15 @@ _BY_TIME: Final = attrgetter("created_at", "id")
 
 @dataclass(frozen=True, slots=True)
 class ClosedInterval:
-    """One reason why a statement no longer holds: from which moment in the world, and since when Umi knows."""
+    """One reason why a statement no longer holds: from which moment in the world, and since when Umi knows.
+
+    `never_held`: the interval is empty because the statement was corrected or refused, not because another of the same time replaced it.
+    """
 
     relation: EvolutionRelation
     valid_to: datetime
     known_since: datetime
+    never_held: bool = False
 
 
 def _corrects(row: EvolutionRelation, entity_id: str) -> bool:
@@ -208,12 +212,12 @@ class RelationEffects:
             known_since = row.resolved_at or row.created_at
             loses_to_old = self._resolved(row) == "old" and row.target_id == me.id
             if loses_to_old:
-                return ClosedInterval(row, me.valid_from, known_since)  # an empty interval: it never held
+                return ClosedInterval(row, me.valid_from, known_since, never_held=True)
             closes = self._resolved(row) == "new" and row.source_id == me.id
         else:
             closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
         if closes and row.nature is Nature.CORRECTED:
-            return ClosedInterval(row, me.valid_from, known_since)  # likewise
+            return ClosedInterval(row, me.valid_from, known_since, never_held=True)
         newer = self.entity(row.target_id) if closes else None
         if newer is None or newer.valid_from is None:
             return None

@@ -195,14 +195,17 @@ class RelationWriter:
         """Link the older side of an undone update to the successor of its newer side."""
         effects = self.effects
         successors = [
-            closing.relation
+            closing
             for closing in effects.closings(row.target_id)
             if closing.relation.evolution_type is EvolutionType.UPDATE
         ]
-        # Nothing to link to, or the older side is closed by another relation all the same.
-        if not successors or effects.closings(row.source_id):
+        if not successors:
             return
-        successor = successors[0]
+        left = effects.closings(row.source_id)
+        # Another relation closes the older side all the same, and not only after the successor begins.
+        if left and left[0].valid_to <= successors[0].valid_to:
+            return
+        successor = successors[0].relation
         self.record(
             Proposal(
                 source_id=row.source_id,

@@ -55,10 +55,12 @@ def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason:
     at = _time(new)
     asserted = sorted((one for one in others if one.mode is Mode.ASSERTED), key=statement_order)
     older = [one for one in asserted if _holds(one, at) and not _agrees(one, new)]
-    later = [one for one in asserted if _time(one) > at and not one.negated and one.valid_to != one.valid_from]
-    writer.effects.load([new.id, *(one.id for one in older)])
+    later = [one for one in asserted if _time(one) > at and not one.negated]
+    writer.effects.know(asserted)
+    writer.effects.load([new.id, *(one.id for one in (*older, *later))])
     for one in older:
         writer.record(_update(one, new, reason, Detector.CALLER))
+    later = [one for one in later if not any(closing.never_held for closing in writer.effects.closings(one.id))]
     if later:
         writer.record(_update(new, later[0], "", Detector.RELINK))
 
