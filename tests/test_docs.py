@@ -6,6 +6,7 @@ change on purpose, `UMI_REWRITE_DOCS=1 pytest tests/test_docs.py` writes the new
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import runpy
@@ -30,7 +31,7 @@ LIMITS_PAGE = house.ROOT / "docs" / "limits.md"
 REWRITE = bool(os.environ.get("UMI_REWRITE_DOCS"))
 BLOCK = re.compile(r"```(\w+)\n(.*?)```\n", re.DOTALL)
 HELP = re.compile(r"```text\n\$ (umi[^\n]*) --help\n(.*?)```\n", re.DOTALL)
-LIMIT = re.compile(r"([A-Z_]+): Final = [^#]+(?:# (.*))?")
+LIMIT = re.compile(r"([A-Z0-9_]+): Final = [^#]+(?:# (.*))?")
 LIMITS_MARK = "<!-- from limits.py -->\n"
 REMEDY = "changed on purpose? UMI_REWRITE_DOCS=1 pytest tests/test_docs.py"
 MAKE = re.compile(r"(?:^|`)make ([a-z]+)\b", re.MULTILINE)
@@ -77,16 +78,31 @@ def test_python_blocks_are_programs_that_print_what_is_said(page: Path, tmp_path
             assert run(programs[source], folder) == printed
 
 
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_other_python_is_valid_at_least(page: Path) -> None:
+    for source, _ in blocks(page, "py"):
+        compile(source, page.name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def test_the_snippet_for_tests_of_a_web_app_is_true(tmp_path: Path) -> None:
+    snippet = next(source for source, _ in blocks(house.ROOT / "docs" / "web-app.md", "py") if ":memory:" in source)
+    program = tmp_path / "snippet.py"
+    shown = (house.ROOT / "tests" / "docs_src" / "web_app.py").read_text("utf-8").partition("if __name__")[0]
+    indented = "".join(f"    {line}\n" for line in snippet.splitlines())
+    program.write_text(f"{shown}async def test() -> None:\n{indented}\n\nasyncio.run(test())\n")
+    assert run(program, tmp_path, quiet=False) == ""
+
+
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
 def test_programs_run_and_are_shown_somewhere(program: Path, tmp_path: Path) -> None:
     run(program, tmp_path)
     assert any(program.read_text("utf-8") == source for page in DOCS for source, _ in blocks(page, "python"))
 
 
-def run(program: Path, folder: Path) -> str:
+def run(program: Path, folder: Path, *, quiet: bool = True) -> str:
     done = subprocess.run([sys.executable, str(program)], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    assert done.stderr == "" or not quiet
     return done.stdout
 
 

@@ -13,7 +13,7 @@ FLOORS = (
     "errors", "limits", "types", "ports", "config", "_core",
     "providers", "signals", "stores",
     "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
-    "_engine", "memory", "blocking", "umi", "sim", "bench", "faces",
+    "_engine", "memory", "blocking", "umi", "sim", "testing", "bench", "server", "faces",
 )  # fmt: skip
 PUBLIC = frozenset({"umi", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
 GROUND = frozenset({"errors", "limits", "types", "ports", "config", "_core"})
@@ -21,10 +21,11 @@ ADAPTERS = frozenset({"providers", "signals", "stores"})
 # What Umi does knows the ports, and no adapter behind them.
 FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})
 # A face shows what others can do: it stands on the public names, on sources of signals, and on what measures an install.
-FACE_GROUND = PUBLIC | {"signals", "bench"}
+FACE_GROUND = PUBLIC | {"signals", "bench", "server"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": {"stores", "sim", "bench"},
+    "apsw": {"stores", "sim", "bench", "server"},
+    "psycopg": {"stores"},
     "sqlite3": set[str](),
     "onnxruntime": {"providers"},
     "tokenizers": {"providers"},
@@ -32,9 +33,17 @@ LIBRARIES = {
     "anthropic": {"providers"},
     "fastembed": {"providers"},
     "voyager": {"providers"},
-    "httpx2": {"providers", "sim"},
+    "httpx2": {"providers", "sim", "server"},
+    "jwt": {"server"},
     "typer": {"faces"},
     "click": {"faces"},
+    "fastapi": {"server"},
+    "starlette": {"server"},
+    "pydantic": {"server"},
+    "uvicorn": {"server"},
+    "mcp": {"server"},
+    "mcp_types": {"server"},
+    "opentelemetry": {"server"},
     "rich": {"faces"},
 }
 # Records, limits and what computes with them neither read nor write nor wait.
@@ -110,6 +119,8 @@ def _arrow(own: str, target: str) -> str:
         return "adapters know the ports and each other not"
     if own in FLOWS and target in ADAPTERS:
         return "what Umi does knows no adapter"
+    if own == "server" and target not in PUBLIC:
+        return "the server knows public names only"
     return "a face knows public names only" if own == "faces" and target not in FACE_GROUND else ""
 
 
@@ -160,7 +171,7 @@ def test_every_room_has_its_floor() -> None:
 
 
 def test_what_is_not_public_says_so_by_its_name() -> None:
-    open_rooms = PUBLIC | ADAPTERS | {"sim", "bench", "faces"}
+    open_rooms = PUBLIC | ADAPTERS | {"sim", "testing", "bench", "server", "faces"}
     assert [name for name in FLOORS if name not in open_rooms and not name.startswith("_")] == []
 
 
@@ -204,6 +215,8 @@ def test_documents_and_examples_use_public_names() -> None:
         ("umi.bench.speed", "import umi.faces.cli", "faces stands above bench"),
         ("umi.faces.cli.main", "from umi._retrieval import search", "public names only"),
         ("umi.faces.cli.main", "from umi.stores.sqlite import store", "public names only"),
+        ("umi.server.app", "from umi._retrieval import search", "public names only"),
+        ("umi.memory", "import fastapi", "may know fastapi"),
         ("umi.stores.sqlite.store", "import umi.nowhere", "no such module"),
         ("umi.stores.sqlite.store", "import sqlite3", "may know sqlite3"),
         ("umi.stores.sqlite.store", "import umi.sim.disk", "sim stands above stores"),

@@ -13,12 +13,12 @@ import house
 USE = Path(__file__).parent / "typing" / "public_api.py"
 
 
-def errors_in(path: Path, folder: Path) -> list[str]:
+def errors_in(path: Path, folder: Path, mode: str = "standard") -> list[str]:
     """The errors of pyright's, by line and rule."""
     settings = {
         "include": [str(path)],
         "extraPaths": [str(house.SRC)],
-        "typeCheckingMode": "standard",
+        "typeCheckingMode": mode,
         "reportUnnecessaryTypeIgnoreComment": "error",
         "pythonVersion": "3.11",
         "venvPath": str(Path(sys.prefix).parent),

@@ -22,6 +22,7 @@ CLOCK_CALLS = frozenset({"as_completed", "utcnow", "urandom", "default_rng"})
 BROAD = frozenset({"Exception", "BaseException"})
 BROAD_ALLOWED_COUNT = {
     "umi.faces.cli.main": 1,
+    "umi.server.gate": 1,
     "umi._core.guard": 1,
     "umi.sim.loop": 1,
     "umi_lab.worlds.world": 1,

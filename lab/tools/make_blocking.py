@@ -56,6 +56,7 @@ MEMORY = """
         self.close()
 """
 ALWAYS = (
+    "from collections.abc import Iterator",
     "from types import TracebackType",
     "from typing import Self",
     "from umi._core.loop_thread import LoopThread",
@@ -107,6 +108,8 @@ def body(name: str, one: Any, node: ast.FunctionDef | ast.AsyncFunctionDef, modu
         return f"return {ast.unparse(node.returns)}(self._twin.{name}, self._thread)"  # type: ignore[arg-type]
     if name == "close":
         return f"if self._is_view or self._thread.stopped:\n    return\ntry:\n    self._thread.run({call})\nfinally:\n    self._thread.stop()"
+    if inspect.isasyncgenfunction(one):
+        return f"return self._thread.each({call})"
     if isinstance(node, ast.AsyncFunctionDef):
         return f"return self._thread.run({call})"
     return f"return type(self)({call}, self._thread, is_view=True)"
@@ -116,7 +119,9 @@ def method(name: str, one: Any, module: str) -> str:
     function = function_of(one)
     node = parsed(function)
     mark = "@classmethod\n" if isinstance(one, classmethod) else "@property\n" if isinstance(one, property) else ""
-    head = f"{mark}def {name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}:"  # type: ignore[arg-type]
+    returns = ast.unparse(node.returns)  # type: ignore[arg-type]
+    returns = returns.removeprefix("Async") if inspect.isasyncgenfunction(function) else returns
+    head = f"{mark}def {name}({ast.unparse(node.args)}) -> {returns}:"
     inside = textwrap.indent(body(name, one, node, module), "    ")
     return textwrap.indent(f"{head}\n{textwrap.indent(docstring(function), '    ')}{inside}\n", "    ")
 

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import inspect
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import umi
 import umi.blocking
 import umi.errors
+from umi import memory
+from umi._core import stages
+from umi._engine import files, model_names
+from umi.types import choices, moment
 
 TARGET = Path(__file__).resolve().parents[2] / "docs" / "reference.md"
 HEAD = """# Reference
 
 Everything that `import umi` offers, from the docstrings. Written by lab/tools/make_reference.py; change those, not this.
 
-`umi.blocking.Memory` has the same methods without `await`. [Limits](limits.md) has every bound by its name, [the command line](cli.md)
+`umi.blocking.Memory` has the same methods without `await`. What a signature names and is not here is in `umi.ports` or `umi.types`. [Limits](limits.md) has every bound by its name, [the command line](cli.md)
 every command.
 """
 SECTION = re.compile(r"^(Args|Returns|Raises):$")
 ENTRY = re.compile(r"^ {4}(\w[\w. ]*(?:\([^)]*\))?): (.*)$")
+ALIASED_IN = (choices, files, memory, model_names, moment, stages)
 FIRST = ("Memory", "Message", "Config")
 
 
@@ -57,6 +64,24 @@ def signature(name: str, function: Any) -> str:
 
 def _short(value: Any, shown: str) -> str:
     return f"{type(value).__name__}.{value.name}" if isinstance(value, enum.Enum) else "..." if "<" in shown else shown
+
+
+def spelled(alias: Any) -> str:
+    """A type alias as one writes it, without the modules of its parts."""
+    plain = re.sub(r"\b(?:\w+\.)+(?=\w)", "", str(alias))
+    # `Union[A, Literal[...]]`, which is how the standard library shows one with a literal in it.
+    return re.sub(r"^Union\[(\w+), (.*)\]$", r"\1 | \2", plain)
+
+
+def aliases() -> dict[str, str]:
+    """The type aliases, each with the string below it."""
+    found = {}
+    for module in ALIASED_IN:
+        body = ast.parse(inspect.getsource(module)).body
+        for alias, said in pairwise(body):
+            if isinstance(alias, ast.Assign) and isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
+                found[ast.unparse(alias.targets[0])] = str(said.value.value)
+    return found
 
 
 def prose(doc: str) -> Iterator[str]:
@@ -101,7 +126,12 @@ def entry(name: str) -> Iterator[str]:
     if not isinstance(one, type):
         yield f"## `{name}`"
         yield ""
-        yield f"`{', '.join(sorted(map(str, one)))}`"
+        if isinstance(one, frozenset):
+            yield f"`{', '.join(sorted(map(str, one)))}`"
+            return
+        yield ALIASES[name]
+        yield ""
+        yield f"`{spelled(one)}`"
         return
     doc = inspect.getdoc(one) or ""
     yield (
@@ -128,6 +158,23 @@ def entry(name: str) -> Iterator[str]:
         yield from prose(inspect.getdoc(member) or "")
 
 
+def codes() -> list[str]:
+    """The code of every error, in the order in which they are defined."""
+    kinds = [one for one in vars(umi.errors).values() if isinstance(one, type) and issubclass(one, umi.errors.UmiError)]
+    rows = [f"| `{one.code}` | `{one.__name__}` | {(inspect.getdoc(one) or '').splitlines()[0]} |" for one in kinds]
+    head = [
+        "",
+        "## Codes",
+        "",
+        "`UmiError.code`, which `--json` prints too. A code does not change from version to version.",
+        "",
+    ]
+    return [*head, "| code | error | |", "|---|---|---|", *rows]
+
+
+ALIASES = aliases()
+
+
 def made() -> str:
     """The page."""
     tree = inspect.getdoc(umi.errors) or ""
@@ -135,7 +182,7 @@ def made() -> str:
     errors = [name for name in names() if is_error(name)]
     whole = [HEAD, ", ".join(f"`{name}`" for name in plain) + "."]
     whole += [line for name in plain for line in entry(name)]
-    whole += ["", "# Errors", "", "```text", *tree.splitlines(), "```"]
+    whole += ["", "# Errors", "", "```text", *tree.splitlines(), "```", *codes()]
     whole += [line for name in errors for line in entry(name)]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in whole)).strip() + "\n"
 

@@ -5,15 +5,16 @@ Each memory works in a thread of its own. Written by lab/tools/make_blocking.py 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import timedelta
 from os import PathLike
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from umi import limits, memory
 from umi._core.loop_thread import LoopThread
-from umi._engine import files, learning
+from umi._engine import learning
+from umi._engine.files import FileLike
 from umi._engine.model_names import LLMChoice
 from umi._learning import IntelligenceLoader
 from umi.config import Config
@@ -21,30 +22,45 @@ from umi.memory import MessageLike
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
     BulkReceipt,
+    Change,
+    Context,
+    Derived,
     Entity,
+    EntityTypeLike,
     Episode,
+    EpisodePage,
     ErasureCheck,
     ErasurePreview,
     ErasureReceipt,
     EvolutionRelation,
-    EvolutionType,
+    EvolutionTypeLike,
     Explanation,
     ExportReceipt,
     Fact,
     FeedbackReceipt,
     HistoryStep,
+    Keep,
     LearnStatus,
     Lesson,
     MaintainReceipt,
+    Moment,
     NamespaceInfo,
+    Order,
+    OriginLike,
     OutboxItem,
+    OutcomeLike,
     Page,
+    Profile,
+    Read,
     RecallReceipt,
     RememberReceipt,
     RereadReceipt,
     RestoreReceipt,
     RunReceipt,
+    SessionPage,
     Stats,
+    VerdictLike,
+    Where,
 )
 
 __all__ = ["Learning", "Memory"]
@@ -208,33 +224,40 @@ class Memory:
         self,
         content: MessageLike | Sequence[MessageLike],
         *,
-        at: datetime | None = None,
+        at: Moment | None = None,
         speaker: str | None = None,
         role: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        origin: OriginLike | None = None,
         idempotency_key: str | None = None,
         extract_entities: bool = True,
         track_evolution: bool = True,
         derived_from: Sequence[str] = (),
-        read: Literal["now", "later"] = "now",
+        read: Read = "now",
+        expires_at: Moment | None = None,
+        ttl: timedelta | float | None = None,
     ) -> RememberReceipt:
         """Keep one message, or several as one atomic unit, word for word, and notice what changed.
 
         Args:
-            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata), or a
+            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata, origin), or a
                 list of them, at most 1,000.
-            at: When it was said; timezone-aware. For messages without a time of their own. Default: now.
-            speaker: Who says it: the subject of "I". As `role`, `session` and `metadata`, for messages without their own.
+            at: When it was said: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". For messages without a time of their own. Default: now.
+            speaker: Who says it: the subject of "I". As `role`, `session`, `metadata` and `origin`, for messages without their own.
             role: "user" (the default), "assistant", ...
             session: The conversation it belongs to.
             metadata: JSON-able, at most 64 KiB.
+            origin: Where the words come from: "user", "assistant", "tool" or "document". Default: what the role says. What tools and
+                documents say changes nothing that people and assistants said; see `Config.trust`.
             idempotency_key: The same key and content again stores nothing and gives the first receipt, `replayed`.
             extract_entities: False keeps the text as one note.
             track_evolution: False records no relation to older memories.
             derived_from: Ids of entities or episodes that this was concluded from, at most 100.
             read: "later" returns when the text is durable and found by words and meaning; `work`, or the calls that follow, read it,
                 in order. For a slow model.
+            expires_at: From this moment on it is gone from every answer, as if forgotten; its bytes go with `maintain`.
+            ttl: The same as a time from now: a `timedelta`, or seconds. Give one of the two.
 
         Raises:
             InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
@@ -249,11 +272,14 @@ class Memory:
                 role=role,
                 session=session,
                 metadata=metadata,
+                origin=origin,
                 idempotency_key=idempotency_key,
                 extract_entities=extract_entities,
                 track_evolution=track_evolution,
                 derived_from=derived_from,
                 read=read,
+                expires_at=expires_at,
+                ttl=ttl,
             )
         )
 
@@ -277,99 +303,18 @@ class Memory:
         """
         return self._thread.run(self._twin.remember_many(messages, progress=progress))
 
-    def recall(
-        self,
-        query: str,
-        *,
-        limit: int = limits.RECALL_LIMIT_DEFAULT,
-        deep: bool | None = None,
-        as_of: datetime | None = None,
-        known_at: datetime | None = None,
-        time_range: tuple[datetime, datetime] | None = None,
-        include_superseded: bool = False,
-        min_score: float | None = None,
-        max_tokens: int | None = None,
-        explain: bool = False,
-        task_id: str | None = None,
-    ) -> RecallReceipt:
-        """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
-
-        Args:
-            query: A question or keywords, 1 to 10,000 bytes.
-            limit: At most this many hits, 1..1,000.
-            deep: True searches variations of the query too, False never, None decides by the query.
-            as_of: What held in the world at that moment, with all that is known today.
-            known_at: What Umi knew at that moment.
-            time_range: What held or was said within [from, to).
-            include_superseded: Show superseded and stale memories too, marked as such.
-            min_score: Least score, 0..1; None uses the calibrated threshold, stops where relevance falls off and may abstain, 0 takes all.
-            max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
-            explain: Fill each hit's `legs`, and its `lesson` where learning is on.
-            task_id: Your name for the task this serves, by which a later signal finds it.
-
-        Raises:
-            InvalidInput: When an argument is outside its limits.
-            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
-        """
-        return self._thread.run(
-            self._twin.recall(
-                query,
-                limit=limit,
-                deep=deep,
-                as_of=as_of,
-                known_at=known_at,
-                time_range=time_range,
-                include_superseded=include_superseded,
-                min_score=min_score,
-                max_tokens=max_tokens,
-                explain=explain,
-                task_id=task_id,
-            )
-        )
-
-    def get(self, id: str) -> Entity | Episode | None:
-        """The entity or episode of that id, or None.
-
-        Raises:
-            StoreError: When it cannot be read.
-        """
-        return self._thread.run(self._twin.get(id))
-
-    def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
-        """Entities in order of arrival, a page at a time, with the state of each.
-
-        Raises:
-            InvalidInput: For a limit outside 1..1,000 or an `after` that no page gave.
-            StoreError: When the rows cannot be read.
-        """
-        return self._thread.run(self._twin.list(limit=limit, after=after))
-
-    def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
-        """The chain of an entity, or all statements about a subject, oldest first, with reasons.
-
-        Raises:
-            StoreError: When the rows cannot be read. An unknown id or subject has no steps.
-        """
-        return self._thread.run(self._twin.history(entity_id_or_subject))
-
-    def why(self, entity_id: str) -> Explanation:
-        """Where an entity comes from, what it rests on, and what made it stand as it does.
-
-        Raises:
-            NotFound: For an unknown id.
-        """
-        return self._thread.run(self._twin.why(entity_id))
-
     def feedback(
         self,
         recall_id: str,
         *,
-        outcome: str,
+        outcome: OutcomeLike,
         quality_score: float | None = None,
-        human_verdict: str | None = None,
+        human_verdict: VerdictLike | None = None,
         used: Sequence[str] | None = None,
     ) -> FeedbackReceipt:
         """Say how the task ended that a recall served: what it used, or showed, is credited, and stands higher or lower next time.
+
+        A recall over several namespaces is judged in each of them, by the same id: `memory.switch(hit.namespace).feedback(...)`.
 
         Args:
             recall_id: `RecallReceipt.id`.
@@ -393,7 +338,7 @@ class Memory:
         """The background loop, its state, and the way back. Raises `InvalidInput` where learning is off."""
         return Learning(self._twin.learning, self._thread)
 
-    def relate(self, old_id: str, new_id: str, type: EvolutionType | str, reason: str) -> EvolutionRelation:
+    def relate(self, old_id: str, new_id: str, type: EvolutionTypeLike, reason: str) -> EvolutionRelation:
         """Record that the newer entity updates, extends, derives from or contradicts the older one, and act on it.
 
         Raises:
@@ -402,10 +347,11 @@ class Memory:
         """
         return self._thread.run(self._twin.relate(old_id, new_id, type, reason))
 
-    def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
+    def resolve(self, relation_id: str, keep: Keep = "new") -> EvolutionRelation:
         """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
 
         Raises:
+            InvalidInput: For a `keep` that is none of these.
             NotFound: For an unknown relation.
             EvolutionError: When it is not an open contradiction.
         """
@@ -421,23 +367,35 @@ class Memory:
         return self._thread.run(self._twin.undo(relation_id))
 
     def export(
-        self, target: files.Target, *, every_namespace: bool = False, progress: Callable[[int], None] | None = None
+        self,
+        target: FileLike,
+        *,
+        every_namespace: bool = False,
+        progress: Callable[[int], None] | None = None,
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
     ) -> ExportReceipt:
-        """Write all of this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
+        """Write this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
 
-        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes.
+        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes. With a
+        filter relations are written that have both ends among its messages, and the aliases of subjects that these speak of; the
+        ids of what is written are then held in memory.
 
         Args:
             target: A path, which holds the export once it is whole, or a binary stream.
             every_namespace: All of the store instead.
             progress: Called now and then with the number of lines written, from another thread.
+            where: Only messages like `{"session": "monday"}`, with all that was read in them; see `umi.Where`.
+            types: Only messages with a statement of these kinds.
 
         Raises:
-            InvalidInput: When the file cannot be written.
+            InvalidInput: When the file cannot be written, or a filter is outside its limits.
         """
-        return self._thread.run(self._twin.export(target, every_namespace=every_namespace, progress=progress))
+        return self._thread.run(
+            self._twin.export(target, every_namespace=every_namespace, progress=progress, where=where, types=types)
+        )
 
-    def restore(self, source: files.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+    def restore(self, source: FileLike, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
         """Bring an export back, into any store, with nothing read or embedded again.
 
         An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken
@@ -468,7 +426,7 @@ class Memory:
         return self._thread.run(self._twin.backup(path, progress=progress))
 
     def maintain(self) -> MaintainReceipt:
-        """Finish deferred work now: what a crash or a failing embedder left in the outbox.
+        """Finish what waits now: texts that a crash, a failing model or a failing embedder left undone.
 
         Raises:
             StoreError: When the store fails. A failing model or embedder is named in `degraded`, and its work waits.
@@ -476,7 +434,7 @@ class Memory:
         return self._thread.run(self._twin.maintain())
 
     def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
-        """Work that waits for a model or an embedder, oldest first, each with what stood in its way.
+        """Texts that are stored and not finished, oldest first, each with what stood in its way, whichever call deferred them.
 
         Raises:
             InvalidInput: For a limit outside 1..1,000.
@@ -507,8 +465,258 @@ class Memory:
         """
         return self._thread.run(self._twin.check())
 
+    def recall(
+        self,
+        query: str,
+        *,
+        limit: int = limits.RECALL_LIMIT_DEFAULT,
+        deep: bool | None = None,
+        as_of: Moment | None = None,
+        known_at: Moment | None = None,
+        time_range: tuple[Moment, Moment] | None = None,
+        include_superseded: bool = False,
+        min_score: float | None = None,
+        max_tokens: int | None = None,
+        explain: bool = False,
+        task_id: str | None = None,
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
+        namespaces: Iterable[str] | None = None,
+    ) -> RecallReceipt:
+        """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
+
+        Args:
+            query: A question or keywords, 1 to 10,000 bytes.
+            limit: At most this many hits, 1..1,000.
+            deep: True searches variations of the query too, False never, None decides by the query.
+            as_of: What held in the world at that moment, with all that is known today. A datetime with a timezone, or a text such as
+                "2026-05-01T09:30Z"; so are the next two.
+            known_at: What Umi knew at that moment.
+            time_range: What held or was said within [from, to).
+            include_superseded: Show superseded and stale memories too, marked as such.
+            min_score: Least score, 0..1; None uses the calibrated threshold, stops where relevance falls off and may abstain, 0 takes all.
+            max_tokens: Show the first hits whose lines in `as_context()`, dates and speakers included, take at most this many tokens of
+                4 bytes each. A first line that is longer shows none.
+            explain: Fill each hit's `legs`, and its `lesson` where learning is on.
+            task_id: Your name for the task this serves, by which a later signal finds it.
+            where: Only messages like `{"session": "monday", "metadata": {"priority": {"gte": 2}}}`; see `umi.Where`.
+            types: Only statements of these kinds, such as `["preference"]`.
+            namespaces: Search these instead of this one, such as `["alice", "team"]`, at most 16; `Hit.namespace` says where a hit is
+                from. What is said in one changes nothing in another.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
+        """
+        return self._thread.run(
+            self._twin.recall(
+                query,
+                limit=limit,
+                deep=deep,
+                as_of=as_of,
+                known_at=known_at,
+                time_range=time_range,
+                include_superseded=include_superseded,
+                min_score=min_score,
+                max_tokens=max_tokens,
+                explain=explain,
+                task_id=task_id,
+                where=where,
+                types=types,
+                namespaces=namespaces,
+            )
+        )
+
+    def get(self, id: str) -> Entity | Episode | None:
+        """The entity or episode of that id, or None. The id that you gave a message finds its episode too.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
+        return self._thread.run(self._twin.get(id))
+
+    def sessions(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> SessionPage:
+        """The sessions of this namespace by name, a page at a time: how many messages, when, by whom.
+
+        Args:
+            limit: At most this many, 1..10,000.
+            after: `SessionPage.next` of the page before, which is the name of its last session.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.sessions(limit=limit, after=after))
+
+    def list(
+        self,
+        *,
+        limit: int = limits.LIST_LIMIT_DEFAULT,
+        after: str | None = None,
+        order: Order = "oldest",
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
+    ) -> Page:
+        """Entities in order of arrival, a page at a time, with the state of each.
+
+        Args:
+            limit: At most this many, 1..10,000.
+            after: `Page.next` of the page before, asked for with the same order.
+            order: "oldest" or "newest" first.
+            where: Only those of messages like `{"session": "monday"}`; see `umi.Where`.
+            types: Only those of these kinds.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits, or for an `after` that no page gave.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.list(limit=limit, after=after, order=order, where=where, types=types))
+
+    def episodes(
+        self,
+        *,
+        limit: int = limits.LIST_LIMIT_DEFAULT,
+        after: str | None = None,
+        order: Order = "oldest",
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
+    ) -> EpisodePage:
+        """Messages in order of arrival, a page at a time, word for word.
+
+        Args:
+            limit: At most this many, 1..10,000.
+            after: `EpisodePage.next` of the page before, asked for with the same order.
+            order: "oldest" or "newest" first.
+            where: Only messages like `{"session": "monday"}`; see `umi.Where`.
+            types: Only those with a statement of these kinds.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits, or for an `after` that no page gave.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.episodes(limit=limit, after=after, order=order, where=where, types=types))
+
+    def changes(self, after: int = 0, *, follow: bool = False) -> Iterator[Change]:
+        """What writes did in this namespace, oldest first: messages remembered, read, reworded and deleted, relations recorded.
+
+        To go on later, keep the `sequence` of the last change and give it as `after`. A write may do several things, which share its
+        sequence: keep it when a change with a higher one comes, or when the iteration ends, so that nothing is skipped.
+        Changes by other processes are told too. `stats().sequence` is that of the last write.
+
+        Args:
+            after: Only what writes above this sequence did; 0 is from the beginning.
+            follow: Wait for more at the end, looking four times a second, until the iteration is closed.
+
+        Raises:
+            InvalidInput: For an `after` below 0.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.each(self._twin.changes(after, follow=follow))
+
+    def history(
+        self,
+        entity_id_or_subject: str,
+        *,
+        attribute: str | None = None,
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
+    ) -> tuple[HistoryStep, ...]:
+        """The chain of an entity, or all statements about a subject, oldest first, with reasons.
+
+        Args:
+            entity_id_or_subject: The id of an entity, or a subject's name or alias.
+            attribute: Only this one, as in `facts`: every value that it had, and why it was set.
+            where: Only what was said in messages like `{"speaker": "Alice"}`; see `umi.Where`.
+            types: Only statements of these kinds.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read. An unknown id or subject has no steps.
+        """
+        return self._thread.run(self._twin.history(entity_id_or_subject, attribute=attribute, where=where, types=types))
+
+    def why(self, entity_id: str) -> Explanation:
+        """Where an entity comes from, what it rests on, and what made it stand as it does.
+
+        Args:
+            entity_id: The id of an entity. That of a message, Umi's or the one that you gave it, stands for its only statement.
+
+        Raises:
+            NotFound: For an unknown id, or a message that waits to be read.
+            InvalidInput: For a message with several statements; the error lists their ids.
+        """
+        return self._thread.run(self._twin.why(entity_id))
+
+    def context(
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int,
+        profile: bool = True,
+        changes: bool = True,
+        about: str | None = None,
+        where: Where | None = None,
+        counter: Callable[[str], int] | None = None,
+    ) -> Context:
+        """What a prompt needs to know, packed: who it is about, what changed lately, and what answers the question.
+
+        `str(context)` is one block of text for a system prompt: "" when nothing is relevant, and then `abstained` says so. Each line has its
+        date and the id of the message behind it. What was remembered is data and may come from anyone: it stands between
+        `<memory>` and `</memory>`, one line each, and cannot end that fence or begin a line.
+
+        The same memory and question give the same bytes. What changes least stands first, so that a cache of prompts can reuse it: the
+        profile, then changes, then answers in order of time. To keep the profile in front of every turn, ask for it once
+        without a question, and ask each turn with `profile=False, changes=False`.
+
+        Room is given to answers first, best first, then to the profile, then to changes. A line is whole or absent; a message
+        that is too long is cut between sentences, " ... " marks where. `left_out` says what found no room.
+
+        Args:
+            query: The question or message to be answered, 1 to 10,000 bytes. None packs profile and changes alone.
+            max_tokens: At most so many tokens in the whole text, headings and fence included; 1..1,000,000.
+            profile: Whether the text begins with what is known of somebody.
+            changes: Whether what changed within 30 days of the newest statement is shown, at most 10 changes.
+            about: Whose profile; a name or an alias. Default: the first who spoke as "user".
+            where: Only from messages like `{"role": "user"}`: answers, the profile and both sides of a change; see `umi.Where`. What other
+                messages have ended is over all the same.
+            counter: Gives the tokens of a text, as your model counts them. It need not be additive; every text that is
+                returned was measured as a whole. Default: four bytes each, rounded up.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits, or the counter gives no whole number of 0 or more.
+            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
+        """
+        return self._thread.run(
+            self._twin.context(
+                query,
+                max_tokens=max_tokens,
+                profile=profile,
+                changes=changes,
+                about=about,
+                where=where,
+                counter=counter,
+            )
+        )
+
+    def profile(self, subject: str, *, as_of: Moment | None = None) -> Profile:
+        """What is known of somebody or something, by kind: only what holds, each with its source. No model is asked.
+
+        What a caller set, what the rules of grammar find in the words of a message, and what a model read when it was remembered. What
+        is over, stale, wished, supposed or reported is left out, and so are past events and appointments. A denial says "not".
+        `str(profile)` has one line for each fact.
+
+        Args:
+            subject: A name or an alias.
+            as_of: What held at that moment; None is now.
+
+        Raises:
+            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            StoreError: When the rows cannot be read. An unknown subject has an empty profile.
+        """
+        return self._thread.run(self._twin.profile(subject, as_of=as_of))
+
     def set_fact(
-        self, subject: str, attribute: str, value: str, *, at: datetime | None = None, reason: str | None = None
+        self, subject: str, attribute: str, value: str, *, at: Moment | None = None, reason: str | None = None
     ) -> RememberReceipt:
         """Set one attribute of a subject, as the caller knows it: nothing is inferred, and no model is asked.
 
@@ -521,7 +729,7 @@ class Memory:
             attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
                 name ("works at") is superseded too.
             value: The value, in plain text. 1 to 4,096 bytes.
-            at: Since when it holds; timezone-aware. Default: now.
+            at: Since when it holds: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". Default: now.
             reason: Why; kept word for word behind the value, and as the reason of the change. At most 1,024 bytes.
 
         Raises:
@@ -529,62 +737,112 @@ class Memory:
         """
         return self._thread.run(self._twin.set_fact(subject, attribute, value, at=at, reason=reason))
 
-    def facts(self, subject: str, *, as_of: datetime | None = None) -> tuple[Fact, ...]:
+    def facts(self, subject: str, *, attribute: str | None = None, as_of: Moment | None = None) -> tuple[Fact, ...]:
         """What holds of a subject by attribute, each with its source, in order of attribute: what was set, and what was read.
 
-        What is over, stale, wished or planned is left out; `history` has it. A denial is `negated`.
+        What is over, stale, wished or planned is left out; `history` has it. So is what was read with too little certainty: a fact
+        read in talk is told when the rules of grammar find it in the words of the message. A denial is `negated`.
 
         Args:
             subject: A name or an alias.
-            as_of: What held at that moment; None is now.
+            attribute: Only this one, by the name that `set_fact` takes or that a `Fact` has: "database", "employer", "works at".
+            as_of: What held at that moment, as in `recall`; None is now.
 
         Raises:
-            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            InvalidInput: For a subject or an attribute outside its limits, or a moment without a zone.
             StoreError: When the rows cannot be read. An unknown subject has no facts.
         """
-        return self._thread.run(self._twin.facts(subject, as_of=as_of))
+        return self._thread.run(self._twin.facts(subject, attribute=attribute, as_of=as_of))
 
-    def forget(self, id: str) -> bool:
-        """Delete one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
+    def forget(
+        self, id: str | None = None, *, where: Where | None = None, types: Iterable[EntityTypeLike] | None = None
+    ) -> int:
+        """Delete messages or statements for good: their words, terms, vectors and index entries, and their bytes in the file.
 
-        If the message says more than this statement, the rest stays, with spaces in place of the deleted words. What
+        One, by its id; or all messages of `where`; or, with `types`, all statements of these kinds in them. Give an id or a filter.
+
+        If a message says more than such a statement, the rest stays, with spaces in place of the deleted words. What
         the statement had closed holds again, unless a later statement closes it too. Conclusions drawn from it become
-        stale. The message's id is kept as a digest, so that an import that is run again does not bring it back.
+        stale. A message's id is kept as a digest, so that an import that is run again does not bring it back.
 
         Args:
-            id: The id of an entity or an episode.
+            id: The id of an entity or an episode, or the id that you gave a message.
+            where: Messages like `{"metadata": {"ticket": 17}}`; see `umi.Where`. All go in one transaction.
+            types: Kinds of statements.
 
         Returns:
-            True if it existed.
+            How many messages, or statements of these kinds, were deleted: 0 when there is none.
 
         Raises:
+            InvalidInput: For an id and a filter, or neither, or one that is outside its limits.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return self._thread.run(self._twin.forget(id))
+        return self._thread.run(self._twin.forget(id, where=where, types=types))
 
-    def erase(self, subject: str, *, derived: str = "stale") -> ErasureReceipt:
-        """Delete everything about a subject: what names it, what it said, and everything derived from that.
+    def erase(
+        self,
+        subject: str | None = None,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        derived: Derived = "stale",
+    ) -> ErasureReceipt:
+        """Delete everything about a subject, or every message of a session or of a filter, with everything derived from that.
 
-        A message that is about others too is cut down to what it says about them.
+        About a subject is what names it and what it said; a message that is about others too is cut down to what it says
+        about them. The messages of a session or of a filter go whole, whoever they are about. Give one of the three. What is not
+        known deletes nothing, and the receipt says so: `known` is False.
 
         Args:
             subject: A name, an alias or a subject's key.
-            derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
+            session: The name of a session; `sessions` lists them.
+            where: Messages like `{"metadata": {"customer": "c-17"}}`; see `umi.Where`.
+            derived: What becomes of conclusions that do not name the subject, or were not drawn in these messages: "stale" (kept,
+                and not shown) or "erase".
 
         Raises:
-            InvalidInput: For a subject outside its limits, or an unknown `derived`.
+            InvalidInput: For none or several of them, one that is outside its limits, or an unknown `derived`.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return self._thread.run(self._twin.erase(subject, derived=derived))
+        return self._thread.run(self._twin.erase(subject, session=session, where=where, derived=derived))
 
-    def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """Show what `erase` would delete now; nothing is deleted.
+    def preview_erasure(
+        self,
+        subject: str | None = None,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        derived: Derived = "stale",
+    ) -> ErasurePreview:
+        """Show what `erase` would delete now, and what it would leave that may concern the subject; nothing is deleted.
 
         Raises:
             InvalidInput: As `erase`.
             StoreError: When the store cannot be read.
         """
-        return self._thread.run(self._twin.preview_erasure(subject, derived=derived))
+        return self._thread.run(self._twin.preview_erasure(subject, session=session, where=where, derived=derived))
+
+    def erase_namespace(self) -> ErasureReceipt:
+        """Delete this namespace: every message and all that was made of it or noted beside it, and its name.
+
+        All of it goes in one transaction: messages, statements, relations, aliases, waiting work, what was learned, decisions
+        of routing, and the keys by which messages are known again, those of forgotten ones included. So nothing is kept
+        of it, and an import that is run again brings its messages back. Other writers wait while the rows are deleted (figures: ADR 12).
+        This memory stays usable: writing to it begins the namespace anew. A namespace that does not exist deletes nothing, and
+        the receipt says so: `known` is False.
+
+        Raises:
+            StoreError: When the store fails; nothing is deleted then.
+        """
+        return self._thread.run(self._twin.erase_namespace())
+
+    def preview_namespace_erasure(self) -> ErasurePreview:
+        """Show what `erase_namespace` would delete now: how much of each kind, and the first messages.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
+        return self._thread.run(self._twin.preview_namespace_erasure())
 
     def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
         """Search for what was erased in every byte of the store and in everything this namespace holds today.

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from umi import limits
 from umi.errors import InvalidInput
+from umi.types import Origin, OriginLike
+
+TRUST_DEFAULT: Final = (Origin.USER, Origin.ASSISTANT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,8 @@ class Config:
         money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
         act_from: The confidence (0..1) from which an update, a correction or an end that is noticed closes the older statement; below it
             is flagged and hides nothing. With 1 nothing closes by itself: `Memory.resolve` decides.
+        trust: The origins of messages ("user", "assistant", "tool", "document") whose statements may change what any message said. What
+            others say changes only what such others said; where it claims more, the change is flagged, and `Memory.resolve` decides.
         learn: Whether outcomes move rankings; a memory with a provider of signals learns without it. Off, nothing is noted.
         route: Whether Umi's own tasks go to a stronger tier than their own where that one's answers cannot be used; needs models by tier.
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
@@ -38,6 +45,7 @@ class Config:
     money_budget: float | None = None
     price_per_million: tuple[float, float] | None = None
     act_from: float = limits.EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
+    trust: Collection[OriginLike] = TRUST_DEFAULT
     learn: bool = False
     route: bool = False
 
@@ -55,7 +63,16 @@ class Config:
         if not (_is_number(self.act_from) and limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT <= self.act_from <= 1):
             least = limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
             raise InvalidInput(f"Config.act_from must be a confidence of {least}..1, got {self.act_from!r}")
+        self._require_origins()
         self._require_price()
+
+    def _require_origins(self) -> None:
+        known = ", ".join(Origin)
+        if isinstance(self.trust, str) or not isinstance(self.trust, Collection):
+            raise InvalidInput(f"Config.trust must be a collection of origins ({known}), got {self.trust!r}")
+        for one in self.trust:
+            if not isinstance(one, str) or one not in tuple(Origin):
+                raise InvalidInput(f"Config.trust must have origins of {known}, got {one!r}")
 
     def _require_price(self) -> None:
         price = self.price_per_million

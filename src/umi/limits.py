@@ -18,7 +18,31 @@ LIST_LIMIT_MAX: Final = 10_000
 REMEMBER_MESSAGES_COUNT_MAX: Final = 1_000  # in one atomic remember; remember_many has no bound
 DERIVED_FROM_COUNT_MAX: Final = 100
 CONTEXT_TOKENS_MAX: Final = 1_000_000
+RECALL_NAMESPACES_COUNT_MAX: Final = 16  # that one recall searches
+WHERE_CONDITIONS_COUNT_MAX: Final = 32
+WHERE_VALUES_COUNT_MAX: Final = 1_000  # in one "in" of `where=`
+# A longer text is a label by its beginning, which is one character longer than any text that it can be compared with.
+LABEL_CHARACTERS_MAX: Final = NAME_BYTES_MAX + 1
+CONTEXT_TOKEN_BYTES: Final = 4  # of text that `max_tokens` counts as one token
+CONTEXT_ANSWERS_COUNT_MAX: Final = 20  # hits on the question that `context` may show
+CONTEXT_CHANGES_COUNT_MAX: Final = 10  # changes that it may show, the newest
+CONTEXT_CHANGES_LOOKED_AT_COUNT: Final = 200  # statements that arrived last, looked through for changes
+CONTEXT_CHANGES_DAYS_MAX: Final = 30  # before the newest statement; an older change is not lately
+CONTEXT_LEFT_OUT_COUNT_MAX: Final = 100  # things left out that its receipt lists; more are counted
+CONTEXT_SPEAKERS_LOOKED_AT_COUNT: Final = 100  # first statements, looked through for who speaks as "user"
 ECHO_LINES_COUNT_MAX: Final = 10_000  # lines that recall handed out and that are not remembered again
+
+# Erasure.
+ERASURE_DIGESTS_COUNT_MAX: Final = 4_096  # words in a proof, and as many runs of words; of more, a sample
+ERASURE_PIECES_COUNT_MAX: Final = (
+    262_144  # words, and runs, sought in bytes that no row uses; with more, any byte counts
+)
+EXPIRED_BATCH_COUNT: Final = 500  # messages deleted in one transaction when they have expired
+ERASURE_SHOWN_COUNT_MAX: Final = 100  # messages in the preview of a namespace, and that a preview lists as left
+
+SEQUENCE_COUNT_MAX: Final = 1 << 62
+CHANGES_PAGE_COUNT: Final = 1_000  # that `changes` reads at once
+CHANGES_POLL_S: Final = 0.25  # between two looks for more, while it follows
 
 # Bulk work.
 BULK_BATCH_COUNT: Final = 128  # messages per transaction pair in remember_many
@@ -99,12 +123,15 @@ LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is d
 # Store.
 STORE_BUSY_TIMEOUT_MS: Final = 10_000
 STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
+STORE_INDEXES_COUNT_MAX: Final = (
+    4_096  # search indexes kept by one open store; the least recently used are built again when asked for
+)
 CATCH_UP_COUNT: Final = 4_096  # episodes that a search index takes in before others get their turn
 CATCH_UP_PAUSE_S: Final = 1.0  # after a recall: a search index that was brought up to date then can lack little
 CHANGE_LOG_SEQUENCES_COUNT_MAX: Final = 65_536  # a search index older than this is rebuilt, not followed
 DEADLINE_S_DEFAULT: Final = 30.0
 OUTBOX_ATTEMPTS_COUNT_MAX: Final = 8
-OUTBOX_DRAIN_COUNT: Final = 16  # deferred items that one remember finishes on the side
+OUTBOX_DRAIN_COUNT: Final = 16  # waiting texts that one remember finishes on the side
 OUTBOX_WAITING_COUNT_MAX: Final = 10_000  # texts that may wait to be read before `read="later"` reads some itself
 WORK_PAUSE_S: Final = 0.5  # of a worker that found nothing to do
 REREAD_CHANGES_COUNT_MAX: Final = 1_000  # changes that a receipt of `reread` lists; more are counted
@@ -143,3 +170,33 @@ ROUTE_EXPLORE_RATIO_MAX: Final = 0.1  # of all decisions may try another tier th
 # Simulation.
 SIM_VIRTUAL_S_MAX: Final = 366 * 24 * 3600.0  # of one run
 SIM_STEPS_COUNT_MAX: Final = 10_000_000  # callbacks of one run
+
+# Server.
+SERVER_BODY_BYTES_MAX: Final = 8 * 1024 * 1024  # of a request; an import may be longer
+SERVER_ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # of one that reads; lists end earlier and say how to get the rest
+SERVER_HEADER_BYTES_MAX: Final = 32 * 1024  # of the request line and headers together
+SERVER_IMPORT_BYTES_MAX: Final = 8 * 1024 * 1024 * 1024  # of one export that is brought back
+SERVER_HEAD_S: Final = 15.0  # for the request line and headers to come
+SERVER_CONNECTIONS_COUNT_MAX: Final = 1_024  # open at once
+SERVER_DEADLINE_S: Final = 60.0  # of one request, streams excepted
+SERVER_REQUESTS_PER_S_DEFAULT: Final = 200.0  # by one key; twice as many at once
+SERVER_STREAMS_COUNT_MAX: Final = 128  # of changes at once
+SERVER_HEARTBEAT_S: Final = 15.0  # between signs of life in a stream where nothing happens
+SERVER_STOP_S: Final = 30.0  # to finish requests under way after SIGTERM
+SERVER_NAMESPACES_COUNT_MAX: Final = 1_024  # kept ready; of more, the least recently used go
+SERVER_REQUESTS_COUNT_MAX: Final = 256  # under way at once; more are told to come again
+JWT_BYTES_MAX: Final = 16 * 1024  # of a JSON Web Token that a client sends
+JWT_LEEWAY_S: Final = 30.0  # by which the issuer's clock may differ
+JWT_GRANTS_COUNT_MAX: Final = 256  # in the claims of one token
+JWKS_BYTES_MAX: Final = 256 * 1024  # of a key set
+JWKS_KEYS_COUNT_MAX: Final = 100  # in one key set
+JWKS_FETCH_S: Final = 5.0  # for a key set to come
+JWKS_FETCH_INTERVAL_S: Final = 10.0  # at least, between two fetches of a key set
+JWKS_REFRESH_S: Final = 600.0  # after which a key set is fetched again, in the background
+JWKS_AGE_S_MAX: Final = 3_600.0  # of a key set that is still used while a new one cannot be fetched
+MEM0_PAGE_COUNT_MAX: Final = 1_000  # memories on one page of mem0's API
+MEM0_SCAN_COUNT_MAX: Final = 100_000  # messages of one owner that a listing of it goes through
+MEM0_FILTER_LEVELS_COUNT_MAX: Final = 8  # of AND, OR and NOT within each other
+MCP_ANSWER_TOKENS_DEFAULT: Final = 2_000  # of what a tool answers, four bytes each
+MCP_ANSWER_TOKENS_MIN: Final = 400
+MCP_ANSWER_TOKENS_MAX: Final = 20_000

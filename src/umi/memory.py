@@ -9,56 +9,62 @@ Stores and embedders are behind umi.ports; umi._engine.components picks them.
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import timedelta
 from functools import partial
 from os import PathLike, fspath
-from typing import Any, Literal, Self
+from typing import Any, Self, get_args
 
 from umi import limits
 from umi._core import validate
+from umi._core.filters import read_filter
 from umi._engine import files
+from umi._engine.answering import Answering
 from umi._engine.components import Components, choose_parts, close_parts
+from umi._engine.contexts import Contexts
 from umi._engine.engine import Engine
 from umi._engine.erasing import Erasing
 from umi._engine.facts import Facts
+from umi._engine.files import FileLike
 from umi._engine.learning import Learning
 from umi._engine.maintain import Working
 from umi._engine.model_names import LLMChoice
 from umi._evolution import set_facts
 from umi._evolution.relation_writer import Proposal
-from umi._evolution.states import View
 from umi._learning import IntelligenceLoader
-from umi._remember.apply import RememberOptions
-from umi._retrieval import Query, history
+from umi._remember.admission import RememberOptions
+from umi._retrieval import history
 from umi.config import Config
 from umi.errors import Closed, InvalidInput
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
     BulkReceipt,
     Detector,
-    Entity,
-    Episode,
+    EntityTypeLike,
     EvolutionRelation,
-    EvolutionType,
-    Explanation,
+    EvolutionTypeLike,
     ExportReceipt,
     FeedbackReceipt,
-    HistoryStep,
+    Keep,
     MaintainReceipt,
     Message,
+    Moment,
     NamespaceInfo,
+    OriginLike,
     OutboxItem,
-    Page,
-    RecallReceipt,
+    OutcomeLike,
+    Read,
     RememberReceipt,
     RestoreReceipt,
     Stats,
+    VerdictLike,
+    Where,
 )
 
 MessageLike = str | Message | Mapping[str, Any]
+"""One message to remember: a text, a `Message`, or a dict with "content" and the fields of a `Message`."""
 
 
-class Memory(Facts, Erasing, Working):
+class Memory(Answering, Contexts, Facts, Erasing, Working):
     """One namespace of one store.
 
     Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share
@@ -154,33 +160,40 @@ class Memory(Facts, Erasing, Working):
         self,
         content: MessageLike | Sequence[MessageLike],
         *,
-        at: datetime | None = None,
+        at: Moment | None = None,
         speaker: str | None = None,
         role: str | None = None,
         session: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        origin: OriginLike | None = None,
         idempotency_key: str | None = None,
         extract_entities: bool = True,
         track_evolution: bool = True,
         derived_from: Sequence[str] = (),
-        read: Literal["now", "later"] = "now",
+        read: Read = "now",
+        expires_at: Moment | None = None,
+        ttl: timedelta | float | None = None,
     ) -> RememberReceipt:
         """Keep one message, or several as one atomic unit, word for word, and notice what changed.
 
         Args:
-            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata), or a
+            content: A text, a `Message`, a dict with "content" (and role, speaker, at, session, id, metadata, origin), or a
                 list of them, at most 1,000.
-            at: When it was said; timezone-aware. For messages without a time of their own. Default: now.
-            speaker: Who says it: the subject of "I". As `role`, `session` and `metadata`, for messages without their own.
+            at: When it was said: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". For messages without a time of their own. Default: now.
+            speaker: Who says it: the subject of "I". As `role`, `session`, `metadata` and `origin`, for messages without their own.
             role: "user" (the default), "assistant", ...
             session: The conversation it belongs to.
             metadata: JSON-able, at most 64 KiB.
+            origin: Where the words come from: "user", "assistant", "tool" or "document". Default: what the role says. What tools and
+                documents say changes nothing that people and assistants said; see `Config.trust`.
             idempotency_key: The same key and content again stores nothing and gives the first receipt, `replayed`.
             extract_entities: False keeps the text as one note.
             track_evolution: False records no relation to older memories.
             derived_from: Ids of entities or episodes that this was concluded from, at most 100.
             read: "later" returns when the text is durable and found by words and meaning; `work`, or the calls that follow, read it,
                 in order. For a slow model.
+            expires_at: From this moment on it is gone from every answer, as if forgotten; its bytes go with `maintain`.
+            ttl: The same as a time from now: a `timedelta`, or seconds. Give one of the two.
 
         Raises:
             InvalidInput, StoreError: When an argument is outside its limits, or the store fails; nothing is stored.
@@ -190,15 +203,18 @@ class Memory(Facts, Erasing, Working):
         several = isinstance(content, Sequence) and not isinstance(content, str)
         given = list(content) if several else [content]  # type: ignore[arg-type]
         validate.count(len(given), "number of messages", low=1, high=limits.REMEMBER_MESSAGES_COUNT_MAX)
+        now = self._open.parts.clock.now()
         defaults = {"at": at, "speaker": speaker, "role": role, "session": session, "metadata": metadata}
-        messages = [validate.check_message(one, defaults) for one in given]
+        defaults["origin"] = origin
+        defaults["expires_at"] = validate.expiry(expires_at, ttl, now)
+        messages = [validate.ahead(validate.check_message(one, defaults), now) for one in given]
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
         options = RememberOptions(
             extract_entities=extract_entities,
             track_evolution=track_evolution,
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
-            later=validate.one_of(read, "read", ("now", "later")) == "later",
+            later=validate.one_of(read, "read", get_args(Read)) == "later",
         )
         return await self._open.remember(messages, options)
 
@@ -222,106 +238,20 @@ class Memory(Facts, Erasing, Working):
         """
         return await self._open.remember_many(messages, progress)
 
-    # What comes out.
-
-    async def recall(
-        self,
-        query: str,
-        *,
-        limit: int = limits.RECALL_LIMIT_DEFAULT,
-        deep: bool | None = None,
-        as_of: datetime | None = None,
-        known_at: datetime | None = None,
-        time_range: tuple[datetime, datetime] | None = None,
-        include_superseded: bool = False,
-        min_score: float | None = None,
-        max_tokens: int | None = None,
-        explain: bool = False,
-        task_id: str | None = None,
-    ) -> RecallReceipt:
-        """The episodes that answer a question, best first, one hit each, with the state of the span that matched.
-
-        Args:
-            query: A question or keywords, 1 to 10,000 bytes.
-            limit: At most this many hits, 1..1,000.
-            deep: True searches variations of the query too, False never, None decides by the query.
-            as_of: What held in the world at that moment, with all that is known today.
-            known_at: What Umi knew at that moment.
-            time_range: What held or was said within [from, to).
-            include_superseded: Show superseded and stale memories too, marked as such.
-            min_score: Least score, 0..1; None uses the calibrated threshold, stops where relevance falls off and may abstain, 0 takes all.
-            max_tokens: Stop before the hits' text exceeds about this many tokens (4 bytes each).
-            explain: Fill each hit's `legs`, and its `lesson` where learning is on.
-            task_id: Your name for the task this serves, by which a later signal finds it.
-
-        Raises:
-            InvalidInput: When an argument is outside its limits.
-            StoreError: When the rows cannot be read; a failing model, embedder or leg of the search only degrades.
-        """
-        asked = Query(
-            text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
-            limit=validate.count(limit, "limit", low=1, high=limits.RECALL_LIMIT_MAX),
-            deep=deep,
-            view=View(
-                as_of=validate.optional_when(as_of, "as_of"),
-                known_at=validate.optional_when(known_at, "known_at"),
-                time_range=validate.time_range(time_range),
-                include_superseded=include_superseded,
-            ),
-            min_score=validate.optional_fraction(min_score, "min_score"),
-            max_tokens=validate.optional_count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX),
-            explain=explain,
-        )
-        return await self._open.recall(asked, validate.optional_name(task_id, "task_id"))
-
-    async def get(self, id: str) -> Entity | Episode | None:  # noqa: A002 - the design's name
-        """The entity or episode of that id, or None.
-
-        Raises:
-            StoreError: When it cannot be read.
-        """
-        key = validate.name(id, "id")
-        return await self._open.storage.read(partial(history.find, key=key))
-
-    async def list(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> Page:
-        """Entities in order of arrival, a page at a time, with the state of each.
-
-        Raises:
-            InvalidInput: For a limit outside 1..1,000 or an `after` that no page gave.
-            StoreError: When the rows cannot be read.
-        """
-        validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        return await self._open.storage.read(partial(history.page, after=after, limit=limit))
-
-    async def history(self, entity_id_or_subject: str) -> tuple[HistoryStep, ...]:
-        """The chain of an entity, or all statements about a subject, oldest first, with reasons.
-
-        Raises:
-            StoreError: When the rows cannot be read. An unknown id or subject has no steps.
-        """
-        key = validate.name(entity_id_or_subject, "entity id or subject")
-        return await self._open.storage.read(partial(history.history, key=key))
-
-    async def why(self, entity_id: str) -> Explanation:
-        """Where an entity comes from, what it rests on, and what made it stand as it does.
-
-        Raises:
-            NotFound: For an unknown id.
-        """
-        return await self._open.why(validate.name(entity_id, "entity id"))
-
     # How it went.
 
     async def feedback(
         self,
         recall_id: str,
         *,
-        outcome: str,
+        outcome: OutcomeLike,
         quality_score: float | None = None,
-        human_verdict: str | None = None,
+        human_verdict: VerdictLike | None = None,
         used: Sequence[str] | None = None,
     ) -> FeedbackReceipt:
         """Say how the task ended that a recall served: what it used, or showed, is credited, and stands higher or lower next time.
+
+        A recall over several namespaces is judged in each of them, by the same id: `memory.switch(hit.namespace).feedback(...)`.
 
         Args:
             recall_id: `RecallReceipt.id`.
@@ -350,7 +280,7 @@ class Memory(Facts, Erasing, Working):
         self,
         old_id: str,
         new_id: str,
-        type: EvolutionType | str,  # noqa: A002 - the design's name
+        type: EvolutionTypeLike,  # noqa: A002 - the design's name
         reason: str,
     ) -> EvolutionRelation:
         """Record that the newer entity updates, extends, derives from or contradicts the older one, and act on it.
@@ -369,15 +299,16 @@ class Memory(Facts, Erasing, Working):
         )
         return await self._open.change(lambda writer: writer.record(proposal))
 
-    async def resolve(self, relation_id: str, keep: str = "new") -> EvolutionRelation:
+    async def resolve(self, relation_id: str, keep: Keep = "new") -> EvolutionRelation:
         """Settle a contradiction in favour of the "new" or the "old" side, or of "both".
 
         Raises:
+            InvalidInput: For a `keep` that is none of these.
             NotFound: For an unknown relation.
             EvolutionError: When it is not an open contradiction.
         """
-        key = validate.name(relation_id, "relation id")
-        return await self._open.change(lambda writer: writer.resolve(key, keep))
+        key, side = validate.name(relation_id, "relation id"), validate.one_of(keep, "keep", get_args(Keep))
+        return await self._open.change(lambda writer: writer.resolve(key, side))
 
     async def undo(self, relation_id: str) -> EvolutionRelation:
         """Take a relation back: what it closed holds again, what it made stale is fresh again, a fact that `set_fact` set never held.
@@ -393,27 +324,34 @@ class Memory(Facts, Erasing, Working):
 
     async def export(
         self,
-        target: files.Target,
+        target: FileLike,
         *,
         every_namespace: bool = False,
         progress: Callable[[int], None] | None = None,
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
     ) -> ExportReceipt:
-        """Write all of this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
+        """Write this namespace as JSON Lines: messages, statements, relations, waiting work, vectors, each with its times.
 
-        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes.
+        As of one moment per namespace, while others go on writing, and in bounded memory. The same rows give the same bytes. With a
+        filter relations are written that have both ends among its messages, and the aliases of subjects that these speak of; the
+        ids of what is written are then held in memory.
 
         Args:
             target: A path, which holds the export once it is whole, or a binary stream.
             every_namespace: All of the store instead.
             progress: Called now and then with the number of lines written, from another thread.
+            where: Only messages like `{"session": "monday"}`, with all that was read in them; see `umi.Where`.
+            types: Only messages with a statement of these kinds.
 
         Raises:
-            InvalidInput: When the file cannot be written.
+            InvalidInput: When the file cannot be written, or a filter is outside its limits.
         """
+        chosen = read_filter(where, types)
         names = None if every_namespace else [self._name]
-        return await files.export(self._open, self._url, target, names, progress)
+        return await files.export(self._open, self._url, target, names, progress, chosen)
 
-    async def restore(self, source: files.Target, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
+    async def restore(self, source: FileLike, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:
         """Bring an export back, into any store, with nothing read or embedded again.
 
         An export of one namespace goes into this one, an export of a whole store to its own names. A restore that was broken
@@ -441,12 +379,14 @@ class Memory(Facts, Erasing, Working):
         Raises:
             StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
         """
+        for info in await self._open.store.namespaces():
+            await self._open.view(info.name).storage.read(lambda _: None)  # what has expired goes first
         return await self._open.store.backup(fspath(path), progress)
 
     # Upkeep.
 
     async def maintain(self) -> MaintainReceipt:
-        """Finish deferred work now: what a crash or a failing embedder left in the outbox.
+        """Finish what waits now: texts that a crash, a failing model or a failing embedder left undone.
 
         Raises:
             StoreError: When the store fails. A failing model or embedder is named in `degraded`, and its work waits.
@@ -454,7 +394,7 @@ class Memory(Facts, Erasing, Working):
         return await self._open.maintain()
 
     async def waiting(self, *, limit: int = limits.LIST_LIMIT_DEFAULT) -> Sequence[OutboxItem]:
-        """Work that waits for a model or an embedder, oldest first, each with what stood in its way.
+        """Texts that are stored and not finished, oldest first, each with what stood in its way, whichever call deferred them.
 
         Raises:
             InvalidInput: For a limit outside 1..1,000.

@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+import postgres_server
 import pytest
 
 from umi._core.clock import SystemClock, SystemEntropy
 from umi.errors import Closed
 from umi.ports import StorageBackend, Store
 from umi.stores.memory.store import MemoryStore
+from umi.stores.postgres.store import PostgresStore
 from umi.stores.sqlite.store import SqliteStore
 
 Opener = Callable[[], Awaitable[Store]]
@@ -29,8 +31,16 @@ async def _dicts(_: Path) -> Store:
     return MemoryStore(clock=SystemClock(), entropy=SystemEntropy())
 
 
-OPENERS = {"sqlite": _sqlite_file, "sqlite-in-memory": _sqlite_in_memory, "dicts": _dicts}
-PERSISTENT = ("sqlite",)
+async def _postgres(folder: Path) -> Store:
+    # A database for each test: its address is kept in the test's folder, so that a test can open it again.
+    kept = folder / "postgres"
+    if not kept.exists():
+        kept.write_text(postgres_server.new_database())
+    return await PostgresStore.open(kept.read_text(), clock=SystemClock(), entropy=SystemEntropy())
+
+
+OPENERS = {"sqlite": _sqlite_file, "sqlite-in-memory": _sqlite_in_memory, "dicts": _dicts, "postgres": _postgres}
+PERSISTENT = ("sqlite", "postgres")
 
 
 @pytest.fixture(params=sorted(OPENERS))
@@ -40,6 +50,9 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     with suppress(Closed):  # a test may have closed it
         assert await opened.check_integrity() == []
     await opened.close()
+    kept = tmp_path / "postgres"
+    if kept.exists():
+        postgres_server.drop_database(kept.read_text())
 
 
 @pytest.fixture

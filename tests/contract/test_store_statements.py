@@ -138,3 +138,23 @@ async def test_many_slots_in_one_look_are_what_each_gives_alone(store: Store, al
         assert s.statements_in([], limit=9) == {}
 
     await alice.read(look)
+
+
+async def test_the_newest_come_first_and_never_more_than_wanted(store: Store, alice: StorageBackend) -> None:
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(number, at=later(9 - number)) for number in range(4)])
+        tx.add_entities([entity(number, id=f"e{number}{i}", span=(i, i + 1)) for number in (3, 0, 2) for i in range(3)])
+
+    assert await alice.read(lambda s: s.list_entities(after=None, limit=3, newest=True)) == []
+    await alice.write(work)
+    await store.namespace("bob").write(work)
+
+    async def newest(limit: int) -> list[str]:
+        page = await alice.read(lambda s: s.list_entities(after=None, limit=limit, newest=True))
+        return [one.id for _, one in page]
+
+    everything = ["e32", "e31", "e30", "e22", "e21", "e20", "e02", "e01", "e00"]
+    for limit in (1, 2, 4, 9, 100):
+        assert await newest(limit) == everything[:limit]
+    await alice.write(lambda tx: tx.delete_episode("ep_3"))
+    assert await newest(2) == ["e22", "e21"]

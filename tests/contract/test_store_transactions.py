@@ -31,9 +31,11 @@ def everything(s: Snapshot) -> list[object]:
         s.statements("alice", limit=9),
         s.statements("carol", limit=9),
         s.list_entities(after=None, limit=9),
+        s.list_entities(after=None, limit=9, newest=True),
+        s.list_episodes(after=None, limit=9),
         s.relations(["rel_1", "rel_2"]),
         s.relations_of(["e0", "e1", "e2"]),
-        [s.subject_of("al"), s.subject_of("new"), s.aliases("alice"), s.aliases("carol")],
+        [s.subjects_of(["al"]).get("al"), s.subjects_of(["new"]).get("new"), s.aliases("alice"), s.aliases("carol")],
         s.replays(["k", "new"]),
         s.outbox(9),
         s.counts().episodes,
@@ -153,7 +155,9 @@ async def test_a_refusal_undoes_the_whole_transaction_even_when_swallowed(alice:
 
     with pytest.raises(error):
         await alice.write(work)
-    after = await alice.read(lambda s: (s.episodes(["ep_3"]), s.subject_of("half"), s.sequence, s.counts().entities))
+    after = await alice.read(
+        lambda s: (s.episodes(["ep_3"]), s.subjects_of(["half"]).get("half"), s.sequence, s.counts().entities)
+    )
     assert after == ({}, None, 1, 3)
 
 

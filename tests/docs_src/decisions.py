@@ -10,8 +10,8 @@ async def main() -> None:
         await memory.set_fact("api", "database", "SQLite", at=spring, reason="one file is enough")
         change = await memory.set_fact("api", "database", "PostgreSQL", reason="ten servers write")
         print([(fact.attribute, fact.value) for fact in await memory.facts("api")])
-        for step in await memory.history("api"):
-            print(f"{step.state}: {step.entity.content}; {step.evolutions[0].reason}")
+        for step in await memory.history("api", attribute="database"):
+            print(f"{step.state}: {step.entity.value}, because {step.reason}")
         await memory.undo(change.evolutions[0].id)
         print((await memory.recall("Which database does the api use?")).hits[0].content)
 

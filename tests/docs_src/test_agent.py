@@ -1,8 +1,8 @@
 import asyncio
 
 import umi
-import umi.sim
-from umi.sim import FaultConfig, FaultType
+import umi.testing
+from umi.testing import FaultConfig, FaultType
 
 TOLD = ["Alice works at Acme.", "Alice lives in Lisbon.", "Alice has two cats.", "Alice left Acme and joined Bolt."]
 
@@ -10,7 +10,7 @@ TOLD = ["Alice works at Acme.", "Alice lives in Lisbon.", "Alice has two cats.",
 class Agent:
     """A small agent: it keeps what it hears, and answers with a model that may be down for hours."""
 
-    def __init__(self, memory: umi.Memory, llm: umi.sim.SimLLM) -> None:
+    def __init__(self, memory: umi.Memory, llm: umi.testing.SimLLM) -> None:
         self.memory = memory
         self.llm = llm
 
@@ -30,8 +30,8 @@ class Agent:
 
 
 # The first 120 calls of the model find it hanging.
-@umi.sim.simulate(seeds=20, faults=[FaultConfig(FaultType.LlmTimeout, count_max=120)], model=False)
-async def test_it_waits_two_hours_for_its_model(world: umi.sim.World) -> None:
+@umi.testing.simulate(seeds=20, faults=[FaultConfig(FaultType.LlmTimeout, count_max=120)], model=False)
+async def test_it_waits_two_hours_for_its_model(world: umi.testing.World) -> None:
     agent = Agent(world.memory, world.llm)
     await agent.hear("m0", TOLD[0])
 
@@ -39,8 +39,8 @@ async def test_it_waits_two_hours_for_its_model(world: umi.sim.World) -> None:
     assert world.clock.monotonic_s() > 2 * 3600
 
 
-@umi.sim.simulate(seeds=50)
-async def test_a_power_cut_loses_nothing_and_doubles_nothing(world: umi.sim.World) -> None:
+@umi.testing.simulate(seeds=50)
+async def test_a_power_cut_loses_nothing_and_doubles_nothing(world: umi.testing.World) -> None:
     agent = Agent(world.memory, world.llm)
     world.disk.arm_power_cut(world.rng.next_int(1, 60))  # at one of the next changes of the disk
     for number, text in enumerate(TOLD):

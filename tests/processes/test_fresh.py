@@ -11,7 +11,7 @@ import pytest
 
 import umi
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sqlite.cache import Execute, Head, IndexCache
+from umi.stores.sql.cache import Execute, Head, IndexCache
 
 WRITES = 25
 BUSY = 2

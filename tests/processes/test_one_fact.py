@@ -5,7 +5,11 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+
+import postgres_server
+import pytest
 
 import umi
 from umi import HitState
@@ -37,6 +41,16 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
+@pytest.fixture(params=["sqlite", "postgres"])
+def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield str(tmp_path / "umi.db")
+        return
+    url = postgres_server.new_database()
+    yield url
+    postgres_server.drop_database(url)
+
+
 def _start(path: str, name: str, turn: str = WRITER) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", turn + PROGRAM, path, name, str(ROUNDS)],
@@ -49,8 +63,7 @@ def _start(path: str, name: str, turn: str = WRITER) -> subprocess.Popen[str]:
     return process
 
 
-async def test_two_processes_that_change_one_fact_leave_one_current(tmp_path: Path) -> None:
-    path = str(tmp_path / "umi.db")
+async def test_two_processes_that_change_one_fact_leave_one_current(path: str) -> None:
     writers = [_start(path, name) for name in ("North", "South")]
     outputs = await asyncio.gather(*(asyncio.to_thread(writer.communicate, "go\n") for writer in writers))
     assert [writer.returncode for writer in writers] == [0, 0]
@@ -65,8 +78,7 @@ async def test_two_processes_that_change_one_fact_leave_one_current(tmp_path: Pa
         assert ends == begins[1:], "each statement ends where the next begins"
 
 
-async def test_eight_processes_that_set_one_fact_leave_one_value_and_the_whole_history(tmp_path: Path) -> None:
-    path = str(tmp_path / "umi.db")
+async def test_eight_processes_that_set_one_fact_leave_one_value_and_the_whole_history(path: str) -> None:
     writers = [_start(path, f"team {number}", SETTER) for number in range(8)]
     outputs = await asyncio.gather(*(asyncio.to_thread(writer.communicate, "go\n") for writer in writers))
     assert [writer.returncode for writer in writers] == [0] * 8
@@ -83,8 +95,7 @@ async def test_eight_processes_that_set_one_fact_leave_one_value_and_the_whole_h
         assert await memory.check() == []
 
 
-async def test_a_reader_sees_what_another_process_has_acknowledged(tmp_path: Path) -> None:
-    path = str(tmp_path / "umi.db")
+async def test_a_reader_sees_what_another_process_has_acknowledged(path: str) -> None:
     writer = _start(path, "North")
     assert writer.stdin is not None
     assert writer.stdout is not None

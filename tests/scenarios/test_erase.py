@@ -15,8 +15,8 @@ import umi
 from umi import HitState, InvalidInput, Message
 from umi._core.text import _stem
 from umi._reading.value_mentions import mentions
+from umi.stores.sql.rows import to_relation
 from umi.stores.sqlite import clean
-from umi.stores.sqlite.rows import to_relation
 
 TRACES = ("anneliese", "annelies", "zanzibar", "timbuktu", "cuckoo", "pistachio", "meningitis", "mening")
 

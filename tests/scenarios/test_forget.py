@@ -42,9 +42,9 @@ async def test_a_message_goes_with_every_byte_of_it(memory: umi.Memory, tmp_path
     assert {"certif", "zanzibar"} <= set(analyse(SECRET))
     assert set(found(tmp_path / "umi.db", *WORDS)) == set(WORDS)
 
-    assert await memory.forget(told.episode_ids[0]) is True
-    assert await memory.forget(told.episode_ids[0]) is False
-    assert await memory.forget("nothing") is False
+    assert await memory.forget(told.episode_ids[0]) == 1
+    assert await memory.forget(told.episode_ids[0]) == 0
+    assert await memory.forget("nothing") == 0
 
     assert found(tmp_path / "umi.db", *WORDS) == []
     assert await _hits(memory, "Where is the Zanzibar certificate?") == ["Bea keeps a parrot."]

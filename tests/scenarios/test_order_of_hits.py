@@ -45,6 +45,9 @@ class Failing:
     async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
         raise EmbeddingError("out of memory")
 
+    async def changes(self, pairs: Sequence[Pair]) -> list[float]:
+        raise EmbeddingError("out of memory")
+
     async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
         raise EmbeddingError("out of memory")
 

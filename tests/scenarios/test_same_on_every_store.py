@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import postgres_server
 import pytest
 
 import umi
@@ -55,10 +56,15 @@ async def _answers(url: str) -> list[list[tuple[str, float, tuple[str, ...]]]]:
         return answers
 
 
-@pytest.mark.parametrize("again", ["dict:", "a file"])
+@pytest.mark.parametrize("again", ["dict:", "a file", "postgres"])
 async def test_ranking_is_the_same_on_every_store_and_every_time(tmp_path: Path, again: str) -> None:
+    urls = {
+        "dict:": lambda: again,
+        "a file": lambda: str(tmp_path / "two.db"),
+        "postgres": postgres_server.new_database,
+    }
     one = await _answers(str(tmp_path / "one.db"))
-    other = await _answers(again if again == "dict:" else str(tmp_path / "two.db"))
+    other = await _answers(urls[again]())
     assert one == other
     assert one[0][0][2] == ("m0",)
     tie = [ids for _, _, ids in one[QUESTIONS.index("Thanks, that was kind")]]

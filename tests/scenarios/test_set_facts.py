@@ -32,6 +32,46 @@ async def test_a_decision_log_shows_what_holds_and_keeps_every_reason(memory: um
     assert (await memory.stats()).waiting == 0
 
 
+async def test_the_reason_is_told_beside_the_fact(words: umi.Memory) -> None:
+    await words.remember("I work at Acme.", speaker="Alice", at=day("2026-01-01"))
+    await words.set_fact("api", "database", "SQLite (WAL)", at=day("2026-01-05"), reason="one file (of 2 GB) is enough")
+    await words.set_fact("api", "database", "PostgreSQL", at=day("2026-03-02"), reason="ten servers write")
+    await words.set_fact("api", "language", "Python (3.11)", at=day("2026-03-02"))
+    assert [fact.reason for fact in await words.facts("api")] == ["ten servers write", ""]
+    (then,) = await words.facts("api", as_of=day("2026-02-01"))
+    assert (then.value, then.reason) == ("SQLite (WAL)", "one file (of 2 GB) is enough")
+    told = [(step.entity.value, step.reason) for step in await words.history("api", attribute="database")]
+    assert told == [("SQLite (WAL)", "one file (of 2 GB) is enough"), ("PostgreSQL", "ten servers write")]
+    assert [step.reason for step in (await words.list()).items][1:] == [*(reason for _, reason in told), ""]
+    assert [fact.reason for fact in await words.facts("Alice")] == [""], "nothing that was read in talk was set"
+
+
+async def test_one_attribute_is_asked_for_under_either_name(words: umi.Memory) -> None:
+    await words.remember("I work at Acme. I like tea. I like chess.", speaker="Alice", at=day("2026-01-01"))
+    await words.set_fact("Alice", "employer", "StartupX", at=day("2026-02-01"))
+    await words.set_fact("Alice", "Shoe size", "39")
+    for name in ("employer", "works at", "works_at", "Employer"):
+        assert [fact.value for fact in await words.facts("Alice", attribute=name)] == ["StartupX"], name
+        assert [one.entity.value for one in await words.history("Alice", attribute=name)] == ["Acme", "StartupX"], name
+    assert [fact.value for fact in await words.facts("Alice", attribute="likes")] == ["tea", "chess"]
+    assert [fact.value for fact in await words.facts("Alice", attribute="shoe  size")] == ["39"]
+    assert [fact.value for fact in await words.facts("Alice", attribute="employer", as_of=day("2026-01-05"))] == [
+        "Acme"
+    ]
+    assert await words.facts("Alice", attribute="database") == await words.history("Alice", attribute="database") == ()
+    await words.remember("I use Vim for Python.", speaker="Alice")
+    for fact in await words.facts("Alice"):
+        assert fact in await words.facts("Alice", attribute=fact.attribute), "the name that a fact has finds it"
+    newest = (await words.facts("Alice", attribute="employer"))[0].entity.id
+    assert len(await words.history(newest, attribute="employer")) == 2, "and of the chain of one statement"
+    assert await words.history(newest, attribute="likes") == ()
+    for bad in ("", "x" * 300):
+        with pytest.raises(umi.InvalidInput, match="attribute"):
+            await words.facts("Alice", attribute=bad)
+        with pytest.raises(umi.InvalidInput, match="attribute"):
+            await words.history("Alice", attribute=bad)
+
+
 async def test_the_same_value_again_stores_nothing(memory: umi.Memory) -> None:
     first = await memory.set_fact("api", "database", "SQLite")
     again = await memory.set_fact("api", "Database", "SQLite", reason="still so")

@@ -268,9 +268,10 @@ async def test_a_message_is_hidden_only_for_what_no_longer_holds(words: umi.Memo
 
 async def test_max_tokens_bounds_the_context(words: umi.Memory) -> None:
     await words.remember([f"Boat number {n} is moored in the harbour." for n in range(10)])
-    found = await words.recall("boat harbour", max_tokens=25, min_score=0)
+    found = await words.recall("boat harbour", max_tokens=35, min_score=0)
     assert len(found.hits) == 2
     assert found.as_context().count("\n") == 1
+    assert len(found.as_context().encode()) <= 35 * 4
 
 
 async def test_what_recall_handed_out_is_not_remembered_again(words: umi.Memory) -> None:

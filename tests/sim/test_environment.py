@@ -216,7 +216,7 @@ WRITES: dict[str, Call] = {
 async def state(env: SimEnvironment) -> object:
     def look(snapshot: umi.ports.Snapshot) -> object:
         entities = snapshot.list_entities(after=None, limit=100)
-        return snapshot.sequence, entities, snapshot.counts().vectors, snapshot.subject_of("al")
+        return snapshot.sequence, entities, snapshot.counts().vectors, snapshot.subjects_of(["al"]).get("al")
 
     return await env.storage.read(look)
 
@@ -374,8 +374,8 @@ def test_the_extractor_with_a_simulated_model() -> None:
 
 PUBLIC = [
     "BoundExceeded", "Deadlock", "DeterministicRng", "FaultConfig", "FaultInjector", "FaultType", "Forbidden", "Hostility",
-    "InvalidFault", "OPERATIONS", "SimClock", "SimConfig", "SimDisk", "SimEmbedder", "SimEntropy", "SimEnvironment", "SimLLM",
-    "SimLLMProvider", "SimLoop", "SimNetwork", "SimStorage", "SimVectorBackend", "SimulationError", "Temper", "World", "run", "simulate",
+    "InvalidFault", "OPERATIONS", "Order", "SimClock", "SimConfig", "SimDisk", "SimEmbedder", "SimEntropy", "SimEnvironment", "SimLLM",
+    "SimLLMProvider", "SimLoop", "SimNetwork", "SimStorage", "SimVectorBackend", "SimulationError", "Temper", "run",
 ]  # fmt: skip
 
 
@@ -388,3 +388,13 @@ def test_importing_it_brings_in_no_more_than_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     heavy = ("umi_lab.worlds.world", "onnxruntime", "tokenizers", "typer", "rich", "_pytest")
     assert [name for name in heavy if name in json.loads(done.stdout)] == []
+
+
+def test_the_names_for_testing_agents_are_frozen() -> None:
+    from umi import testing
+
+    assert sorted(testing.__all__) == [
+        "Deadlock", "DeterministicRng", "FaultConfig", "FaultInjector", "FaultType", "Forbidden", "Hostility", "SimClock", "SimDisk",
+        "SimEmbedder", "SimLLM", "SimNetwork", "SimulationError", "Temper", "World", "simulate",
+    ]  # fmt: skip
+    assert [name for name in testing.__all__ if not hasattr(testing, name)] == []

@@ -1,8 +1,11 @@
 """Planted faults fit the product, leave it as it was, and are found."""
 
+import ast
+import inspect
 import pkgutil
+import sys
 from importlib import import_module
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 import pytest
 
@@ -51,6 +54,34 @@ def test_a_mutation_changes_the_product_and_puts_it_back(mutation: Mutation) -> 
         assert changed(before) == []
 
 
+@pytest.mark.parametrize("mutation", mutants.ALL, ids=lambda mutation: mutation.name)
+def test_a_mutation_is_planted_where_its_function_is_called(mutation: Mutation) -> None:
+    """A module that imported the function by name goes on calling what it imported."""
+    before = product()
+    with mutation.apply():
+        places = changed(before)
+    reached = [(place, name) for place, name in places if calls(before, place, name)]
+    assert reached, f"nobody calls {places} by this name"
+
+
+def calls(before: dict[tuple[str, str], object], place: str, name: str) -> bool:
+    """Whether what stands at a place is called from there, or through it: true unless only other modules hold it, by name."""
+    one = before[place, name]
+    if place not in sys.modules or not isinstance(one, FunctionType) or one.__module__ != place:
+        return True
+    used = any(
+        isinstance(node, ast.Name) and node.id == name
+        for node in ast.walk(ast.parse(inspect.getsource(sys.modules[place])))
+    )
+    return used or not any(held is one for where, held in before.items() if where != (place, name))
+
+
+def test_a_function_that_only_others_call_is_not_called_where_it_stands() -> None:
+    before = product()
+    assert not calls(before, "umi._engine.several", "recall_over")
+    assert calls(before, "umi._engine.answering", "recall_over")
+
+
 def test_a_mutation_puts_the_product_back_when_a_world_throws() -> None:
     before = product()
     for mutation in mutants.ALL:
@@ -92,7 +123,16 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["retry-without-the-key", "staleness-not-transitive", "namespace-left-out-of-keys", "cut-not-made"]
+    "name",
+    [
+        "retry-without-the-key",
+        "staleness-not-transitive",
+        "namespace-left-out-of-keys",
+        "cut-not-made",
+        "expired-a-microsecond-late",
+        "own-namespace-searched",
+        "change-lost",
+    ],
 )
 def test_worlds_find_it(name: str) -> None:
     found = mutants.hunt(name, SEEDS)

@@ -1,4 +1,4 @@
-"""`@umi.sim.simulate`: a user's own test in many worlds, under pytest and without it."""
+"""`@umi.testing.simulate`: a user's own test in many worlds, under pytest and without it."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from typing import Literal
 import pytest
 
 import umi
-import umi.sim
+import umi.testing
 from umi._core.clock import SystemClock
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
-from umi.sim import FaultConfig, FaultType, World, simulate
+from umi.testing import FaultConfig, FaultType, World, simulate
 
 AGENT = Path(__file__).resolve().parents[1] / "docs_src" / "test_agent.py"
 
 SAMPLE = """
 import pytest
-import umi.sim
+import umi.testing
 
 ran = []
 
@@ -29,23 +29,23 @@ ran = []
 def answer():
     return 42
 
-@umi.sim.simulate(seeds=5)
+@umi.testing.simulate(seeds=5)
 async def test_counts(world):
     ran.append(world.seed)
 
-@umi.sim.simulate(seeds=50)
+@umi.testing.simulate(seeds=50)
 async def test_unlucky(world):
     await world.sleep(60)
     await world.cut_power()
     assert world.rng.next_int(0, 9) != 3
 
 class TestInAClass:
-    @umi.sim.simulate(seeds=2)
+    @umi.testing.simulate(seeds=2)
     @pytest.mark.parametrize("more", [1, 2])
     async def test_with_fixtures(self, answer, world, more):
         assert answer + more > 42 and world.memory
 
-@umi.sim.simulate(seeds=2)
+@umi.testing.simulate(seeds=2)
 def test_plain(world):
     assert world.clock.monotonic_s() == world.rng.stream.count("nothing")
 
@@ -101,7 +101,7 @@ def test_the_number_of_seeds_is_overridden(tmp_path: Path) -> None:
 
 
 def test_a_world_without_simulate_says_what_to_do(tmp_path: Path) -> None:
-    assert "decorate the test with @umi.sim.simulate" in pytest_on(tmp_path, "def test_it(world):\n    pass\n")
+    assert "decorate the test with @umi.testing.simulate" in pytest_on(tmp_path, "def test_it(world):\n    pass\n")
 
 
 def test_the_agent_of_the_tutorial_is_really_tested(tmp_path: Path) -> None:

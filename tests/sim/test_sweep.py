@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,16 @@ def _heed_interrupts() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def _wait_for_workers(pid: int, count: int) -> None:
+    """Wait until a process has started so many others: on a busy machine that takes many seconds."""
+    for _ in range(600):
+        children = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+        if len(children.stdout.split()) >= count:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"process {pid} started no {count} workers within a minute")
+
+
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
 def test_ctrl_c_ends_a_sweep_with_what_is_known() -> None:
     program = "from umi.faces.cli.main import main; main()"
@@ -157,8 +168,9 @@ def test_ctrl_c_ends_a_sweep_with_what_is_known() -> None:
         preexec_fn=_heed_interrupts,  # noqa: PLW1509 - one thread
     )
     try:
-        threading.Timer(3.0, running.send_signal, [signal.SIGINT]).start()
-        out, err = running.communicate(timeout=60)
+        _wait_for_workers(running.pid, 2)
+        threading.Timer(1.0, running.send_signal, [signal.SIGINT]).start()
+        out, err = running.communicate(timeout=120)
     finally:
         running.kill()
     told = json.loads(out)

@@ -9,7 +9,7 @@ from typing import assert_type
 
 import umi
 import umi.blocking
-import umi.sim
+import umi.testing
 
 
 async def remembering() -> None:
@@ -48,10 +48,21 @@ async def recalling(memory: umi.Memory) -> None:
 async def correcting(memory: umi.Memory) -> None:
     assert_type(await memory.relate("old", "new", "update", "she said so"), umi.EvolutionRelation)
     assert_type(await memory.undo("rel_1"), umi.EvolutionRelation)
-    assert_type(await memory.forget("ep_1"), bool)
+    assert_type(await memory.forget("ep_1"), int)
     assert_type(await memory.erase("Alice"), umi.ErasureReceipt)
     assert_type(await memory.feedback("rec_1", outcome="success"), umi.FeedbackReceipt)
     assert_type(await memory.learning.run(), umi.RunReceipt)
+    await memory.feedback("rec_1", outcome=umi.Outcome.FAILURE, human_verdict=umi.Verdict.REJECTED)
+    await memory.relate("old", "new", umi.EvolutionType.EXTEND, "more of the same")
+    await memory.resolve("rel_1", keep="both")
+    await memory.erase("Alice", derived="erase")
+    await memory.feedback("rec_1", outcome="sucess")  # pyright: ignore[reportArgumentType]
+    await memory.feedback("rec_1", outcome="success", human_verdict="yes")  # pyright: ignore[reportArgumentType]
+    await memory.relate("old", "new", "replace", "a new plan")  # pyright: ignore[reportArgumentType]
+    await memory.resolve("rel_1", keep="newer")  # pyright: ignore[reportArgumentType]
+    await memory.erase("Alice", derived="delete")  # pyright: ignore[reportArgumentType]
+    side: umi.Keep = "none"  # pyright: ignore[reportAssignmentType]
+    await memory.resolve("rel_1", keep=side)
     assert_type(await umi.reembed("umi.db", "local"), tuple[int, int])
     assert_type(umi.check_message("Hello."), umi.Message)
 
@@ -84,6 +95,6 @@ async def own_parts(texts: Sequence[str]) -> None:
         await also.embed_many(texts)
 
 
-@umi.sim.simulate(seeds=3)
-async def test_in_a_world(world: umi.sim.World) -> None:
+@umi.testing.simulate(seeds=3)
+async def test_in_a_world(world: umi.testing.World) -> None:
     assert_type(world.seed, int)

@@ -13,7 +13,7 @@ import apsw
 from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.text import analyse
 from umi.ports import EpisodeRow, StorageBackend
-from umi.stores.sqlite.crc import register
+from umi.stores.sqlite.functions import register
 from umi.stores.sqlite.store import SqliteStore
 from umi.types import Entity, EntityType, Episode
 

@@ -43,7 +43,8 @@ class TestGenerated:
             here = inspect.getattr_static(mine, each)
             assert inspect.getdoc(here) == SCRIPTED["spoken"](inspect.getdoc(one)), each
             if not isinstance(one, property):
-                assert inspect.signature(getattr(mine, each)) == inspect.signature(getattr(twin, each)), each
+                signature = str(inspect.signature(getattr(twin, each))).replace("'AsyncIterator[", "'Iterator[")
+                assert str(inspect.signature(getattr(mine, each))) == signature, each
                 assert not inspect.iscoroutinefunction(getattr(mine, each))
         assert "async" not in (mine.__doc__ or "")
 

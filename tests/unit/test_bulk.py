@@ -84,3 +84,6 @@ async def test_vectors_that_fail_half_way_wait_and_nothing_else_does(tmp_path: P
         done = await memory.remember_many(jobs(2 * BATCH))
         assert (done.deferred, [str(flag) for flag in done.degraded]) == (BATCH, ["embedding_failed"])
         assert len(await memory.history("Alice")) == 2 * BATCH
+        tried = await memory.maintain()  # fails too: what one call deferred is what waits now
+        assert (tried.completed, len(tried.waiting), tried.waiting_count) == (0, limits.LIST_LIMIT_DEFAULT, BATCH)
+        assert (await memory.stats()).waiting == len(await memory.waiting(limit=1_000)) == BATCH

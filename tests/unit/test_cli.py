@@ -109,6 +109,14 @@ class TestRememberAndRecall:
         assert "known already" in umi("set-fact", "api", "database", "PostgreSQL")
         assert "PostgreSQL" in (shown := umi("facts", "api"))
         assert "SQLite" not in shown
+        umi("set-fact", "api", "language", "Python", "--reason", "everybody knows it")
+        assert "everybody knows it" in umi("facts", "api")
+        assert "PostgreSQL" not in umi("facts", "api", "--attribute", "language")
+        assert umi.data("facts", "api", "--attribute", "language")[0]["reason"] == "everybody knows it"
+        past = umi("history", "api", "--attribute", "database")
+        assert "set because one file" in past
+        assert "Python" not in past
+        assert "colour" in umi("facts", "api", "--attribute", "colour", code=NOTHING)
         (then,) = umi.data("facts", "api", "--as-of", "2026-02-01")
         assert (then["attribute"], then["value"], then["state"]) == ("database", "SQLite", "current")
         assert "umi list" in umi("facts", "nobody", code=NOTHING)
@@ -363,7 +371,7 @@ class TestImport:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            preexec_fn=_heed_interrupts,  # noqa: PLW1509 - one thread
+            preexec_fn=heed_interrupts,  # noqa: PLW1509 - one thread
         )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None and not self._stored(umi):
@@ -390,7 +398,7 @@ class TestImport:
         json.loads(done.stdout)
 
 
-def _heed_interrupts() -> None:
+def heed_interrupts() -> None:
     """A run in the background hands down that SIGINT is ignored."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 

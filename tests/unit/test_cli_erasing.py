@@ -100,3 +100,75 @@ def test_what_is_no_receipt_is_said_to_be_none(cli: Umi, text: str) -> None:
     file.write_text(text, "utf-8")
     assert "no receipt" in cli("doctor", "--verify-erasure", str(file), code=STORE_TROUBLE)
     assert "cannot be read" in cli("doctor", "--verify-erasure", str(cli.folder / "none"), code=STORE_TROUBLE)
+
+
+# Sessions and namespaces.
+
+
+@pytest.fixture
+def sessions(cli: Umi) -> Umi:
+    cli("remember", "Bea met a quokka.", "--session", "monday", "--speaker", "Ben")
+    cli("remember", "Bea met a gull.", "--session", "tuesday")
+    cli("remember", "Carl lives in Graz.", "--namespace", "acme")
+    return cli
+
+
+def test_sessions_are_listed(sessions: Umi) -> None:
+    shown = sessions("sessions")
+    assert "monday" in shown
+    assert "Ben" in shown
+    first = sessions.data("sessions", "--limit", "1")
+    assert ([one["name"] for one in first["items"]], first["next"]) == (["monday"], "monday")
+    assert "more: --after monday" in sessions("sessions", "--limit", "1")
+    assert [one["name"] for one in sessions.data("sessions", "--after", "monday")["items"]] == ["tuesday"]
+    assert "no session" in sessions("sessions", "--namespace", "acme", code=NOTHING)
+
+
+def test_a_session_is_erased_and_verified(sessions: Umi) -> None:
+    file = sessions.folder / "monday.json"
+    assert "1 messages erased" in sessions("erase", "--session", "monday", "--yes", "--receipt", str(file))
+    assert "quokka" not in " ".join(_ids(sessions))
+    verified = sessions("doctor", "--verify-erasure", str(file))
+    assert "no byte of it is left: no trace of" in verified
+    assert "runs of words" in verified
+    assert "there is no session" in sessions("erase", "--session", "monday", "--yes", code=NOTHING)
+    assert "got none" in sessions("erase", "--yes", code=BAD_INPUT)
+    assert "subject and session" in sessions("erase", "Bea", "--session", "tuesday", "--yes", code=BAD_INPUT)
+
+
+def test_a_misspelled_name_is_no_success(cli: Umi) -> None:
+    before, file = _ids(cli), cli.folder / "receipt.json"
+    for more in (["--yes"], ["--json"], []):
+        shown = cli("erase", "Annelise", "--receipt", str(file), *more, code=NOTHING)
+        assert "nothing was erased" in shown
+    assert not file.exists(), "no receipt of what was not done"
+    assert _ids(cli) == before
+    assert "no namespace" in cli("erase-namespace", "acmee", "--yes", code=NOTHING)
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [("default\n", BAD_INPUT, 1), ("acme\n", OK, 0)])
+def test_a_namespace_goes_when_its_name_is_typed(
+    sessions: Umi, monkeypatch: pytest.MonkeyPatch, answer: str, code: int, left: int
+) -> None:
+    assert "add --yes" in sessions("erase-namespace", "acme", code=BAD_INPUT)
+    monkeypatch.setattr(erasing, "_somebody_is_there", lambda: True)
+    file = sessions.folder / "acme.json"
+    shown = sessions("erase-namespace", "acme", "--receipt", str(file), answer=answer, code=code)
+    assert "goes 1 messages" in shown
+    assert "Carl lives in Graz." in shown
+    assert ("not confirmed" in shown) == (code == BAD_INPUT)
+    assert len(_ids(sessions)) == 5, "the namespace that --namespace or UMI_NAMESPACE names is another"
+    names = [info["name"] for info in sessions.data("stats")["namespaces"]]
+    assert names == ["acme", "default"][1 - left :]
+    assert file.exists() == (code == OK)
+    if code == OK:
+        assert "graz" not in file.read_text("utf-8").lower()
+        assert "no byte of it is left" in sessions("doctor", "--verify-erasure", str(file))
+
+
+def test_a_preview_names_what_would_stay(cli: Umi) -> None:
+    cli("remember", "Anneliese Meier has a boat.")
+    cli("remember", "Meier was here.")
+    shown = cli("erase", "Anneliese Meier", code=BAD_INPUT)
+    assert "stays 3 messages with a part of the name" in shown
+    assert "Meier was here." in shown

@@ -4,6 +4,7 @@ import math
 import random
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -93,7 +94,9 @@ def _expect(model: Model, index: NamespaceIndex, terms: list[str]) -> None:
     names = {document.key: name for name, group in sessions.items() for document in group}
     keys = [int(key) for key in found.keys]
     near = model.level("neighbours")
-    assert keys == sorted(key for key in names if set(near[key]) & set(terms))
+    reached = {key for key in names if set(near[key]) & set(terms)}
+    pairs = [{one.key, other.key} for group in sessions.values() for one, other in pairwise(group)]
+    assert keys == sorted(reached.union(*(pair for pair in pairs if pair & reached)))
     units: dict[int, object] = {}
     for key, unit in zip(keys, found.session_unit, strict=True):
         assert units.setdefault(int(unit), names[key]) == names[key]
@@ -235,7 +238,8 @@ def test_what_is_asked_for_beside_has_its_sessions_words_too() -> None:
     index = NamespaceIndex()
     for key, (terms, session) in enumerate(((["cat"], "a"), ([], "a"), ([], "a"), (["dog"], "b"))):
         add(index, [Indexed(key, terms, 1, session, None)])
-    assert index.text_candidates(["cat"]).keys.tolist() == [0, 1], "a turn with the word, and its neighbour"
+    only = index.text_candidates(["cat"]).keys.tolist()
+    assert only == [0, 1, 2], "a turn with the word, its neighbour, and the neighbour of that"
     found = index.text_candidates(["cat"], also=np.array([2, 3, 99]))
     assert found.keys.tolist() == [0, 1, 2, 3]
     by_session = dict(zip(found.session.unit.tolist(), found.session.tf.tolist(), strict=True))

@@ -14,7 +14,7 @@ from umi._evolution.relation_writer import Proposal, RelationWriter
 from umi._evolution.states import StateResolver
 from umi.ports import Transaction
 from umi.stores.memory.store import MemoryStore
-from umi.stores.sqlite.rows import json_array
+from umi.stores.sql.rows import json_array
 from umi.types import Detector, EvolutionType, HitState
 
 _NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -1,8 +1,13 @@
 """The local embedder: real weights, checked, windowed, in batches."""
 
 import asyncio
+import gc
+import os
 import shutil
+import subprocess
 import sys
+import threading
+import weakref
 from importlib import metadata
 from itertools import pairwise
 from pathlib import Path
@@ -139,3 +144,114 @@ def test_the_identity_names_the_weights() -> None:
     assert LocalEmbedder().identity == IDENTITY
     assert IDENTITY.dimensions == DIMENSIONS
     assert len(IDENTITY.digest) == 32
+
+
+async def _used(embedder: LocalEmbedder) -> object:
+    """The loaded model that an embedder works with."""
+    await embedder.embed("hello")
+    return embedder._load()
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path) -> Path:
+    """The model's files once more, so that no other test holds what is loaded from them."""
+    return Path(shutil.copytree(installed_folder(), tmp_path / "model"))
+
+
+async def test_the_second_embedder_loads_nothing(own_folder: Path) -> None:
+    first, second = LocalEmbedder(own_folder), LocalEmbedder(own_folder)
+    assert await _used(first) is await _used(second)
+    assert first.loaded_pair_reader() is second.loaded_pair_reader()
+    other = LocalEmbedder()
+    assert await _used(first) is not await _used(other), "other files are another model"
+
+
+async def test_closing_one_leaves_the_others_alone_and_the_last_one_frees_the_model(own_folder: Path) -> None:
+    first, second = LocalEmbedder(own_folder), LocalEmbedder(own_folder)
+    await _used(first)
+    model = weakref.ref(first._shared())
+    second.loaded_pair_reader()
+    await first.close()
+    assert (await second.embed("hello")).shape == (DIMENSIONS,)
+    assert model() is second._shared()
+    await second.close()
+    gc.collect()
+    assert model() is None
+    assert (await first.embed("hello")).shape == (DIMENSIONS,), "a closed one that is used again loads again"
+
+
+def test_threads_and_loops_that_begin_at_once_load_once(own_folder: Path) -> None:
+    count = 8
+    together = threading.Barrier(count)
+    found: list[tuple[object, object, object]] = []
+
+    def work() -> None:
+        embedder = LocalEmbedder(own_folder)
+        together.wait()
+        model = asyncio.run(_used(embedder))
+        found.append((model, embedder.loaded_pair_reader(), embedder))
+
+    threads = [threading.Thread(target=work) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == count
+    assert len({id(model) for model, _, _ in found}) == len({id(reader) for _, reader, _ in found}) == 1
+
+
+async def test_files_that_were_replaced_are_checked_anew(own_folder: Path) -> None:
+    held = LocalEmbedder(own_folder)
+    await _used(held)
+    tokenizer = own_folder / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text("utf-8") + " ", "utf-8")
+    with pytest.raises(EmbedderUnavailable, match="not the pinned"):
+        await LocalEmbedder(own_folder).embed("hello")
+    assert (await held.embed("hello")).shape == (DIMENSIONS,)
+
+
+async def test_memories_share_the_model_and_the_last_to_close_frees_it(tmp_path: Path) -> None:
+    code = """
+import asyncio, gc, sys
+import umi, umi.blocking
+from umi.providers import local
+
+def loaded():
+    gc.collect()
+    return len(local._REGISTRY._loaded)
+
+async def main():
+    first, second = await umi.Memory.open("a.db"), await umi.Memory.open("b.db")
+    for memory in (first, second):
+        await memory.remember("I live in Berlin.", speaker="Alice")
+    both = loaded()
+    third = await asyncio.to_thread(umi.blocking.Memory.open, "c.db")
+    await asyncio.to_thread(third.remember, "I live in Rome.", speaker="Bob")
+    three = loaded()
+    await first.close()
+    print(both, three, loaded(), (await second.recall("Where does Alice live?")).degraded)
+    await second.close()
+    await asyncio.to_thread(third.close)
+    print(loaded())
+
+asyncio.run(main())
+"""
+    done = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == ["1 1 1 ()", "0"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_shares_nothing_with_its_parent(own_folder: Path) -> None:
+    embedder = LocalEmbedder(own_folder)
+    shared = embedder._shared()
+    local._REGISTRY._lock.acquire()  # as another thread may hold it when the process forks
+    try:
+        child = os.fork()
+        if not child:
+            os._exit(0 if local._REGISTRY.shared(own_folder) is not shared else 1)
+    finally:
+        local._REGISTRY._lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    assert local._REGISTRY.shared(own_folder) is shared

@@ -36,11 +36,20 @@ async def test_side_by_side_is_as_one_by_one() -> None:
         Pair(passage(OLD), passage(f"The Pro plan now costs ${price} a month."), days=30) for price in range(21, 30)
     ]
     assert await EMBEDDER.compare(pairs) == [READER.compare(one) for one in pairs]
+    assert await EMBEDDER.changes(pairs) == [READER.changes(one) for one in pairs]
     passages = [passage(OLD), passage("My cat is called Fig.")]
     assert await EMBEDDER.answers("What does the Pro plan cost?", passages) == [
         READER.answers("What does the Pro plan cost?", one) for one in passages
     ]
     assert await EMBEDDER.compare([]) == []
+
+
+def test_whether_a_pair_is_a_change_is_told_as_by_the_whole_verdict() -> None:
+    others = ("I left Acme, I'm at Globex now.", "My cat is called Fig.", "We bought a red bicycle.")
+    pairs = [Pair(passage("I work at Acme.", "Ana"), passage(text, "Ana"), days=30) for text in others]
+    whole, soon = [READER.compare(one).changed for one in pairs], [READER.changes(one) for one in pairs]
+    assert [one >= 0.5 for one in soon] == [one >= 0.5 for one in whole] == [True, False, False]
+    assert soon[0] == whole[0]
 
 
 def test_what_answers_is_likelier_than_what_does_not() -> None:

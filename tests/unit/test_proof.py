@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from umi.types.erasure_proof import GRAM_BYTES_MIN, chunked, found_in_all, make_proof, pieces
+from umi.types import erasure_proof
+from umi.types.erasure_proof import GRAM_BYTES_MIN, Sample, chunked, found_in_all, make_proof, make_search, pieces
 
 SALT = "ab" * 16
 
@@ -64,3 +65,54 @@ def test_parts_are_searched_whole(size: int) -> None:
     assert b"needle" in b"".join(chunked(iter(parts), size))
     assert found_in_all(proof, parts) == frozenset(proof.names)
     assert found_in_all(proof, [b"nee", b"dle"]) == frozenset(), "two rows make no word"
+
+
+def test_of_too_many_pieces_a_proof_holds_a_random_sample_and_says_so() -> None:
+    texts = [f"quokka{number:05}" for number in range(5_000)]
+    proof = make_proof(SALT, ["Anneliese"], texts, [f"{text} ate figs" for text in texts[:90]], count_max=100)
+    assert (len(proof.names), len(proof.words), len(proof.runs)) == (1, 100, 90)
+    assert (proof.is_sample, proof.runs_count) == (True, 90)
+    assert 3_500 < proof.words_count < 6_500
+    other = make_proof("cd" * 16, ["Anneliese"], texts, count_max=100)
+    both = [text for text in texts if proof.found_in(text.encode()) and other.found_in(text.encode())]
+    assert len(both) < 20, "chance decides which"
+
+
+def test_a_sample_is_the_same_whatever_the_order_and_however_often_a_piece_comes() -> None:
+    texts = [f"quokka{number:05}" for number in range(2_000)]
+    sample = Sample(SALT, 50)
+    for text in texts[::-1] * 2:
+        sample.add([text])
+    assert sample.grams(50) == make_proof(SALT, [], texts, count_max=50).words
+    assert sample.all_kept() is None
+
+
+@given(st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=5), st.integers(0, 4), st.binary(max_size=99))
+def test_needles_find_what_a_proof_finds(words: list[str], place: int, around: bytes) -> None:
+    proof, needles = make_search(SALT, [], words)
+    assert needles is not None
+    data = around + words[place % len(words)].encode("utf-8", "surrogatepass") + around
+    for some in (data, around, b""):
+        assert needles.found_in(some) == bool(proof.found_in(some))
+
+
+def test_needles_find_every_piece_beyond_the_sample_of_the_proof() -> None:
+    texts = [f"quokka{number:05}" for number in range(9_000)]
+    proof, needles = make_search(SALT, [], texts, [f"{text} ate figs" for text in texts])
+    assert needles is not None
+    assert proof.is_sample
+    assert all(needles.found_in(f"user{text.upper()}session".encode()) for text in texts[::50])
+    assert not needles.found_in(b"".join(f"quokk{number:06}".encode() for number in range(9_000)))
+
+
+def test_too_many_pieces_have_no_needles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure_proof, "_SLACK_COUNT", 10)
+    sample = Sample(SALT, 20)
+    sample.add(f"quokka{number:05}" for number in range(100))
+    assert make_search(SALT, [], sample)[1] is None
+
+
+def test_all_of_a_few_pieces_is_no_sample() -> None:
+    proof = make_proof(SALT, ["Anneliese"], ["anneliese", "clock", "cat"], ["cuckoo clock", "clock"], count_max=2)
+    assert (len(proof.words), len(proof.runs), proof.words_count, proof.runs_count) == (1, 1, 1, 1)
+    assert not proof.is_sample

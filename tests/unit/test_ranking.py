@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from indexing import Document, add, give
 
+from umi._core.merging import merge_rankings, reciprocal_rank_fusion
 from umi._core.ranking import (
     BM25_B,
     BM25_K1,
@@ -22,9 +23,7 @@ from umi._core.ranking import (
     falls_off,
     gate_weights,
     idf,
-    merge_rankings,
     rank,
-    reciprocal_rank_fusion,
     weigh_evidence,
 )
 from umi._core.rerank import LOOKS

@@ -17,7 +17,7 @@ from umi._reading.value_mentions import mentions
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.local import LocalEmbedder
-from umi.stores.sqlite import cache
+from umi.stores.sql import cache
 from umi.types import Entity, EvolutionRelation, EvolutionType, HitState
 
 EMBEDDER = LocalEmbedder()

@@ -140,14 +140,14 @@ async def test_a_models_variations_go_through_both_legs(memory: umi.Memory) -> N
     assert [request.task for request in llm.requests] == ["rewrite"]
 
 
-async def test_vectors_of_other_dimensions_leave_the_text_leg(memory: umi.Memory) -> None:
-    class Wrong(ToyEmbedder):
+async def test_another_embedder_than_the_stores_leaves_the_text_leg(memory: umi.Memory) -> None:
+    class Other(ToyEmbedder):
         async def embed(self, text: str) -> np.ndarray:
             return normalised(np.ones(9, dtype=np.float32))
 
-    found = await _retriever(memory, Wrong(dimensions=9)).search(Query("Acme", min_score=0))
+    found = await _retriever(memory, Other(dimensions=9)).search(Query("Acme", min_score=0))
     assert _said(found.hits)[0] == SAID[0]
-    assert found.degraded == (Degradation.VECTOR_LEG_FAILED,)
+    assert found.degraded == (Degradation.NO_EMBEDDER,)
 
 
 async def test_a_dead_text_leg_leaves_the_vectors(memory: umi.Memory) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -11,7 +14,10 @@ import pytest
 from store_files import add, episode_row, opened, sql
 
 from umi import limits
+from umi._core.filters import read_filter
 from umi.ports import Snapshot, StorageBackend, Transaction
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.sql.cache import IndexCache
 from umi.stores.sqlite.store import SqliteStore
 
 AXES = np.eye(4, dtype=np.float32)
@@ -172,7 +178,7 @@ async def test_an_index_older_than_the_change_log_is_made_anew(tmp_path: Path, m
         await add(writer, *[f"cat {n}" for n in range(12)])
         await found(space)
         first = index(store)
-        monkeypatch.setattr("umi.stores.sqlite.write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 4)
+        monkeypatch.setattr("umi.stores.sql.write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 4)
         for number in range(3):
             await writer.write(lambda tx, n=number: tx.delete_episode(f"ep_{n}"))
         assert (await found(space))[0] == list(range(3, 12))
@@ -310,6 +316,7 @@ async def test_no_lookup_reads_a_whole_table(tmp_path: Path) -> None:
     allowed = (
         "SCAN json_each",
         "SCAN value",
+        "SCAN wanted <- SELECT n.ns",  # one row: the name that was given
         "SCAN pragma_",
         "SCAN CONSTANT ROW",
         "SCAN vectors <- SELECT dimensions FROM vectors LIMIT 1",
@@ -317,6 +324,17 @@ async def test_no_lookup_reads_a_whole_table(tmp_path: Path) -> None:
     )
     assert [plan for plan in scans if not plan.startswith(allowed)] == []
     assert len(plans) > 40
+    filtered = [plan for plan in plans if "labels" in plan.split(" <- ")[0]]
+    assert len(filtered) > 8
+    assert [plan for plan in filtered if "labels_by_key" not in plan and "PRIMARY KEY" not in plan] == []
+
+
+_FILTERS = (
+    read_filter({"session": "s1"}, None),
+    read_filter({"metadata": {"a": {"gte": 1}}, "speaker": {"in": ["Ann", "Bo"]}}, None),
+    read_filter({"metadata": {"a": {"exists": False}}}, None),
+    read_filter({"role": "user"}, ["note"]),
+)
 
 
 def _every_lookup(s: Snapshot) -> None:
@@ -329,16 +347,34 @@ def _every_lookup(s: Snapshot) -> None:
         lambda: s.statements("note", limit=5),
         lambda: s.statements_in([("note", "likes")], limit=5),
         lambda: s.list_entities(after=(0, 0), limit=5),
+        lambda: s.list_entities(after=None, limit=5, newest=True),
+        lambda: s.list_episodes(after=0, limit=5),
+        lambda: s.list_episodes(after=None, limit=5, newest=True),
         lambda: s.relations(["r"]),
         lambda: s.relations_of(some),
-        lambda: s.subject_of("x"),
+        lambda: s.subjects_of(["x"]).get("x"),
         lambda: s.aliases("x"),
         lambda: s.replays(["k"]),
         lambda: s.outbox(5),
         s.counts,
         lambda: s.text_candidates(["cat"]),
         lambda: near(s),
+        s.first_expiry,
+        lambda: s.expired(datetime(2030, 1, 1, tzinfo=UTC), 5),
+        lambda: s.changes(0, 5),
+        lambda: s.sessions(after=None, limit=5),
     ]
+    for where in _FILTERS:
+        lookups += [
+            partial(s.list_entities, after=(0, 0), limit=5, where=where),
+            partial(s.list_entities, after=None, limit=5, where=where, newest=True),
+            partial(s.list_episodes, after=0, limit=5, where=where),
+            partial(s.list_episodes, after=None, limit=5, where=where, newest=True),
+            partial(s.statements, "note", limit=5, where=where),
+            partial(s.text_candidates, ["cat"], where=where),
+            lambda where=where: list(s.scan_episodes(where)),
+            lambda where=where: list(s.scan_entities(where)),
+        ]
     for lookup in lookups:
         lookup()
 
@@ -354,7 +390,7 @@ def _every_change(tx: Transaction) -> None:
 async def test_an_index_is_built_in_portions_between_which_others_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("umi.stores.sqlite.cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.stores.sql.cache.CATCH_UP_COUNT", 4)
     path = tmp_path / "umi.db"
     async with opened(path) as store, opened(path) as other:
         space, writer = store.namespace("a"), other.namespace("a")
@@ -378,10 +414,41 @@ async def test_an_index_is_built_in_portions_between_which_others_write(
 
 
 async def test_a_leg_that_is_asked_half_way_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("umi.stores.sqlite.cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.stores.sql.cache.CATCH_UP_COUNT", 4)
     async with opened(tmp_path / "umi.db") as store:
         space = store.namespace("a")
         await add(space, *[f"message number {n}" for n in range(11)])
         assert not await space.read(lambda s: s.catch_up())
         assert (await found(space))[0] == list(range(11))
         assert await store.check_integrity() == []
+
+
+async def test_indexes_are_bounded_in_number_and_answer_the_same_when_they_come_back(tmp_path: Path) -> None:
+    """Small indexes take next to nothing each; ten thousand of them do not."""
+    path = tmp_path / "umi.db"
+    names = [f"tenant {n}" for n in range(12)]
+    async with opened(path) as store:
+        store._cache = IndexCache(1 << 30, count_max=3)
+        for n, name in enumerate(names):
+            await add(store.namespace(name), *[f"message number {m}" for m in range(n + 1)], "a cat")
+        before = [await found(store.namespace(name)) for name in names]
+        assert len(store._cache) == 3
+        assert len(store._cache._numbers) <= 7
+        held = store._cache.bytes
+        for _ in range(3):
+            assert [await found(store.namespace(name)) for name in names] == before
+        assert len(store._cache) == 3
+        assert store._cache.bytes == held
+        await add(store.namespace(names[0]), "number two, another cat")
+        assert len((await found(store.namespace(names[0])))[0]) == len(before[0][0]) + 1
+        assert await store.check_integrity() == []
+
+
+def test_an_empty_index_counts_what_its_objects_take() -> None:
+    tracemalloc.start()
+    try:
+        kept = [NamespaceIndex() for _ in range(50)]
+        taken = tracemalloc.get_traced_memory()[0] / len(kept)
+    finally:
+        tracemalloc.stop()
+    assert taken / 1.5 < kept[0].bytes < taken * 1.5

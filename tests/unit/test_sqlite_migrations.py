@@ -91,7 +91,7 @@ def _look(s: Snapshot) -> None:
     assert (new.span, new.valid_to, new.metadata) == (None, None, {"k": 1})
     relation = s.relations_of(["e0"])["e0"][0]
     assert (relation.evolution_type, relation.detector, relation.acted) == (EvolutionType.UPDATE, Detector.RULES, True)
-    assert s.subject_of("ali") == "alice"
+    assert s.subjects_of(["ali"]).get("ali") == "alice"
     assert s.replays(["m0"]) == {"m0": ReplayRow("m0", "digest", ("ep_0",))}
     assert s.outbox(9) == [
         OutboxItem("ep_2", 2, 2, "no embedder", ("e0",), extract_entities=True, track_evolution=False)

@@ -69,11 +69,14 @@ async def test_a_file_of_a_newer_umi_is_refused(tmp_path: Path) -> None:
 
 async def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "umi.db"
+    async with opened(path):
+        pass
+    empty = path.stat().st_size
     async with opened(path) as store:
         await add(store.namespace("a"), *["long text " * 200] * 50)
     size = path.stat().st_size
     with path.open("r+b") as file:
-        for offset in range(131_072, size, 4096):  # behind the tables' definitions, without which nothing opens
+        for offset in range(empty, size, 4096):  # behind the tables' definitions, without which nothing opens
             file.seek(offset)
             file.write(b"\xff" * 600)
     async with opened(path) as store:

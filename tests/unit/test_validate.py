@@ -54,6 +54,51 @@ def test_a_naive_time_is_refused_with_the_cure() -> None:
         validate.when(datetime(2026, 1, 1))  # noqa: DTZ001
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-05-01T07:30Z",
+        "2026-05-01T09:30+02:00",
+        " 2026-05-01 07:30:00+00:00\n",
+        "20260501T0730Z",
+        "2026-W18-5T07:30Z",
+    ],
+)
+def test_a_moment_as_text(text: str) -> None:
+    assert validate.when(text) == datetime(2026, 5, 1, 7, 30, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("2026-05-01T09:30", r"as_of '2026-05-01T09:30' has no zone; add Z for UTC, or an offset: 2026-05-01T09:30Z"),
+        ("2026-05-01", r"'2026-05-01' is a date without a time and a zone; add .* 2026-05-01T00:00Z"),
+        ("yesterday", r"as_of 'yesterday' is not a moment in ISO 8601; write it as 2026-05-01T09:30Z"),
+        ("", "not a moment"),
+        ("2026-13-01T00:00Z", "not a moment"),
+        ("0001-01-01T00:00+14:00", "out of range"),
+        ("x" * 1_000, "x{79}"),
+    ],
+)
+def test_a_text_that_names_no_moment_is_refused_with_the_cure(text: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        validate.when(text, "as_of")
+
+
+def test_what_is_neither_a_datetime_nor_a_text() -> None:
+    for bad in (7, 1.5, b"2026-05-01T07:30Z", ["2026"]):
+        with pytest.raises(InvalidInput, match="at must be a datetime or a text in ISO 8601"):
+            validate.when(bad)
+
+
+def test_messages_may_give_their_time_as_text() -> None:
+    at = datetime(2026, 5, 1, 7, 30, tzinfo=UTC)
+    assert validate.check_message({"content": "hi", "at": "2026-05-01T09:30+02:00"}).at == at
+    assert validate.check_message(Message("hi", at="2026-05-01T07:30Z")).at == at
+    with pytest.raises(InvalidInput, match="no zone"):
+        validate.check_message(Message("hi", at="2026-05-01T07:30"))
+
+
 def test_metadata_at_the_limit_and_over() -> None:
     room = limits.METADATA_BYTES_MAX - len('{"k":""}')
     assert validate.metadata({"k": "v" * room})
@@ -147,6 +192,7 @@ def test_bad_messages(value: object, says: str) -> None:
 def test_time_range() -> None:
     early, late = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
     assert validate.time_range((early, late)) == (early, late)
+    assert validate.time_range(("2026-01-01T00:00Z", late)) == (early, late)
     for bad in ((late, early), (early, early), (early,), "ab", (early, "x")):
         with pytest.raises(InvalidInput):
             validate.time_range(bad)

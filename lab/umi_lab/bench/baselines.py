@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umi._core.text import analyse, count_words, indexed_line, query_terms
+from umi._core.validate import when
 from umi._core.vectors import cosines
 from umi.ports import Matrix, Vector
 from umi_lab.bench.datasets import Collection
@@ -98,7 +99,7 @@ class Baselines:
         self._session_of = np.array([numbers[session] for session in sessions])
         self._log_words = np.log([count_words(message.content) for message in messages])
         self._newest = np.argsort(
-            [-message.at.timestamp() if message.at else 0.0 for message in messages], kind="stable"
+            [-when(message.at).timestamp() if message.at else 0.0 for message in messages], kind="stable"
         )
         self._windows = np.concatenate(windows)
         self._starts = np.cumsum([0, *(len(each) for each in windows[:-1])])

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umi._core.clock import SystemClock
-from umi._engine.components import open_embedder
+from umi._engine.components import guarded_embedder
 from umi._learning import IntelligenceLoader
 from umi.config import Config
 from umi.errors import EmbedderUnavailable
@@ -175,7 +175,7 @@ async def measure(seeds: Sequence[int], step: Step = lambda _what, _done, _of: N
     Raises:
         EmbedderUnavailable: Without the local embedder.
     """
-    inner = open_embedder("local")
+    inner = guarded_embedder("local")
     if inner is None:
         raise EmbedderUnavailable("the local embedder is missing; install umi-memory with its dependencies")
     embedder = Once(inner)

@@ -12,7 +12,7 @@ from typing import Final
 from umi._core.clock import SystemClock
 from umi._learning import IntelligenceLoader
 from umi._learning.crediting import Seen, write_trajectories
-from umi._retrieval import search
+from umi._retrieval import snapshot_search
 from umi.bench.report import Figure, Report, machine_facts, quantile
 from umi.bench.texts import question, turns
 from umi.config import Config
@@ -86,7 +86,7 @@ async def _recalls(url: str, memories: int) -> list[Figure]:
         learning: list[float] = []
         for number in range(_ROUNDS_COUNT + 1):
             with ExitStack() as stack:
-                stack.enter_context(edited(search._Search, "run", _HOOK, "        lessons = None\n"))  # noqa: SLF001 - the hook that is measured
+                stack.enter_context(edited(snapshot_search.SnapshotSearch, "run", _HOOK, "        lessons = None\n"))
                 first = await _round(off, questions)
             rounds = (first, await _round(off, questions), await _round(on, questions))
             if number:  # the first warms up

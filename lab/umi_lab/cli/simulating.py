@@ -18,6 +18,7 @@ from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, answered
 from umi.faces.cli.options import AsJson, examples
+from umi_lab.cli import simulating_small as small
 
 if TYPE_CHECKING:
     from umi_lab.worlds.outcome import Outcome
@@ -54,7 +55,9 @@ def run(
 
 @app.command(epilog=examples("umi sim replay 42"))
 def replay(
-    world: Annotated[str, typer.Argument(metavar="SEED|FILE", help="A seed, or a plan saved as JSON.")],
+    world: Annotated[
+        str, typer.Argument(metavar="SEED|FILE", help="A seed, small:SEED for a small world, or a plan saved as JSON.")
+    ],
     shrink: Annotated[
         bool, typer.Option("--shrink", help="Find the smallest plan that fails in the same way.")
     ] = False,
@@ -69,6 +72,8 @@ def replay(
     """
 
     async def work() -> Answer:
+        if world.startswith(small.PREFIX):
+            return await asyncio.to_thread(small.replayed, world, shrinking=shrink)
         data, text, plan, failed = await asyncio.to_thread(_replayed, world, shrink)
         if save is not None:
             await asyncio.to_thread(_save, save, plan)
@@ -81,6 +86,7 @@ def replay(
 def sweep(
     seeds: Annotated[int, typer.Option(help="How many worlds.", min=0)] = 2500,
     start: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    small_worlds: Annotated[int, typer.Option("--small", help="How many small worlds, too.", min=0)] = 0,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write a report in Markdown.")
     ] = None,
@@ -104,10 +110,33 @@ def sweep(
                     task, completed=done, total=of, description=f"worlds, {failed} failed" if failed else "worlds"
                 )
 
+            ledger = await small.swept(range(start, start + small_worlds), jobs, tell)
             found = await _sweep(range(start, start + seeds), jobs, tell)
         if report is not None:
             await asyncio.to_thread(report.write_text, markdown(found), "utf-8")
-        return _answer(found.as_json(), sweep_text(found), failed=found.failed > 0, interrupted=found.interrupted)
+        data = found.as_json() | {"small": small.as_json(ledger)}
+        text = "\n".join([*small.lines(ledger), sweep_text(found)])
+        failed = found.failed > 0 or bool(ledger.failures)
+        return _answer(data, text, failed=failed, interrupted=found.interrupted)
+
+    answered(work, as_json=as_json)
+
+
+@app.command(epilog=examples("umi sim coverage --worlds 300"))
+def coverage(
+    worlds: Annotated[int, typer.Option(help="How many small worlds.", min=1)] = 300,
+    start: Annotated[int, typer.Option(help="The first seed.")] = 0,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one per core unless given.", min=1)] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say which calls, arguments and fields small worlds draw and confirm.
+
+    Each public method, parameter and class of value, and each field of what comes back, with how often it was drawn and how often the
+    oracle confirmed it.
+    """
+
+    async def work() -> Answer:
+        return await small.covered(range(start, start + worlds), jobs)
 
     answered(work, as_json=as_json)
 

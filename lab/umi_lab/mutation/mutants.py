@@ -21,9 +21,14 @@ from umi.errors import InvalidInput
 from umi_lab.mutation.planted import MUTATIONS, Mutation
 from umi_lab.mutation.planted_adapters import ADAPTERS
 from umi_lab.mutation.planted_blind import BLIND
+from umi_lab.mutation.planted_contexts import CONTEXTS
 from umi_lab.mutation.planted_erasures import ERASURES
+from umi_lab.mutation.planted_expiry import EXPIRY
 from umi_lab.mutation.planted_facts import FACTS
 from umi_lab.mutation.planted_learning import LEARNING
+from umi_lab.mutation.planted_leaving import LEAVING
+from umi_lab.mutation.planted_origins import ORIGINS
+from umi_lab.mutation.planted_parts import PARTS
 from umi_lab.mutation.planted_retold import RETOLD
 from umi_lab.mutation.planted_router import ROUTER
 from umi_lab.mutation.planted_verdicts import VERDICTS
@@ -44,9 +49,14 @@ ALL: Final[tuple[Mutation, ...]] = (
     *MUTATIONS,
     *ADAPTERS,
     *BLIND,
+    *CONTEXTS,
     *LEARNING,
     *ERASURES,
+    *EXPIRY,
+    *ORIGINS,
     *FACTS,
+    *LEAVING,
+    *PARTS,
     *RETOLD,
     *ROUTER,
     *VERDICTS,

@@ -12,10 +12,10 @@ import __future__
 import asyncio
 import inspect
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 from weakref import WeakKeyDictionary
@@ -24,23 +24,27 @@ from umi._evolution import rules, states
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
+from umi._reading.extract import ReadAhead
 from umi._reading.short_messages import classifier, decode, predict
-from umi._remember import apply, ingest, outbox
-from umi._remember.apply import Admitted, Reading, ReadingWriter, RememberOptions, Work, WrittenReading
+from umi._remember import admission, apply, ingest
+from umi._remember.admission import Admitted, Draft, RememberOptions, outbox_item, put_off
+from umi._remember.apply import Reading, ReadingWriter, Work, WrittenReading
 from umi._remember.ingest import Ingest
+from umi._remember.keys import message_key
 from umi._remember.outbox import OutboxWorker, Outcome
 from umi.errors import Closed, InvalidInput, StoreError
 from umi.ports import Matrix, ReplayRow, Transaction
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.sql.cache import Execute, Head, IndexCache
+from umi.stores.sql.read import SqlSnapshot
+from umi.stores.sql.write import SqlTransaction
 from umi.stores.sqlite import opening
-from umi.stores.sqlite.cache import Execute, Head, IndexCache
-from umi.stores.sqlite.read import SqliteSnapshot
-from umi.stores.sqlite.write import SqliteTransaction
-from umi.types import Episode, HitState, Message
+from umi.types import Episode, HitState
 
 _LATER_S: Final = 5.0  # how long a message that was acknowledged too early waits in memory
 
 Planted = AbstractContextManager[None]
+Take = Callable[[Ingest, Sequence[Draft], RememberOptions], Coroutine[Any, Any, tuple[Admitted, Outcome | None]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +128,10 @@ def _without_fsync() -> Planted:
 
 def _stale_cache() -> Planted:
     """Indexes are brought up to date after writes of this store alone."""
-    advance, conclude = IndexCache.current, SqliteTransaction.conclude
+    advance, conclude = IndexCache.current, SqlTransaction.conclude
     written: WeakKeyDictionary[IndexCache, dict[int, None]] = WeakKeyDictionary()
 
-    def noting(self: SqliteTransaction) -> bool:
+    def noting(self: SqlTransaction) -> bool:
         changed = conclude(self)
         if changed:
             written.setdefault(self._cache, {})[self._ns] = None
@@ -146,14 +150,14 @@ def _stale_cache() -> Planted:
         return True
 
     return both(
-        patched(SqliteTransaction, "conclude", noting),
+        patched(SqlTransaction, "conclude", noting),
         patched(IndexCache, "current", current),
         patched(IndexCache, "catch_up", follow),
     )
 
 
 def _outbox_before_vectors() -> Planted:
-    write = OutboxWorker._write
+    write, take = OutboxWorker._write, Ingest._take_at_once
 
     async def in_two(
         self: OutboxWorker,
@@ -162,11 +166,21 @@ def _outbox_before_vectors() -> Planted:
         why: str,
         readings: Mapping[str, Reading] | None = None,
         kept: Collection[str] = (),
+        begun: Mapping[str, ReadAhead] | None = None,
     ) -> WrittenReading:
-        settled = await write(self, items, vectors, why, readings, kept)
+        settled = await write(self, items, vectors, why, readings, kept, begun)
         if vectors:
             await self._storage.write(lambda tx: tx.add_vectors(vectors))
         return settled
+
+    async def at_once(self: Ingest, drafts: Sequence[Draft], options: RememberOptions) -> tuple[Admitted, Outcome]:
+        admitted, outcome = await take(self, drafts, options)
+        if self._worker is not None and admitted.fresh:
+            embedded = await self._worker.embed([(one, outbox_item(one, options)) for one in admitted.fresh])
+            vectors = embedded.vectors
+            if vectors:
+                await self._storage.write(lambda tx: tx.add_vectors(vectors))
+        return admitted, outcome
 
     return both(
         edited(
@@ -176,66 +190,63 @@ def _outbox_before_vectors() -> Planted:
             "        if False:\n            self._tx.add",
         ),
         patched(OutboxWorker, "_write", in_two),
+        patched(Ingest, "_take_at_once", at_once),
     )
 
 
 def _key_after_row() -> Planted:
-    take = Ingest._admit
+    def then_the_key(take: Take) -> Take:
+        async def key_last(
+            self: Ingest, drafts: Sequence[Draft], options: RememberOptions
+        ) -> tuple[Admitted, Outcome | None]:
+            admitted, outcome = await take(self, drafts, options)
+            await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, drafts))
+            return admitted, outcome
 
-    async def key_last(
-        self: Ingest, messages: Sequence[Message], options: RememberOptions
-    ) -> tuple[Admitted, Outcome | None]:
-        admitted, outcome = await take(self, messages, options)
-        await self._storage.write(lambda tx: _record_keys(tx, admitted.fresh, messages))
-        return admitted, outcome
+        return key_last
 
-    return both(edited(ingest, "admit", "            tx.add_replay(row)\n", ""), patched(Ingest, "_admit", key_last))
+    return both(
+        edited(ingest, "admit", "            tx.add_replay(row)\n", ""),
+        *(patched(Ingest, name, then_the_key(getattr(Ingest, name))) for name in ("_admit", "_take_at_once")),
+    )
 
 
-def _record_keys(tx: Transaction, fresh: Sequence[Episode], messages: Sequence[Message]) -> None:
-    said = {message.id: message for message in messages}
+def _record_keys(tx: Transaction, fresh: Sequence[Episode], drafts: Sequence[Draft]) -> None:
+    said = {draft.message.id: draft.message for draft in drafts}
     for episode in fresh:
         if episode.message_id is not None:
-            digest = apply._digest([said[episode.message_id]])
-            tx.add_replay(ReplayRow(apply._key(episode.message_id), digest, (episode.id,)))
+            digest = admission.digest([said[episode.message_id]])
+            tx.add_replay(ReplayRow(message_key(episode.message_id), digest, (episode.id,)))
 
 
 def _acknowledged_early() -> Planted:
     """What the store refused is kept in memory, acknowledged as deferred, and written a little later."""
-    take = Ingest._admit
 
-    async def promise(
-        self: Ingest, messages: Sequence[Message], options: RememberOptions
-    ) -> tuple[Admitted, Outcome | None]:
-        made: list[Admitted] = []
-
-        def first(tx: Transaction) -> Admitted:
-            made.append(apply.admit(tx, self._entropy, self._clock.now(), messages, options))
-            return made[-1]
-
-        if self._worker is None:
-            return await take(self, messages, options)
-        try:
-            admitted = await self._storage.write(first)
-        except StoreError:
-            if not made:
-                raise
-            later = asyncio.get_running_loop().create_task(_write_later(self, made[-1], messages, options))
+    def promised(take: Take) -> Take:
+        async def promise(
+            self: Ingest, drafts: Sequence[Draft], options: RememberOptions
+        ) -> tuple[Admitted, Outcome | None]:
+            try:
+                return await take(self, drafts, options)
+            except StoreError:
+                if options.idempotency_key is not None:
+                    raise
+            later = asyncio.get_running_loop().create_task(_write_later(self, drafts, options))
             promises.append(later)
-            return made[-1], Outcome(waiting=[episode.id for episode in made[-1].fresh])
-        return admitted, None
+            ids = tuple(draft.episode.id for draft in drafts)
+            return Admitted(tuple(draft.episode for draft in drafts), (), ids), Outcome(waiting=list(ids))
+
+        return promise
 
     promises: list[asyncio.Task[None]] = []
-    return patched(Ingest, "_admit", promise)
+    return both(*(patched(Ingest, name, promised(getattr(Ingest, name))) for name in ("_admit", "_take_at_once")))
 
 
-async def _write_later(self: Ingest, admitted: Admitted, messages: Sequence[Message], options: RememberOptions) -> None:
+async def _write_later(self: Ingest, drafts: Sequence[Draft], options: RememberOptions) -> None:
     await self._clock.sleep(_LATER_S)
 
     def work(tx: Transaction) -> None:
-        fresh = [replace(episode, arrival=tx.next_arrival() + place) for place, episode in enumerate(admitted.fresh)]
-        _record_keys(tx, fresh, messages)
-        apply._write(tx, fresh, options)
+        put_off(tx, admission.admit(tx, self._clock.now(), drafts, options).fresh, options)
 
     with suppress(StoreError, Closed, InvalidInput):
         await self._storage.write(work)
@@ -244,9 +255,9 @@ async def _write_later(self: Ingest, admitted: Admitted, messages: Sequence[Mess
 def _fault_swallowed() -> Planted:
     write = OutboxWorker._write
 
-    async def regardless(self: OutboxWorker, *args: Any) -> WrittenReading:
+    async def regardless(self: OutboxWorker, *args: Any, **more: Any) -> WrittenReading:
         try:
-            return await write(self, *args)
+            return await write(self, *args, **more)
         except StoreError:
             return WrittenReading()
 
@@ -273,7 +284,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "retry-without-the-key",
         "A message's id is not recorded with its row.",
-        "umi._remember.apply.admit",
+        "umi._remember.admission.admit",
         partial(edited, ingest, "admit", "            tx.add_replay(row)\n", ""),
     ),
     Mutation(
@@ -285,31 +296,31 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "clash-taken-for-a-replay",
         "A known message id with other content counts as a replay.",
-        "umi._remember.apply.admit",
+        "umi._remember.admission.admit",
         partial(edited, ingest, "admit", "            _require_same(row, _digest([message]))\n", ""),
     ),
     Mutation(
         "stale-cache",
         "The search index follows the writes of its own process only.",
-        "umi.stores.sqlite.cache.IndexCache.current",
+        "umi.stores.sql.cache.IndexCache.current",
         _stale_cache,
     ),
     Mutation(
         "change-log-left-out",
         "Late vectors are not logged for indexes in memory.",
-        "umi.stores.sqlite.write.SqliteTransaction._log",
-        partial(edited, SqliteTransaction, "_log", "if key < known]", "if key < 0]"),
+        "umi.stores.sql.write.SqlTransaction._log",
+        partial(edited, SqlTransaction, "_log", "if key < known]", "if key < 0]"),
     ),
     Mutation(
         "dropped-outbox-item",
         "The outbox item goes although the model failed.",
-        "umi._remember.outbox._defer",
+        "umi._remember.outbox.OutboxWorker._defer",
         partial(
             edited,
-            outbox,
+            OutboxWorker,
             "_defer",
-            "    if item.again or not tx.entities_of([episode.id]):\n",
-            "    tx.remove_outbox(episode.id)\n    if False:\n",
+            "        if item.again or not tx.entities_of([episode.id]):\n",
+            "        tx.remove_outbox(episode.id)\n        if False:\n",
         ),
     ),
     Mutation(
@@ -363,10 +374,10 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "namespace-left-out",
         "Statements of one slot are read from every namespace.",
-        "umi.stores.sqlite.read.SqliteSnapshot.statements_in",
+        "umi.stores.sql.read.SqlSnapshot.statements_in",
         partial(
             edited,
-            SqliteSnapshot,
+            SqlSnapshot,
             "statements_in",
             "WHERE e.ns = ? AND e.subject = ? AND e.slot = ?",
             "WHERE ? AND e.subject = ? AND e.slot = ?",
@@ -375,8 +386,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "namespace-left-out-of-keys",
         "A message id known in one namespace counts as known in all.",
-        "umi.stores.sqlite.read.SqliteSnapshot.replays",
-        partial(edited, SqliteSnapshot, "replays", "ns = ? AND", "ns >= 0 * ? AND"),
+        "umi.stores.sql.read.SqlSnapshot.replays",
+        partial(edited, SqlSnapshot, "replays", "ns = ? AND", "ns >= 0 * ? AND"),
     ),
     Mutation(
         "supersession-without-reversal",

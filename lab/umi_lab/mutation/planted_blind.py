@@ -14,15 +14,15 @@ from typing import Final, TypeVar
 
 from umi._evolution import candidates, relation_writer, tracker
 from umi._evolution.relation_writer import RelationWriter
-from umi._remember import outbox
 from umi._remember.apply import Work
+from umi._remember.outbox import OutboxWorker
 from umi._remember.recalled_text import RecalledTexts
 from umi._retrieval import history
 from umi.errors import UmiError
 from umi.ports import Matrix, Transaction
 from umi.stores.namespace_view import StoreTransaction
 from umi.stores.sqlite.store import SqliteStore
-from umi.stores.sqlite.write import SqliteTransaction
+from umi.stores.sqlite.transaction import SqliteTransaction
 from umi.types import Entity, EvolutionRelation, Message, OutboxItem
 from umi_lab.mutation.planted import Mutation, patched
 
@@ -46,12 +46,12 @@ def _late_statement_wins() -> Iterator[None]:
 @contextmanager
 def _echo_swallows_user() -> Iterator[None]:
     """Harm: a user who confirms, or goes back to, what they were just reminded of is thanked and not remembered."""
-    origin = RecalledTexts.origin
+    repeated = RecalledTexts.repeated
 
     def of_any_role(self: RecalledTexts, message: Message) -> tuple[str, ...]:
-        return origin(self, replace(message, role="assistant"))
+        return repeated(self, replace(message, role="assistant"))
 
-    with patched(RecalledTexts, "origin", of_any_role):
+    with patched(RecalledTexts, "repeated", of_any_role):
         yield
 
 
@@ -88,14 +88,16 @@ def _undo_without_relink() -> Iterator[None]:
 def _deferral_forgets_wishes() -> Iterator[None]:
     """Harm: a conclusion whose model was down loses its sources, and never becomes stale with them."""
 
-    def defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
+    def defer(
+        _worker: OutboxWorker, tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError
+    ) -> None:
         episode, item = work
         if vectors:
             tx.add_vectors(vectors)
         if not tx.entities_of([episode.id]):
             tx.put_outbox(OutboxItem(episode.id, episode.arrival, attempts=item.attempts + 1, reason=str(error)))
 
-    with patched(outbox, "_defer", defer):
+    with patched(OutboxWorker, "_defer", defer):
         yield
 
 
@@ -109,7 +111,7 @@ BLIND: Final[tuple[Mutation, ...]] = (
     Mutation(
         "echo-swallows-user",
         "What a user says is dropped as an echo when it repeats a line that recall handed out.",
-        "umi._remember.recalled_text.RecalledTexts.origin",
+        "umi._remember.recalled_text.RecalledTexts.repeated",
         _echo_swallows_user,
     ),
     Mutation(
@@ -127,7 +129,7 @@ BLIND: Final[tuple[Mutation, ...]] = (
     Mutation(
         "deferral-forgets-options",
         "Work put off because its model failed is kept without derived_from, extract_entities and track_evolution.",
-        "umi._remember.outbox._defer",
+        "umi._remember.outbox.OutboxWorker._defer",
         _deferral_forgets_wishes,
     ),
 )

@@ -9,11 +9,11 @@ from umi._erasure import cutting
 from umi._erasure import operations as erase
 from umi._erasure.removal import Removal
 from umi._remember.apply import ReadingWriter
+from umi.stores.sql.write import SqlTransaction
 from umi.stores.sqlite import clean, opening
-from umi.stores.sqlite.write import SqliteTransaction
 from umi_lab.mutation.planted import Mutation, Planted, both, edited, patched
 
-_TABLES: Final = '("mentions", "entities", "outbox", "vectors", "terms", "episodes")'
+_TABLES: Final = '("labels", "mentions", "entities", "outbox", "vectors", "terms", "episodes")'
 
 
 def _nothing(owner: type, method: str) -> Planted:
@@ -37,14 +37,14 @@ ERASURES: Final[tuple[Mutation, ...]] = (
     Mutation(
         "terms-left",
         "Forgetting a message leaves its terms.",
-        "umi.stores.sqlite.write.SqliteTransaction.delete_episode",
-        partial(edited, SqliteTransaction, "delete_episode", _TABLES, _TABLES.replace('"terms", ', "")),
+        "umi.stores.sql.write.SqlTransaction.delete_episode",
+        partial(edited, SqlTransaction, "delete_episode", _TABLES, _TABLES.replace('"terms", ', "")),
     ),
     Mutation(
         "vector-left",
         "Forgetting a message leaves its vectors.",
-        "umi.stores.sqlite.write.SqliteTransaction.delete_episode",
-        partial(edited, SqliteTransaction, "delete_episode", _TABLES, _TABLES.replace('"vectors", ', "")),
+        "umi.stores.sql.write.SqlTransaction.delete_episode",
+        partial(edited, SqlTransaction, "delete_episode", _TABLES, _TABLES.replace('"vectors", ', "")),
     ),
     Mutation(
         "alias-left",
@@ -73,8 +73,8 @@ ERASURES: Final[tuple[Mutation, ...]] = (
     Mutation(
         "cache-answers-on",
         "Indexes in memory, of this and of other processes, are not told that a message was forgotten.",
-        "umi.stores.sqlite.write.SqliteTransaction.delete_episode",
-        partial(edited, SqliteTransaction, "delete_episode", "        self._touch(key)\n", ""),
+        "umi.stores.sql.write.SqlTransaction.delete_episode",
+        partial(edited, SqlTransaction, "delete_episode", "        self._touch(key)\n", ""),
     ),
     Mutation(
         "cut-not-made",

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from umi._evolution import value_features, value_updates
-from umi._retrieval import pair_order, search
+from umi._retrieval import pair_order, snapshot_search
 from umi_lab.mutation.planted import Mutation, edited, patched
 
 RETOLD: Final[tuple[Mutation, ...]] = (
@@ -24,15 +24,15 @@ RETOLD: Final[tuple[Mutation, ...]] = (
             edited,
             pair_order,
             "newer_first",
-            "order.index(later) > order.index(earlier)",
-            "order.index(later) < order.index(earlier)",
+            "order.index(above) > order.index(below)",
+            "order.index(above) < order.index(below)",
         ),
     ),
     Mutation(
         "oldest-amount-first",
         "A question for an amount is answered by what told it first.",
         "umi._retrieval.newest_value.newest_amount_first",
-        partial(edited, search, "newest_amount_first", "reverse=True", "reverse=False"),
+        partial(edited, snapshot_search, "newest_amount_first", "reverse=True", "reverse=False"),
     ),
     Mutation(
         "late-mention-counts-as-new",

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
-from umi._remember.apply import embedding_text
-from umi.ports import Matrix
+from umi._remember.admission import embedding_text
+from umi.ports import Matrix, Snapshot
 from umi.sim.embedder import text_vector
 from umi.types import (
     Detector,
@@ -30,7 +30,7 @@ from umi_lab.worlds.oracle import SINGLE_VALUED, Oracle
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.plan import SLOTS
 from umi_lab.worlds.sayings import COUNTED
-from umi_lab.worlds.steps import SPACES, Plan, Step
+from umi_lab.worlds.steps import Plan, Step
 
 _LATEST: Final = 6  # messages that are checked after each restart
 _SAME_COSINE: Final = 0.999  # half precision costs less than this
@@ -140,7 +140,7 @@ class Checks:
             Ids of messages that are missing.
         """
         there: dict[str | None, None] = {}
-        for space in SPACES:
+        for space in self._world.plan.spaces:
             memory = self._world.memory(space)
             for step in (await memory.list(limit=1000)).items:
                 episode = await memory.get(step.entity.episode_id)
@@ -216,7 +216,7 @@ class Checks:
 
     async def _embedded(self) -> None:
         """Every episode has its own vectors, where there is an embedder."""
-        for space in SPACES if self._world.plan.embedder else ():
+        for space in self._world.plan.spaces if self._world.plan.embedder else ():
             stats = await self._world.memory(space).stats()
             if stats.vectors != stats.episodes:
                 raise Violation(f"{space} holds {stats.episodes} episodes, and vectors of {stats.vectors}")
@@ -243,7 +243,7 @@ class Checks:
 
     async def _found_again(self) -> None:
         """The last messages of each namespace are found by their own words."""
-        for space in SPACES:
+        for space in self._world.plan.spaces:
             mine = [(n, m) for n, (where, m) in sorted(self._world.messages.items()) if where == space]
             for number, message in mine[-2:]:
                 found = await self._world.memory(space).recall(
@@ -258,7 +258,7 @@ class Checks:
         by_episode = {
             receipt.episode_ids[0]: number for number, receipt in self._world.receipts.items() if receipt.episode_ids
         }
-        for space in SPACES:
+        for space in self._world.plan.spaces:
             steps = (await self._world.memory(space).list(limit=1000)).items
             sent = sum(where == space for where, _ in self._world.messages.values())
             sent += self._world.set_facts.count(space)
@@ -336,6 +336,12 @@ class Checks:
             shown = [_number(space, hit) for hit in found.hits]
             if not shown or shown[0] not in expected:
                 raise Violation(f"{question!r} as of day {day} was answered by #{shown[:1]}; true is {expected}")
+
+
+def with_vectors(snapshot: Snapshot, ids: Sequence[str]) -> list[tuple[Episode, Matrix]]:
+    """Those of these episodes that have vectors, with them."""
+    episodes = snapshot.episodes(ids)
+    return [(episodes[id_], windows) for id_, windows in snapshot.vectors(ids).items()]
 
 
 def _times(step: HistoryStep) -> None:

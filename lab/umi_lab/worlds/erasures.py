@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from umi._core.text import analyse
 from umi.errors import NotFound
 from umi.sim.disk import SimDisk
 from umi.sim.faults import FaultType
-from umi.types import ErasureReceipt, Message, RememberReceipt
+from umi.types import Derived, EntityType, ErasureReceipt, EvolutionType, Message, Mode, RememberReceipt
 from umi_lab.worlds.byte_search import search
 from umi_lab.worlds.checks import Violation
 from umi_lab.worlds.oracle import Oracle
@@ -82,7 +82,7 @@ class Erasures:
             raise Violation(f"#{number} was there and could not be forgotten")
         if await self._world.memory(step.space, step.number).forget(id_):
             raise Violation(f"#{number} was forgotten a second time")
-        self._take(number)
+        self.take(number)
         self._world.oracle.forget(number)
         self._world.outcome.features["forgotten"] += 1
         return "gone"
@@ -95,9 +95,9 @@ class Erasures:
         shared = [n for n in said if self._left(n, step.who) is not None]
         whole = [n for n in said if n not in shared]
         # With a model some conclusions are the model's own, which the oracle does not know.
-        derived = "stale" if self._world.plan.model else step.keep
+        derived: Derived = "stale" if self._world.plan.model else cast(Derived, step.keep)
         if derived == "erase":
-            whole += self._concluded(step.space, whole)
+            whole += self.concluded(step.space, whole)
         self._world.fading.update((*whole, *shared))
         receipt: ErasureReceipt = await self._world.memory(step.space, step.number).erase(step.who, derived=derived)
         ids = {n: self._world.receipts[n].episode_ids[0] for n in (*whole, *shared)}
@@ -105,11 +105,11 @@ class Erasures:
             # A subset: an earlier try of this step may have deleted some already.
             if not set(found) <= {ids[n] for n in wanted}:
                 raise Violation(f"{step.line()} {kind} what does not concern them: {found}, and not only {wanted}")
-        self._proofs.append((step.space, receipt))
+        self.keep_receipt(step.space, receipt)
         self._names.append((step.space, step.who))
         self._world.fading.difference_update(shared)
         for number in whole:
-            self._take(number)
+            self.take(number)
             self._world.oracle.forget(number)
         for number in shared:
             self._cut(number, step.who)
@@ -151,8 +151,9 @@ class Erasures:
         if not self._gone:
             return
         texts = [*(message.content for _, message in self._world.messages.values()), *self.elsewhere]
-        # Words that are said elsewhere by right, their stems, and the names of slots.
-        said = " ".join([*texts, *(term for text in texts for term in analyse(text)), *SLOTS]).lower()
+        # Words that are said elsewhere by right, their stems, and what rows say in words of their own, such as "reported".
+        terms = (term for text in texts for term in analyse(text))
+        said = " ".join([*texts, *terms, *SLOTS, *Mode, *EntityType, *EvolutionType]).lower()
         wanted = {word for gone in self._gone.values() for word in _unsaid(gone.text, said)}
         wanted |= {who.lower() for _, who in self._names if len(who) >= _LETTERS_MIN and not _names(who, said)}
         search(self._files(folder), wanted)
@@ -183,10 +184,22 @@ class Erasures:
 
     # Helpers.
 
-    def _take(self, number: int) -> None:
+    def keep_receipt(self, space: str, receipt: ErasureReceipt) -> None:
+        """Keep a receipt, to be held against the store at the end of the world."""
+        self._proofs.append((space, receipt))
+
+    def of(self, space: str) -> list[int]:
+        """Numbers of the messages of a namespace that were deleted whole."""
+        return [number for number, gone in self._gone.items() if number > 0 and gone.space == space]
+
+    def take(self, number: int) -> None:
         """Note that a message was deleted."""
         space, message = self._world.messages.pop(number)
         self._gone[number] = _Gone(space, message.content, self._world.receipts[number])
+
+    def passed(self, number: int, space: str, text: str, receipt: RememberReceipt) -> None:
+        """Note that a message has expired."""
+        self._gone[number] = _Gone(space, text, receipt)
 
     def _cut(self, number: int, who: str) -> None:
         """Note that a message was cut down to what it says about a guest."""
@@ -198,7 +211,8 @@ class Erasures:
         self._gone[-number] = _Gone(space, message.content[: -len(left)].strip(), self._world.receipts[number])
         # The deleted part is blanked, so that spans stay valid; see `umi._erasure.cutting`.
         content = " " * (len(message.content) - len(left)) + left
-        self._world.messages[number] = space, replace(message, content=content, session=None)
+        session = None if _names(who, message.session or "") else message.session
+        self._world.messages[number] = space, replace(message, content=content, session=session, metadata={})
 
     def _left(self, number: int, who: str) -> str | None:
         """What must be left of a message that also speaks of a guest; None when it does not."""
@@ -206,7 +220,7 @@ class Erasures:
         place = content.find(f"{GUESTS[who]}'s ") if who in GUESTS else -1
         return content[place:] if place > 0 else None
 
-    def _concluded(self, space: str, numbers: Iterable[int]) -> list[int]:
+    def concluded(self, space: str, numbers: Iterable[int]) -> list[int]:
         """Numbers of the messages that were concluded from these, directly or through others."""
         going, found = list(numbers), list[int]()
         while going:

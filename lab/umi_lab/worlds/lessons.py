@@ -18,6 +18,7 @@ from umi._learning.credit import age_weight
 from umi.errors import NotFound
 from umi.sim.clock import SimClock
 from umi.types import LearnStatus, Lesson, Message, ProviderQualityWeights, QualitySignal
+from umi.types import Outcome as Ending
 from umi_lab.worlds.checks import Violation
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.steps import Step
@@ -113,7 +114,7 @@ class Teaching:
         # The same recall if the step is repeated: feedback is accepted once per recall.
         recall = self._judged.get(step.number) or await self._ask(memory)
         self._judged[step.number] = recall
-        outcome, used = ("success", "failure")[step.count % 2], recall.shown[step.count % len(recall.shown)]
+        outcome, used = (Ending.SUCCESS, Ending.FAILURE)[step.count % 2], recall.shown[step.count % len(recall.shown)]
         named = step.keep == "used"
         try:
             receipt = await memory.feedback(recall.id, outcome=outcome, used=[used] if named else None)
@@ -122,7 +123,7 @@ class Teaching:
             self._world.outcome.features["credit lost in a crash"] += 1
             return "lost, not judged"
         shares = {used: 1.0} if named else {id_: 1 / (1 + place) for place, id_ in enumerate(recall.shown)}
-        quality = 1.0 if outcome == "success" else 0.0
+        quality = 1.0 if outcome is Ending.SUCCESS else 0.0
         if receipt.quality != quality or set(receipt.credited) != set(shares):
             raise Violation(f"{step.line()} was credited to {receipt.credited} as {receipt.quality}")
         self._count(_Said(_FEEDBACK, recall.id, quality, self._world.clock.now(), shares))

@@ -17,6 +17,11 @@ from typing import Final
 from umi.sim.faults import FaultConfig, FaultType
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds import thing_stories
+from umi_lab.worlds.expiring_story import passing_story
+from umi_lab.worlds.leaving_story import Cast, leaving_story
+from umi_lab.worlds.mixing import interleave
+from umi_lab.worlds.origins_story import origins_story
+from umi_lab.worlds.parts_story import parts_story
 from umi_lab.worlds.sayings import COUNTED, COUNTS, HARMLESS, IN_PASSING
 from umi_lab.worlds.steps import SPACES, Kind, Plan, Step
 
@@ -49,6 +54,8 @@ SLOTS: Final[dict[str, tuple[tuple[str, ...], tuple[str, ...], str]]] = {
         "What is {who}'s email?",
     ),
 }
+
+_LEAVERS: Final = Cast(PEOPLE, PLACES, HIDEOUTS, {slot: values for slot, (_, values, _) in SLOTS.items()})
 
 
 class _Teller:
@@ -317,7 +324,7 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
     reads = rng.fork("reads").chance(0.15)
     if reads:
         told += [_in_passing(teller, rng.fork(f"passing {number}").choice(SPACES), people.pop()) for number in range(2)]
-    steps = _interleave(rng, told)
+    steps = interleave(rng, told)
     # Learning has its own namespace, so its steps may stand anywhere.
     lessons = _lessons(rng.fork("lessons"), teller)
     for step in lessons:
@@ -326,15 +333,24 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         step = teller.step(kind, count=rng.next_int(1, 60) if kind is Kind.CUT else 0)
         steps.insert(rng.next_int(1, len(steps)), step)
     counted = _counts(rng.fork("counts"), teller, people)
-    steps = _interleave(rng.fork("counted"), [steps, counted]) if counted else steps
+    steps = interleave(rng.fork("counted"), [steps, counted]) if counted else steps
     model = rng.chance(0.3)
     # Stories about things need a model that judges them.
     if model and not lessons:
         told_things = thing_stories.stories(rng.fork("of things"), teller, SPACES, people[-4:])
         anew = [[teller.step(Kind.REREAD)]] if rng.fork("anew").chance(0.3) else []
-        steps = _interleave(rng.fork("things"), [steps, *told_things, *anew])
+        steps = interleave(rng.fork("things"), [steps, *told_things, *anew])
     told_facts = _set_facts(rng.fork("set facts"), teller)
-    steps = _interleave(rng.fork("setting"), [steps, told_facts]) if told_facts else steps
+    steps = interleave(rng.fork("setting"), [steps, told_facts]) if told_facts else steps
+    left = leaving_story(rng.fork("leaving"), teller, _LEAVERS)
+    steps = interleave(rng.fork("leavers"), [steps, left]) if left else steps
+    passing = passing_story(rng.fork("passing messages"), teller)
+    steps = interleave(rng.fork("pass"), [steps, passing]) if passing else steps
+    claims = origins_story(rng.fork("origins"), teller)
+    steps = interleave(rng.fork("claims"), [steps, claims]) if claims else steps
+    parted = parts_story(rng.fork("parts"), teller, _LEAVERS, TALK, GUESTS)
+    steps = _with_contexts(rng.fork("contexts"), teller, steps)
+    steps = interleave(rng.fork("parted"), [steps, parted]) if parted else steps
     faults = _faults(rng, twins=twins, model=model)
     embedder = rng.chance(0.6) or reads
     served = embedder and not reads and "openai" in ADAPTERS and rng.fork("served").chance(0.3)
@@ -351,18 +367,6 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
         served=served,
         reads=reads,
     )
-
-
-def _interleave(rng: DeterministicRng, stories: list[list[Step]]) -> list[Step]:
-    """Merge stories at random, keeping the order of each."""
-    waiting = [list(story) for story in stories]
-    mixed: list[Step] = []
-    while waiting:
-        # The next step of any story, so that each keeps its order.
-        story = rng.choice(waiting)
-        mixed.append(story.pop(0))
-        waiting = [each for each in waiting if each]
-    return mixed
 
 
 def _lessons(rng: DeterministicRng, teller: _Teller) -> list[Step]:
@@ -413,6 +417,21 @@ def _set_facts(rng: DeterministicRng, teller: _Teller) -> list[Step]:
             steps.append(teller.step(Kind.SET, space=space, who=who, slot=slot, value=value, day=day))
         steps.append(teller.step(Kind.FACTS, space=space, who=who, slot=slot, day=rng.next_int(1, 12)))
     return steps
+
+
+def _with_contexts(rng: DeterministicRng, teller: _Teller, steps: list[Step]) -> list[Step]:
+    """In half of the worlds contexts about people, after something was said of them: with a question and without, in much room and little."""
+    told = [step for step in steps if step.kind is Kind.SAY and step.slot in SLOTS]
+    if not told or not rng.chance(0.5):
+        return steps
+    found = list(steps)
+    for _ in range(rng.next_int(1, 4)):
+        step = rng.choice(told)
+        text = SLOTS[step.slot][2].format(who=step.who) if rng.chance(0.7) else ""
+        tokens = rng.choice((40, 90, 200, 1_000))
+        asked = teller.step(Kind.CONTEXT, space=step.space, who=step.who, text=text, count=tokens)
+        found.insert(rng.next_int(steps.index(step) + 1, len(found)), asked)
+    return found
 
 
 def _interruptions(rng: DeterministicRng, *, twins: bool) -> list[Kind]:

@@ -21,6 +21,7 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.rng import DeterministicRng
 from umi.stores.sqlite.store import SqliteStore
+from umi.types import Outcome
 from umi.types.routing_rows import TIERS, Route
 from umi_lab.worlds.checks import Violation
 
@@ -154,7 +155,7 @@ class _Office:
     async def _judge(self, route: Route, text: str) -> None:
         quality = self._rng.choice((0.0, 0.5, 1.0))
         actual = self._rng.choice((None, 0.125, 0.875))
-        outcome = {0.0: "failure", 0.5: "partial_success", 1.0: "success"}[quality]
+        outcome = {0.0: Outcome.FAILURE, 0.5: Outcome.PARTIAL_SUCCESS, 1.0: Outcome.SUCCESS}[quality]
         await self._persist(lambda: self._router.feedback(route.id, outcome, quality, actual=actual))
         self._said[route.id] = _Said(route.tier, _complexity(text), quality, actual)
         self.counts["routed tasks judged"] += 1

@@ -6,13 +6,14 @@ value that was acknowledged, each once.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
 from umi.errors import EvolutionError
 from umi.types import HitState
 from umi_lab.worlds.checks import Violation, Witnessed
-from umi_lab.worlds.steps import Step
+from umi_lab.worlds.steps import Kind, Step
 
 _EVER: Final = 1_000_000  # a day after every day of a world
 _REASON: Final = "the plan says so"
@@ -42,6 +43,11 @@ class SetFacts:
     def __init__(self, world: Witnessed) -> None:
         self._world = world
         self._set: dict[int, _Set] = {}  # by step
+
+    @property
+    def actions(self) -> dict[Kind, Callable[[Step], Awaitable[str]]]:
+        """What does each kind of step of this module."""
+        return {Kind.SET: self.set, Kind.UNSET: self.take_back, Kind.FACTS: self.look}
 
     async def set(self, step: Step) -> str:
         """Set a fact. The same value again, while it holds, must store nothing."""

@@ -9,6 +9,12 @@ from typing import Final
 from umi.sim.faults import FaultConfig
 
 SPACES: Final = ("north", "south")  # the namespaces of a world
+LEAVERS: Final = "leavers"  # a further namespace, in worlds in which one is erased
+PASSING: Final = "passing"  # a further namespace, of messages that expire
+PASSER: Final = "Gwen"  # of whom they speak
+CLAIMING: Final = "claiming"  # a further one, of messages of every origin
+CLAIMED: Final = "Ottilie"  # of whom they speak
+LABELLED: Final = "labelled"  # a further one, whose messages have labels, in worlds with filters
 THING: Final = "thing"  # the slot of statements in the language of `umi.sim.verdicts`
 
 
@@ -27,6 +33,11 @@ class Kind(StrEnum):
     NONSENSE = "nonsense"  # recall something that nobody said
     FORGET = "forget"  # forget what a step said
     ERASE = "erase"  # erase a person; `keep` is what becomes of conclusions
+    LEAVE = "leave"  # erase a session; `keep` is what becomes of conclusions
+    LEAVE_ALL = "leave all"  # erase a namespace
+    COME_BACK = "come back"  # say something under an id of an erased namespace
+    SESSIONS = "sessions"  # list the sessions of a namespace
+    BY_ID = "by id"  # look a message up by its sender's id
     JUDGE = "judge"  # give feedback on a recall
     REPORT = "report"  # providers give signals about recalls, and a run credits them
     BACK = "back"  # roll learning back to some version
@@ -34,6 +45,17 @@ class Kind(StrEnum):
     SET = "set"  # set a fact: `slot` is its attribute
     UNSET = "unset"  # take back the change that the fact set by step `count` made
     FACTS = "facts"  # compare facts and their history with the oracle
+    CONTEXT = "context"  # ask for a context of `count` tokens, and for a profile, and compare them with the oracle
+    EXPIRES = "expires"  # remember a text that expires after `count` seconds; 0 for never
+    EXPIRED = "expired"  # look at what has expired: now (0), just before the next expiry (1), at it (2)
+    CLAIM = "claim"  # remember what somebody of the origin `count` says
+    BELIEVED = "believed"  # look at what is held true by then
+    PART = "part"  # list, recall and history within the filter of place `count`
+    PART_COPY = "part copy"  # export within such a filter, and restore it
+    PART_FORGET = "part forget"  # forget what is within one
+    PART_ERASE = "part erase"  # erase it
+    OVER = "over"  # recall over this namespace and the one in `slot`
+    FOLLOW = "follow"  # read what has changed since the last look
     MAINTAIN = "maintain"
     RESTART = "restart"  # close and open
     CUT = "cut"  # cut the power at the n-th change of the disk from now
@@ -79,6 +101,12 @@ class Plan:
     wire: str = ""  # the real adapter in front of the model; empty for none
     served: bool = False  # the real adapter for embeddings is in front of the embedder
     reads: bool = False  # the local embedder's reader reads short messages
+
+    @property
+    def spaces(self) -> tuple[str, ...]:
+        """The namespaces in which people say something."""
+        more = {step.space for step in self.steps}
+        return (*SPACES, *(space for space in (LEAVERS, LABELLED) if space in more))
 
     def describe(self) -> str:
         """One line about the kind of this world."""

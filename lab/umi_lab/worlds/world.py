@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final, Literal, cast
 
 from umi.errors import EmbeddingError, EvolutionError, IdempotencyConflict, StoreError, UmiError
 from umi.memory import Memory
@@ -24,33 +24,37 @@ from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.llm import Hostility, SimLLM, Temper
-from umi.sim.loop import run as run_in_virtual_time
+from umi.sim.loop import run as run_virtually
 from umi.sim.network import RemoteModel, SimNetwork
 from umi.sim.rng import DeterministicRng
-from umi.sim.service import ModelService
-from umi.types import Episode, EvolutionType, Message, RememberReceipt
+from umi.types import Episode, EvolutionType, Keep, Message, RememberReceipt
 from umi_lab.worlds import things
-from umi_lab.worlds.checks import Checks, Violation
+from umi_lab.worlds.checks import Checks, Violation, with_vectors
 from umi_lab.worlds.component_faults import retrieve_from_parts
+from umi_lab.worlds.contexts import Contexts
 from umi_lab.worlds.erasures import Erasures
+from umi_lab.worlds.expiring import Expiring
+from umi_lab.worlds.leaving import Leaving
 from umi_lab.worlds.lessons import SPACE as TEACHING_SPACE
 from umi_lab.worlds.lessons import Teaching
 from umi_lab.worlds.oracle import Oracle
+from umi_lab.worlds.origins import Origins
 from umi_lab.worlds.outcome import Outcome
+from umi_lab.worlds.parts import Parts
+from umi_lab.worlds.parts_story import labelled
 from umi_lab.worlds.plan import PEOPLE, PLACES
+from umi_lab.worlds.providers import remote_embedder, remote_model
 from umi_lab.worlds.routing import route_tasks
 from umi_lab.worlds.set_facts import SetFacts
-from umi_lab.worlds.steps import SPACES, THING, Kind, Plan, Step
+from umi_lab.worlds.steps import CLAIMING, LABELLED, LEAVERS, PASSING, SPACES, THING, Kind, Plan, Step
 
 if TYPE_CHECKING:
-    from umi.ports import EmbeddingProvider, Matrix, Snapshot
-    from umi.sim.transport import Adapter
-
-T = TypeVar("T")
+    from umi.ports import Matrix
 
 DAY_ZERO: Final = datetime(2020, 1, 1, 12, tzinfo=UTC)
-_TRIES_MAX: Final = 60  # of one step, before it counts as no progress
+_TRIES_MAX: Final = 240  # of one step, before it counts as no progress; a schema is a hundred writes
 _TRIES_FAULTY: Final = 40  # tries with faults; a step that reads a whole file may never succeed with them
+_STEPS_MAX: Final = 200_000  # callbacks of one world, where thousands are usual: what spins is found in seconds
 _MAINTAIN_MAX: Final = 40  # calls of `maintain` that must finish all waiting work
 _SAID_ON_A_LIAR: Final = 8  # messages sent while one write is lost
 _WRITES_ON_A_LIAR: Final = 300  # about the writes that these take, with the checkpoint of the last close
@@ -63,9 +67,8 @@ def run_plan(plan: Plan) -> Outcome:
     with ExitStack() as stack:
         world = World(plan, stack)
         try:
-            run_in_virtual_time(
-                world.live(), seed=plan.seed, order="seeded" if plan.order == "seeded" else "fifo", clock=world.clock
-            )
+            order: Literal["seeded", "fifo"] = "seeded" if plan.order == "seeded" else "fifo"
+            run_virtually(world.live(), seed=plan.seed, order=order, clock=world.clock, steps_count_max=_STEPS_MAX)
         except Violation as violation:
             world.outcome.failure = str(violation)
         except AssertionError as broken:
@@ -93,8 +96,10 @@ class World:
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )
         network = SimNetwork(self.clock, rng.fork("network"), faults=self.faults)
-        self._model = None if self._llm is None else self._behind(network, self._llm)
-        self._embedder = self._serve(network, embedder) if plan.served and embedder is not None else embedder
+        self._model = None if self._llm is None else remote_model(plan, network, self.clock, self._llm)
+        self._embedder = (
+            remote_embedder(plan, network, self.clock, embedder) if plan.served and embedder is not None else embedder
+        )
         self._after = rng.fork("after")
         self._routing = rng.fork("routing")
         self.disk: SimDisk | None = None
@@ -113,24 +118,14 @@ class World:
         self.erasures = Erasures(self)
         self.teaching = Teaching(self)
         self.set_facts = SetFacts(self)
+        self.leaving = Leaving(self)
+        self.expiring = Expiring(self)
+        self.origins = Origins(self)
+        self.parts = Parts(self)
         self.receipts: dict[int, RememberReceipt] = {}
         self.messages: dict[int, tuple[str, Message]] = {}
         self._open: list[Memory] = []
         self._views: list[dict[str, Memory]] = []
-
-    def _behind(self, network: SimNetwork, llm: SimLLM) -> RemoteModel | Adapter:
-        """The model behind the simulated network, with or without a real adapter in front."""
-        if not self.plan.wire:
-            return RemoteModel(network, llm)
-        from umi.sim.transport import Adapter  # noqa: PLC0415 - it needs the adapters' SDKs
-
-        return Adapter(self.plan.wire, network, self.clock, ModelService(llm))
-
-    def _serve(self, network: SimNetwork, embedder: SimEmbedder) -> EmbeddingProvider:
-        """The embedder behind the simulated network and its real adapter."""
-        from umi.sim.transport import served_embedder  # noqa: PLC0415 - it needs the adapter's SDK
-
-        return served_embedder(network, self.clock, ModelService(SimLLM(self.plan.seed), embedder))
 
     def _check_adapter(self) -> None:
         self.outcome.features["embeddings adapter"] += self.plan.served  # all episodes have vectors by now
@@ -150,12 +145,7 @@ class World:
     async def embedded(self, space: str) -> list[tuple[Episode, Matrix]]:
         """The acknowledged episodes of a namespace that have vectors, with these."""
         ids = [self.receipts[number].episode_ids[0] for number, (where, _) in self.messages.items() if where == space]
-
-        def look(snapshot: Snapshot) -> list[tuple[Episode, Matrix]]:
-            episodes = snapshot.episodes(ids)
-            return [(episodes[id_], windows) for id_, windows in snapshot.vectors(ids).items()]
-
-        return await self.memory(space)._open.storage.read(look)  # noqa: SLF001 - no public method returns vectors
+        return await self.memory(space)._open.storage.read(partial(with_vectors, ids=ids))  # noqa: SLF001 - nothing public
 
     def anyone(self) -> Memory:
         """One of the open memories."""
@@ -171,7 +161,8 @@ class World:
                 intelligence=self.teaching.loader if self.plan.learn else None,
             )  # fmt: skip
             self._open.append(await memory)
-            self._views.append({space: memory.switch(space) for space in (*SPACES, TEACHING_SPACE)})
+            spaces = (*SPACES, LEAVERS, LABELLED, PASSING, CLAIMING, TEACHING_SPACE)
+            self._views.append({space: memory.switch(space) for space in spaces})
 
     async def close(self) -> None:
         """Close all memories; without power this may fail."""
@@ -215,7 +206,9 @@ class World:
             await self.persist("looks around", self.checks.at_rest)
             await self.persist("restart", self.recover)
             await self.persist("looks at all", self.checks.at_the_end)
+            await self.persist("lets pass", self.expiring.at_rest)
             await self.persist("looks at things", partial(things.check, self))
+            await self.persist("looks at changes", self.parts.check)
             await self.persist("looks for what is gone", partial(self.erasures.check, self._folder))
             await self.persist("looks at what was learned", self.teaching.check)
             await self.close()
@@ -227,7 +220,8 @@ class World:
     def _possible(self, step: Step) -> bool:
         """Whether the messages that a step refers to were sent, and still exist where they must."""
         gone = [number for number in step.refers if self.erasures.has(number)]
-        return all(number in self.receipts for number in step.refers) and (step.kind is Kind.REPEAT or not gone)
+        of_gone = step.kind in {Kind.REPEAT, Kind.COME_BACK, Kind.BY_ID}
+        return all(number in self.receipts for number in step.refers) and (of_gone or not gone)
 
     async def _afterlife(self) -> None:
         """Extra tests at the end of some worlds: parts on their own, routing, and damage to the disk."""
@@ -339,9 +333,12 @@ class World:
             Kind.REPORT: self.teaching.report,
             Kind.BACK: self.teaching.back,
             Kind.REREAD: lambda _: self._reread(),
-            Kind.SET: self.set_facts.set,
-            Kind.UNSET: self.set_facts.take_back,
-            Kind.FACTS: self.set_facts.look,
+            Kind.CONTEXT: Contexts(self).look,
+            **self.leaving.actions,
+            **self.set_facts.actions,
+            **self.expiring.actions,
+            **self.origins.actions,
+            **self.parts.actions,
             Kind.MAINTAIN: lambda _: self._maintain(),
             Kind.RESTART: lambda _: self.recover(),
             Kind.CUT: self._arm,
@@ -351,7 +348,8 @@ class World:
 
     def message(self, number: int, step: Step, text: str) -> Message:
         """The message of a step, with an id of its own."""
-        return Message(text, id=f"{step.space}-{number}", at=self.message_time(step.day), session=step.who)
+        made = Message(text, id=f"{step.space}-{number}", at=self.message_time(step.day), session=step.who)
+        return labelled(made, number) if step.space == LABELLED else made
 
     def message_time(self, day: int) -> datetime:
         """Noon of a day of this world."""
@@ -457,17 +455,17 @@ class World:
         mine = await self.checks.relations_made_by(step.space, number, EvolutionType.CONTRADICT)
         for relation in mine:
             if relation.resolved is None:
-                await memory.resolve(relation.id, keep=step.keep)
+                await memory.resolve(relation.id, keep=cast(Keep, step.keep))
         if mine:
             self.oracle.resolve(number, step.keep)
         return f"{len(mine)} settled"
 
     async def _maintain(self) -> str:
-        return f"{sum([(await self.memory(space).maintain()).completed for space in SPACES])} completed"
+        return f"{sum([(await self.memory(one).maintain()).completed for one in self.plan.spaces])} completed"
 
     async def _rest(self) -> str:
         """Liveness: once faults have stopped, all waiting work must finish."""
-        for space in SPACES:
+        for space in self.plan.spaces:
             waiting = 1
             for _ in range(_MAINTAIN_MAX):
                 receipt = await self.memory(space).maintain()

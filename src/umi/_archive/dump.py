@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import BinaryIO, Final
 
 from umi._archive.lines import (
@@ -22,6 +23,7 @@ from umi._archive.lines import (
 from umi.errors import Closed
 from umi.ports import EmbedderIdentity, Snapshot
 from umi.types import ExportReceipt
+from umi.types.filters import EVERYTHING, Filter
 
 _REPORT_LINES: Final = 512  # lines between two calls of `progress`
 
@@ -32,12 +34,16 @@ class Dump:
     Args:
         sink: Where the lines are written.
         progress: Called every 512 lines with the number of lines written, from the thread the store works in.
+        where: The messages that are written, with what was read in them; with types, those that have a statement of one.
     """
 
-    def __init__(self, sink: BinaryIO, progress: Callable[[int], None] | None = None) -> None:
+    def __init__(
+        self, sink: BinaryIO, progress: Callable[[int], None] | None = None, where: Filter = EVERYTHING
+    ) -> None:
         self.stopped = False  # set from another thread, since the store's thread cannot be interrupted
         self._sink = sink
         self._progress = progress
+        self._where = where
         self._digest = hashlib.sha256()
         self._bytes = 0
         self._namespaces: list[str] = []
@@ -53,7 +59,7 @@ class Dump:
         Raises:
             Closed: When the export was stopped.
         """
-        lines = _rows(snapshot)
+        lines = _Chosen(snapshot, self._where).rows() if self._where else _rows(snapshot)
         # The namespace's line is written only if there is a row to follow it.
         first = next(lines, None)
         if first is None:
@@ -102,3 +108,44 @@ def _rows(snapshot: Snapshot) -> Iterator[tuple[Kind, Fields]]:
         yield Kind.REPLAY, replay_fields(replay)
     for item in snapshot.scan_outbox():
         yield Kind.OUTBOX, outbox_fields(item)
+
+
+class _Chosen:
+    """The rows of a filter's messages: nothing that names, or stands for, a message that is left out.
+
+    Ids and subjects of what is written are held in memory, since the rows that follow refer to them.
+    """
+
+    def __init__(self, snapshot: Snapshot, where: Filter) -> None:
+        self._snapshot = snapshot
+        self._where = where
+        self._messages: set[str] = set()
+        self._statements: set[str] = set()
+        self._subjects: set[str] = set()
+
+    def rows(self) -> Iterator[tuple[Kind, Fields]]:
+        """All of them, in the order of `_rows`."""
+        for row, packed in self._snapshot.scan_episodes(self._where):
+            self._messages.add(row.episode.id)
+            yield Kind.EPISODE, episode_fields(row, packed)
+        for entity in self._snapshot.scan_entities(self._where):
+            self._statements.add(entity.id)
+            self._subjects.update((entity.subject, *entity.also))
+            yield Kind.ENTITY, entity_fields(entity)
+        for relation in self._snapshot.scan_relations():
+            if {relation.source_id, relation.target_id} <= self._statements:
+                yield Kind.RELATION, relation_fields(relation)
+        yield from self._beside()
+
+    def _beside(self) -> Iterator[tuple[Kind, Fields]]:
+        for alias, subject in self._snapshot.scan_aliases():
+            if subject in self._subjects:
+                yield Kind.ALIAS, alias_fields(alias, subject)
+        for replay in self._snapshot.scan_replays():
+            if replay.episode_ids and self._messages.issuperset(replay.episode_ids):
+                yield Kind.REPLAY, replay_fields(replay)
+        written = self._messages | self._statements
+        for item in self._snapshot.scan_outbox():
+            if item.episode_id in self._messages:
+                sources = tuple(id_ for id_ in item.derived_from if id_ in written)
+                yield Kind.OUTBOX, outbox_fields(replace(item, derived_from=sources))

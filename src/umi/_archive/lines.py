@@ -19,7 +19,18 @@ from typing import Any, Final, TypeVar
 
 from umi.errors import ExportDamaged
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, ReplayRow
-from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Mode, Nature, OutboxItem
+from umi.types import (
+    Detector,
+    Entity,
+    EntityType,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Mode,
+    Nature,
+    Origin,
+    OutboxItem,
+)
 from umi.types.notes import ReaderNotes, split
 
 T = TypeVar("T")
@@ -107,9 +118,11 @@ def episode_fields(row: EpisodeRow, packed: PackedVectors | None) -> Fields:
     return {
         "id": one.id,
         "arrival": one.arrival,
-        "at": _iso(one.at),
+        "at": one.at.isoformat(),  # in the caller's zone
         "recorded_at": _iso(one.recorded_at),
+        "expires_at": _maybe_iso(one.expires_at),
         "role": one.role,
+        "origin": None if one.origin is Origin.of_role(one.role) else str(one.origin),
         "speaker": one.speaker,
         "session": one.session,
         "message_id": one.message_id,
@@ -131,14 +144,16 @@ def episode_of(fields: Fields) -> tuple[EpisodeRow, PackedVectors | None]:
     episode = Episode(
         _text(fields, "id"),
         _text(fields, "content"),
-        _text(fields, "role"),
+        role := _text(fields, "role"),
         _maybe_text(fields, "speaker"),
         _maybe_text(fields, "session"),
-        _moment(fields["at"]),
+        _moment_in_zone(fields["at"]),
         _moment(fields["recorded_at"]),
         arrival,
         _maybe_text(fields, "message_id"),
         _object(fields, "metadata"),
+        Origin(fields["origin"]) if "origin" in fields else Origin.of_role(role),
+        _maybe_moment(fields, "expires_at"),
     )
     # No field: a text without terms, since empty fields are left out.
     said = _maybe_text(fields, "terms")
@@ -311,14 +326,17 @@ def _maybe_iso(moment: datetime | None) -> str | None:
 
 
 def _moment(value: object) -> datetime:
+    return _moment_in_zone(value).astimezone(UTC)
+
+
+def _moment_in_zone(value: object) -> datetime:
     if not isinstance(value, str):
         raise TypeError(f"a time is a text, not {value!r}")
     at = datetime.fromisoformat(value)
     # A time without an offset could be any moment of a day.
     if at.tzinfo is None:
         raise ValueError(f"the time {value!r} has no zone")
-    # A time with an offset is accepted and normalised.
-    return at.astimezone(UTC)
+    return at if at.utcoffset() else at.astimezone(UTC)
 
 
 def _maybe_moment(fields: Fields, name: str) -> datetime | None:

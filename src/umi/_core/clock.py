@@ -37,6 +37,10 @@ class SystemEntropy:
         # text.
         return f"{prefix}_{int(at.timestamp() * 1000) & 0xFFFFFFFFFFFF:012x}{secrets.token_hex(8)}"
 
+    def new_secret(self, bytes_count: int = 32) -> str:
+        """So many random bytes, for keys that nobody may guess, as lower-case hex digits."""
+        return secrets.token_hex(bytes_count)
+
     def uniform(self) -> float:
         """A random number in [0, 1)."""
         # 53 bits are the mantissa of a double: every result is exact, and none rounds up to 1.0.

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from umi import limits
+from umi._core.stages import stage
 from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, UmiError
 from umi.ports import (
     Clock,
@@ -119,6 +120,7 @@ class GuardedEmbedder:
         if isinstance(self._inner, SupportsClose):
             await self._inner.close()
 
+    @stage("embed")
     async def embed(self, text: str) -> Vector:
         """Embed one query. The vectors of recent queries are cached.
 
@@ -146,6 +148,7 @@ class GuardedEmbedder:
         """Empty the cache of query vectors."""
         self._asked.clear()
 
+    @stage("embed")
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         """Embed texts, each as one or more windows.
 

@@ -6,7 +6,7 @@ import asyncio
 import os
 import threading
 import weakref
-from collections.abc import Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
 from typing import TypeVar
 
 from umi.errors import Closed, InvalidInput
@@ -56,6 +56,22 @@ class LoopThread:
             # KeyboardInterrupt included: without the cancel the work would go on in the background.
             waiting.cancel()
             raise
+
+    def each(self, work: AsyncIterator[T]) -> Iterator[T]:
+        """What an asynchronous iterator gives, one after the other; leaving the loop early closes it.
+
+        Raises:
+            Closed: As `run`.
+        """
+        try:
+            while True:
+                try:
+                    yield self.run(anext(work))
+                except StopAsyncIteration:
+                    return
+        finally:
+            if isinstance(work, AsyncGenerator) and not self.stopped:
+                self.run(work.aclose())
 
     def stop(self) -> None:
         """Stop the loop and join its thread. Calling it again does nothing."""

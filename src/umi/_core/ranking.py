@@ -1,4 +1,4 @@
-"""First-stage ranking: BM25, fusion of the legs, reciprocal rank fusion, calibration. All stores rank with this code.
+"""Ranking of one query: BM25, fusion of the legs, a second look at the best, calibration. All stores rank with this code.
 
 Statistics become features on scales that do not grow with the store: a cosine as its distance from the namespace's mean
 in standard deviations, BM25 as a share of the query's total term weight. Then
@@ -12,9 +12,9 @@ derives it; `lab/tools/fit_fusion.py` and `lab/tools/fit_calibration.py` reprodu
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +23,12 @@ from umi._core.query_features import asks_advice, names_strangers, speaks_of_sel
 from umi._core.rerank import LOOKS, Around, FirstLook, Period, Refiner, never, nowhere, refined, second_look
 from umi._core.rerank_weights import REFINERS
 from umi._core.text import query_terms
-from umi.limits import CANDIDATE_POOL_COUNT, REFINED_CANDIDATES_COUNT, RRF_K
-from umi.ports.candidates import NO_KEYS, Keys, TermCounts, TextCandidates, VectorCandidates, union
+from umi.limits import REFINED_CANDIDATES_COUNT
+from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, TermCounts, TextCandidates, VectorCandidates, union
 
 Array = npt.NDArray[np.float64]
-Key = TypeVar("Key", bound=Hashable)
+Rows = npt.NDArray[np.int64]
+Among = Callable[[Keys], Eligible]
 
 SCORE_DECIMALS: Final = 6  # scores are rounded before sorting, so that rounding errors of a machine change no order
 
@@ -59,6 +60,7 @@ SIGNS: Final = (
 # A message with nearly all of the query's words answers a keyword query, even where its cosine is low.
 COVERED_FROM: Final = 0.8
 STANDS_OUT_OF_COUNT: Final = 10
+_COSINE_MIN: Final = -1.0
 LOG_SIZE_FITTED: Final = 4.0  # the logarithm is capped: no store larger than 10,000 messages was fitted on
 # The list ends after a hit of at least this probability when the next has at most this share of it (ADR 0011).
 CLIFF_FROM: Final = 0.5
@@ -133,7 +135,8 @@ class Evidence:
     """Features of one query's candidates, and its inputs for gate and calibration.
 
     Shapes: `keys` (candidates,), `features` (candidates, FEATURES), `signals` (SIGNALS,). `size` is the number of texts
-    in the namespace, `stranger` as of `names_strangers`.
+    that are searched, `stranger` as of `names_strangers`. `kept` says which candidates a filter keeps, None for all: the others
+    give features to their neighbours, and are in no ranking.
     """
 
     keys: Keys
@@ -143,6 +146,7 @@ class Evidence:
     best_coverage: float
     size: int
     stranger: bool
+    kept: Flags | None = None
 
 
 def bm25(counts: TermCounts, total_idf: float) -> Array:
@@ -176,24 +180,31 @@ def coverage(counts: TermCounts) -> Array:
     return found / max(float(weights.sum()), 1e-9)
 
 
-def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandidates | None) -> Evidence:
+def weigh_evidence(
+    query: str, text: TextCandidates | None, vector: VectorCandidates | None, among: Among | None = None
+) -> Evidence:
     """Combine both legs' statistics into features on common scales. A missing leg leaves zeros.
+
+    Features and signals do not depend on a filter: what it leaves out goes on giving features to its neighbours.
 
     Args:
         query: The query as asked.
         text: The text leg's candidates, or None when it failed.
         vector: The vector leg's, or None; should cover the text leg's keys.
+        among: Says which candidates a filter keeps; None where there is no filter.
     """
     text_keys = NO_KEYS if text is None else text.keys
     vector_keys = NO_KEYS if vector is None else vector.keys
     keys = union(text_keys, vector_keys)
+    eligible = None if among is None else among(keys)
+    kept = np.ones(len(keys), dtype=np.bool_) if eligible is None else eligible.flags
     features = np.zeros((len(keys), len(FEATURES)))
     best_coverage = best_cosine = 0.0
     if vector is not None and len(vector_keys):
         rows = _rows(keys, vector_keys)
         features[rows, 0] = _standardised(vector)
         features[rows, 1] = _length_prior(vector.words)
-        best_cosine = float(vector.cosine.max())
+        best_cosine = float(vector.cosine[kept[rows]].max(initial=_COSINE_MIN))
     if text is not None and len(text_keys):
         rows = _rows(keys, text_keys)
         total_idf = max(float(idf(text.turn).sum()), 1e-9)
@@ -202,10 +213,14 @@ def weigh_evidence(query: str, text: TextCandidates | None, vector: VectorCandid
         features[rows, 3] = bm25(text.neighbours, total_idf) * BM25_SCALE
         features[rows, 4] = bm25(text.session, total_idf)[text.session_unit] * BM25_SCALE
         features[rows, 5] = text.spoken
-        best_coverage = float(coverage(text.turn).max())
+        best_coverage = float(coverage(text.turn)[kept[rows]].max(initial=0.0))
     size = max(0 if text is None else text.turn.count, 0 if vector is None else vector.count)
+    size = size if eligible is None else eligible.count
     stranger = text is not None and names_strangers(query, _known_terms(query, text))
-    return Evidence(keys, features, _signals(query, text, features), best_cosine, best_coverage, size, stranger)
+    signals = _signals(query, text, features)
+    return Evidence(
+        keys, features, signals, best_cosine, best_coverage, size, stranger, None if eligible is None else kept
+    )
 
 
 def fuse(evidence: Evidence, gate: Gate = GATE) -> Array:
@@ -253,6 +268,7 @@ def rank(
     embedder: str | None,
     around: Around = nowhere,
     period: Period = never,
+    among: Among | None = None,
 ) -> Ranking:
     """Rank the candidates of one query by decreasing score; of equal ones, first the one that arrived first.
 
@@ -263,8 +279,9 @@ def rank(
         embedder: Name of the vectors' embedder; calibration holds only for the one it was fitted with.
         around: Context of episodes, by key.
         period: The period that the query asks about, if it names one.
+        among: Says which candidates a filter keeps; None keeps all.
     """
-    evidence = weigh_evidence(query, text, vector)
+    evidence = weigh_evidence(query, text, vector, among)
     legs = _answering_legs(text, vector)
     first = first_look(evidence)
     order, fused, parts = look_again(evidence, first, REFINERS[legs], around, period)
@@ -278,14 +295,15 @@ def rank(
 
 def look_again(
     evidence: Evidence, first: FirstLook, refiner: Refiner, around: Around, period: Period
-) -> tuple[npt.NDArray[np.int64], Array, Array]:
-    """Rerank: the order of all candidates, their scores in that order, and the reranked ones' score parts.
+) -> tuple[Rows, Array, Array]:
+    """Rerank: the order of the candidates that are kept, their scores in that order, and the reranked ones' score parts.
 
     Candidates beyond the first `REFINED_CANDIDATES_COUNT` follow below, with the order and distances of the first
     stage.
     """
     fused = first.fused
     order = _falling(fused)
+    order = order if evidence.kept is None else order[evidence.kept[order]]
     head, tail = order[:REFINED_CANDIDATES_COUNT], order[REFINED_CANDIDATES_COUNT:]
     looks = second_look(first, head, around(first.keys[head]), period)
     scores, parts = refined(refiner, looks, evidence.signals)
@@ -361,7 +379,8 @@ def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
         evidence: The query's.
         first: Its candidates with their first-stage scores.
     """
-    top = float(first.fused.max(initial=0.0))
+    fused = first.fused if evidence.kept is None else first.fused[evidence.kept]
+    top = float(fused.max(initial=0.0))
     covered = min(1.0, max(0.0, (evidence.best_coverage - COVERED_FROM) / (1 - COVERED_FROM)))
     _, first_person, advice, *_ = evidence.signals
     legs = [top, evidence.best_cosine, evidence.best_coverage, covered]
@@ -373,83 +392,14 @@ def answer_signs(evidence: Evidence, first: FirstLook) -> Array:
 def _standing_out(evidence: Evidence) -> float:
     """The best standardised cosine minus the tenth best: topics recur, a lone near text is chance."""
     column = evidence.features[:, FEATURES.index("vector")]
+    column = column if evidence.kept is None else column[evidence.kept]
     if len(column) < STANDS_OUT_OF_COUNT:
         return float(column.max(initial=0.0))
     best = np.partition(column, len(column) - STANDS_OUT_OF_COUNT)[-STANDS_OUT_OF_COUNT:]
     return float(best.max() - best.min())
 
 
-def merge_rankings(rankings: Sequence[Ranking], weights: Sequence[float], limit: int) -> Ranking:
-    """Merge rankings by reciprocal rank fusion; the first hit of each is among the first `limit`.
-
-    A candidate keeps its best score among the lists; where a later place has more, earlier ones are raised to it. The
-    result is calibrated when the first ranking is; a list on another scale then moves candidates but gives no scores.
-
-    Args:
-        rankings: The first is that of the query as asked.
-        weights: One per ranking.
-        limit: How many hits are wanted.
-    """
-    pool = max(CANDIDATE_POOL_COUNT, 2 * limit)
-    lists = [ranking.keys[:pool].tolist() for ranking in rankings]
-    head = reciprocal_rank_fusion(lists, limit, weights)
-    merged = list(dict.fromkeys(head + reciprocal_rank_fusion(lists, pool, weights)))
-    best: dict[int, tuple[float, int, int]] = {}
-    for number, ranking in enumerate(rankings):
-        for place, key in enumerate(lists[number]):
-            score = float(ranking.scores[place])
-            if _means_the_same(ranking, rankings[0]) and score > best.get(key, (-1.0, 0, 0))[0]:
-                best[key] = (score, number, place)
-    scores = np.array([best[key][0] if key in best else 0.0 for key in merged])
-    parts = np.zeros((len(merged), len(LOOKS)))
-    for row, key in enumerate(merged):
-        if key in best and best[key][2] < len(rankings[best[key][1]].parts):
-            parts[row] = rankings[best[key][1]].parts[best[key][2]]
-    return Ranking(
-        keys=np.array(merged, dtype=np.int64),
-        scores=np.maximum.accumulate(scores[::-1])[::-1],
-        calibrator=rankings[0].calibrator,
-        parts=parts,
-        answerable=max(ranking.answerable for ranking in rankings if _means_the_same(ranking, rankings[0])),
-    )
-
-
-def _means_the_same(ranking: Ranking, first: Ranking) -> bool:
-    """Whether a list's scores are on the same scale as the first list's."""
-    return ranking.calibrator is not None or first.calibrator is None
-
-
-def reciprocal_rank_fusion(
-    lists: Sequence[Sequence[Key]], limit: int, weights: Sequence[float] | None = None
-) -> list[Key]:
-    """Merge ranked lists: each item gets weight / (k + rank), ranks from 1; each list's first item stays in the result.
-
-    Args:
-        lists: Best first; an item counts once per list.
-        limit: Length of the result at most. With more lists than that, the first items of the heaviest lists are kept.
-        weights: One per list; all 1 by default.
-
-    Returns:
-        Items by decreasing score; ties in order of first appearance. Source: Cormack, Clarke and Buettcher (SIGIR
-        2009).
-    """
-    shares = list(weights) if weights is not None else [1.0] * len(lists)
-    scores: dict[Key, float] = {}
-    for ranked, share in zip(lists, shares, strict=True):
-        for rank, item in enumerate(dict.fromkeys(ranked), start=1):
-            scores[item] = scores.get(item, 0.0) + share / (RRF_K + rank)
-    order = sorted(scores, key=lambda item: -round(scores[item], 12))  # a stable sort: ties keep order of appearance
-    heaviest = sorted(range(len(lists)), key=lambda place: -shares[place])
-    kept = list(dict.fromkeys(lists[place][0] for place in heaviest if lists[place]))[:limit]
-    chosen = set(kept)
-    for item in order:
-        if len(chosen) >= limit:
-            break
-        chosen.add(item)
-    return [item for item in order if item in chosen]
-
-
-def _rows(keys: Keys, some: Keys) -> npt.NDArray[np.int64] | slice:
+def _rows(keys: Keys, some: Keys) -> Rows | slice:
     """Rows of `some` among `keys`, both ascending; `some` must be contained in `keys`."""
     return slice(None) if len(keys) == len(some) else np.searchsorted(keys, some)
 
@@ -459,11 +409,11 @@ def _dot(features: Array, weights: Array) -> Array:
     return product
 
 
-def _falling(fused: Array, places: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+def _falling(fused: Array, places: Rows | None = None) -> Rows:
     """The order of rounded scores, best first, ties by place; one integer key sorts six times as fast."""
     steps = np.rint(fused * -(10**SCORE_DECIMALS)).astype(np.int64)
     places = np.arange(len(steps)) if places is None else places
-    order: npt.NDArray[np.int64] = np.argsort(steps * (int(places.max(initial=0)) + 1) + places)
+    order: Rows = np.argsort(steps * (int(places.max(initial=0)) + 1) + places)
     return order
 
 

@@ -117,7 +117,7 @@ def second_look(first: FirstLook, rows: Rows, around: Surroundings, period: Peri
     before, after = _rows_of(first.keys, around.before), _rows_of(first.keys, around.after)
     vector, turn = features["vector"], features["turn"]
     # A neighbour that is no candidate gets the lowest score of the first stage.
-    top, bottom = float(fused.max(initial=0.0)), float(fused.min(initial=0.0))
+    top, bottom = float(fused[rows].max(initial=0.0)), float(fused.min(initial=0.0))
     near = np.maximum(_at(fused, before, bottom), _at(fused, after, bottom))
     # The order is that of `LOOKS`.
     columns = [

@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from umi import limits
 from umi.errors import InvalidInput, InvalidOptions
-from umi.types import DetectionOptions, EvolutionType, JSONObject, Message
+from umi.types import DetectionOptions, EvolutionType, JSONObject, Message, Origin
 
 
 def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTES_MAX) -> str:
@@ -34,7 +34,9 @@ def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTE
             "decode your input with errors='replace'"
         ) from None
     if size > bytes_max:
-        raise InvalidInput(f"{what} has {size:,} bytes, the limit is {bytes_max:,}; split it")
+        raise InvalidInput(
+            f"{what} has {size:,} bytes, the limit is {bytes_max:,}; split it", limit=bytes_max, value=size
+        )
     if "\0" in value:
         raise InvalidInput(f"{what} has a NUL at character {value.index(chr(0))}; remove it")
     if not value.strip():
@@ -57,20 +59,57 @@ def optional_name(value: object, what: str) -> str | None:
 
 
 def when(value: object, what: str = "at") -> datetime:
-    """A timezone-aware datetime, converted to UTC.
+    """A moment, as a timezone-aware datetime or as ISO 8601 text with a zone, converted to UTC.
 
     Raises:
-        InvalidInput: When it is no datetime, is naive (its moment would be ambiguous), or overflows in UTC.
+        InvalidInput: When it is neither, has no zone (its moment would be ambiguous), or overflows in UTC.
     """
-    if not isinstance(value, datetime):
-        raise InvalidInput(f"{what} must be a datetime, got {type(value).__name__}")
+    given = _moment(value, what)
     # Both must be checked: a tzinfo may return no offset.
-    if value.tzinfo is None or value.utcoffset() is None:
-        raise InvalidInput(f"{what} is naive ({value.isoformat()}); give it a timezone, such as tzinfo=datetime.UTC")
+    if given.tzinfo is None or given.utcoffset() is None:
+        raise InvalidInput(f"{what} is naive ({given.isoformat()}); give it a timezone, such as tzinfo=datetime.UTC")
     try:
-        return value.astimezone(UTC)
+        return given.astimezone(UTC)
     except OverflowError:
-        raise InvalidInput(f"{what} is out of range: {value.isoformat()}") from None
+        raise InvalidInput(f"{what} is out of range: {given.isoformat()}") from None
+
+
+def in_zone(value: object, what: str = "at") -> datetime:
+    """As `when`, in the zone it was given in, as an offset of whole seconds from UTC.
+
+    Raises:
+        InvalidInput: As `when`.
+    """
+    given = _moment(value, what)
+    moment = when(given, what)
+    off = given.utcoffset() or timedelta()
+    seconds_off = int(off.total_seconds())
+    return moment.astimezone(timezone(timedelta(seconds=seconds_off))) if seconds_off else moment
+
+
+def _moment(value: object, what: str) -> datetime:
+    if isinstance(value, str):
+        value = _parsed(value, what)
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime or a text in ISO 8601, got {type(value).__name__}")
+    return value
+
+
+def _parsed(value: str, what: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(value.strip())
+    except ValueError:
+        raise InvalidInput(
+            f"{what} {value!r:.80} is not a moment in ISO 8601; write it as 2026-05-01T09:30Z or 2026-05-01T09:30+02:00"
+        ) from None
+    if moment.tzinfo is not None:
+        return moment
+    # A date alone is refused too: midnight where? Half of the world would get another day than it meant.
+    missing = "has no zone" if any(mark in value for mark in "T :") else "is a date without a time and a zone"
+    raise InvalidInput(
+        f"{what} {value!r} {missing}; add Z for UTC, or an offset: {moment.isoformat(timespec='minutes')}Z or "
+        f"{moment.isoformat(timespec='minutes')}+02:00"
+    )
 
 
 def optional_when(value: object, what: str) -> datetime | None:
@@ -97,7 +136,11 @@ def metadata(value: object) -> JSONObject:
     except RecursionError:
         raise InvalidInput("metadata is nested too deeply for JSON") from None
     if size > limits.METADATA_BYTES_MAX:
-        raise InvalidInput(f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}")
+        raise InvalidInput(
+            f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}",
+            limit=limits.METADATA_BYTES_MAX,
+            value=size,
+        )
     # Parsing the JSON again gives a copy that shares nothing with the caller's object.
     copy: dict[str, Any] = json.loads(packed)
     return copy
@@ -113,7 +156,8 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
         raise InvalidInput(f"{what} must be a whole number, got {value!r}")
     if not low <= value <= high:
-        raise InvalidInput(f"{what} is {value:,}, it must lie in {low:,}..{high:,}")
+        passed = low if value < low else high
+        raise InvalidInput(f"{what} is {value:,}, it must lie in {low:,}..{high:,}", limit=passed, value=value)
     return value
 
 
@@ -136,7 +180,7 @@ def fraction(value: object, what: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise InvalidInput(f"{what} must be a number in 0..1, got {value!r}")
     if not 0 <= value <= 1:
-        raise InvalidInput(f"{what} is {value}, it must lie in 0..1")
+        raise InvalidInput(f"{what} is {value}, it must lie in 0..1", limit=0 if value < 0 else 1, value=value)
     return float(value)
 
 
@@ -162,6 +206,18 @@ def one_of(value: object, what: str, allowed: Sequence[str]) -> str:
     return value
 
 
+def origin(value: object) -> Origin:
+    """An `Origin`, given as itself or by its value.
+
+    Raises:
+        InvalidInput: Otherwise.
+    """
+    try:
+        return Origin(str(value))
+    except ValueError:
+        raise InvalidInput(f"origin must be one of {', '.join(Origin)}, got {value!r}") from None
+
+
 def evolution_type(value: EvolutionType | str) -> EvolutionType:
     """An `EvolutionType`, given as itself or by its value.
 
@@ -175,10 +231,10 @@ def evolution_type(value: EvolutionType | str) -> EvolutionType:
 
 
 def time_range(value: object) -> tuple[datetime, datetime] | None:
-    """A half-open range of two aware datetimes (from, to), in UTC; None stays None.
+    """A half-open range of two moments (from, to), each as `when` takes it, in UTC; None stays None.
 
     Raises:
-        InvalidInput: When it is not a pair of aware datetimes, or the range is empty.
+        InvalidInput: When it is not a pair of moments, or the range is empty.
     """
     if value is None:
         return None
@@ -204,7 +260,41 @@ def detection_options(options: DetectionOptions) -> DetectionOptions:
     return options
 
 
-_FIELDS = ("content", "role", "speaker", "at", "session", "id", "metadata")
+_FIELDS = ("content", "role", "speaker", "at", "session", "id", "metadata", "origin", "expires_at")
+
+
+def expiry(expires_at: object, ttl: object, now: datetime) -> datetime | None:
+    """When a message expires, given as a moment or as a time from now; None is never.
+
+    Raises:
+        InvalidInput: When both are given, the moment has no zone, or the time is not above 0.
+    """
+    if expires_at is not None and ttl is not None:
+        raise InvalidInput("give expires_at or ttl, not both")
+    if ttl is not None:
+        try:
+            span = ttl if isinstance(ttl, timedelta) else timedelta(seconds=seconds(ttl, "ttl"))
+            moment = now + span
+        except OverflowError:
+            raise InvalidInput(f"ttl {ttl!r} ends after the year 9999; leave it out to keep the message") from None
+        if moment <= now:
+            raise InvalidInput(f"ttl must be above 0, by a microsecond at least, got {ttl!r}")
+        return moment
+    return optional_when(expires_at, "expires_at")
+
+
+def ahead(message: Message, now: datetime) -> Message:
+    """A checked message that does not expire by now.
+
+    Raises:
+        InvalidInput: For one that does: it would be gone before anybody reads it.
+    """
+    expires_at = optional_when(message.expires_at, "expires_at")
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput(
+            f"expires_at {expires_at.isoformat()} has passed, now is {now.isoformat()}; leave out what is gone already"
+        )
+    return message
 
 
 def check_message(value: object, defaults: Mapping[str, Any] | None = None) -> Message:
@@ -223,10 +313,12 @@ def check_message(value: object, defaults: Mapping[str, Any] | None = None) -> M
         content=text(fields.get("content"), "content"),
         role=name(fields.get("role", "user"), "role"),
         speaker=optional_name(fields.get("speaker"), "speaker"),
-        at=optional_when(fields.get("at"), "at"),
+        at=None if fields.get("at") is None else in_zone(fields["at"], "at"),
         session=optional_name(fields.get("session"), "session"),
         id=optional_name(fields.get("id"), "message id"),
         metadata=metadata(fields.get("metadata")),
+        origin=None if fields.get("origin") is None else origin(fields["origin"]),
+        expires_at=optional_when(fields.get("expires_at"), "expires_at"),
     )
 
 

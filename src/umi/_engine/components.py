@@ -12,18 +12,21 @@ from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.guard import GuardedEmbedder
 from umi._core.validate import text
 from umi._engine.model_names import LLMChoice, open_embedding, open_llm
+from umi._evolution.trust import ClosingPolicy, Trust
 from umi._learning import IntelligenceLoader
 from umi._learning.routing import RoutedLLM
 from umi._reading.model import Allowance, Asker
 from umi.config import Config
-from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput
+from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput, StoreUnavailable
 from umi.ports import Clock, EmbeddingProvider, Entropy, Store, SupportsClose
 from umi.providers.tiers import TieredLLM
 from umi.stores.memory.store import MemoryStore
 from umi.stores.sqlite.opening import MEMORY
 from umi.stores.sqlite.store import SqliteStore
+from umi.types import Origin
 
 SQLITE_PREFIX = "sqlite:///"
+POSTGRES_PREFIXES = ("postgresql://", "postgres://")
 VFS_MARK = "?vfs="  # selects a virtual file system of SQLite, such as a simulated disk
 
 
@@ -41,6 +44,16 @@ class Components:
     routed: RoutedLLM | None = None
     # By namespace: waiting texts are read by one task at a time, so that each is read once and in order.
     reading: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    @property
+    def policy(self) -> ClosingPolicy:
+        """When an update that was noticed closes the older statement."""
+        return ClosingPolicy(self.config.act_from, self.trust)
+
+    @property
+    def trust(self) -> Trust:
+        """Whose statements may change what others said."""
+        return Trust(frozenset(Origin(one) for one in self.config.trust))
 
 
 def choose_parts(
@@ -65,7 +78,7 @@ def choose_parts(
     # Umi's own tasks are routed only if that is asked for and there are several models.
     routed = RoutedLLM(model.models, clock, entropy) if config.route and isinstance(model, TieredLLM) else None
     asker = None if model is None else Asker(routed or model, clock, entropy, _allowance(config))
-    guarded = open_embedder(embedder, config, clock, entropy)
+    guarded = guarded_embedder(embedder, config, clock, entropy)
     # Objects that the caller made are the caller's to close.
     mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
     opened = tuple(part for part in mine if isinstance(part, SupportsClose))
@@ -73,10 +86,10 @@ def choose_parts(
 
 
 async def open_store(url: str, parts: Components) -> Store:
-    """Open the store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory) or `dict:` (plain dicts).
+    """Open the store that a URL names: a path, `sqlite:///PATH`, `:memory:` (SQLite in memory), `dict:` (plain dicts) or `postgresql://...`.
 
     `sqlite:///PATH?vfs=NAME` opens the file through the SQLite virtual file system of that name, such as a simulated
-    disk.
+    disk. An address of PostgreSQL is what libpq takes: `postgresql://user:password@host/database`.
 
     Raises:
         InvalidInput: For a URL of an unknown kind.
@@ -85,10 +98,14 @@ async def open_store(url: str, parts: Components) -> Store:
     url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
     if url == "dict:":
         return MemoryStore(clock=parts.clock, entropy=parts.entropy, cache_bytes_max=parts.config.cache_bytes_max)
+    if url.startswith(POSTGRES_PREFIXES):
+        return await _open_postgres(url, parts)
     path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
     # Another scheme than `sqlite:///` is left.
     if "://" in path:
-        raise InvalidInput(f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH or :memory:")
+        raise InvalidInput(
+            f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH, postgresql://... or :memory:"
+        )
     return await SqliteStore.open(
         path,
         clock=parts.clock,
@@ -99,10 +116,27 @@ async def open_store(url: str, parts: Components) -> Store:
     )
 
 
+async def _open_postgres(url: str, parts: Components) -> Store:
+    try:
+        from umi.stores.postgres.store import PostgresStore  # noqa: PLC0415 - its driver is an extra
+    except ImportError as error:
+        raise StoreUnavailable(
+            f"PostgreSQL needs its driver ({error}): install it with pip install 'umi-memory[postgres]'"
+        ) from error
+    config = parts.config
+    return await PostgresStore.open(
+        url,
+        clock=parts.clock,
+        entropy=parts.entropy,
+        cache_bytes_max=config.cache_bytes_max,
+        busy_timeout_ms=config.busy_timeout_ms,
+    )
+
+
 def has_file(url: str) -> bool:
     """Whether a URL names a file of the operating system, which a second connection can open."""
     path = str(url).removeprefix(SQLITE_PREFIX)
-    return path not in {MEMORY, "dict:"} and VFS_MARK not in path
+    return path not in {MEMORY, "dict:"} and VFS_MARK not in path and not path.startswith(POSTGRES_PREFIXES)
 
 
 def open_embedder(
@@ -110,8 +144,10 @@ def open_embedder(
     config: Config | None = None,
     clock: Clock | None = None,
     entropy: Entropy | None = None,
-) -> GuardedEmbedder | None:
-    """The embedder of that name, the caller's own object, or None; guarded (see `umi._core.guard`).
+) -> EmbeddingProvider | None:
+    """The embedder of that name, the caller's own object, or None.
+
+    It raises only `EmbeddingError`, answers only finite vectors of unit length, and asks a busy server again.
 
     "local" without its wheel gives None too: Umi then works by words alone and says so in `degraded`. The other names
     are asked for explicitly, so anything missing is an error.
@@ -120,6 +156,16 @@ def open_embedder(
         InvalidInput: For an unknown name.
         EmbedderUnavailable: When an extra or a key is missing.
     """
+    return guarded_embedder(embedder, config, clock, entropy)
+
+
+def guarded_embedder(
+    embedder: str | EmbeddingProvider | None,
+    config: Config | None = None,
+    clock: Clock | None = None,
+    entropy: Entropy | None = None,
+) -> GuardedEmbedder | None:
+    """As `open_embedder`; see `umi._core.guard`."""
     if embedder is None:
         return None
     config = config or Config()

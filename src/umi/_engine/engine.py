@@ -11,36 +11,45 @@ import logging
 from collections import Counter, deque
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
-from typing import Self
+from typing import Self, cast
 
 from umi import limits
 from umi._core import validate
-from umi._core.guard import GuardedEmbedder
+from umi._core.text import forget_words
 from umi._engine.components import Components, open_store, prepare_embedder
+from umi._engine.expiry import ExpiringStorage
+from umi._erasure import operations
+from umi._erasure.operations import Taken
+from umi._erasure.removal import Removal
 from umi._evolution.relation_writer import RelationWriter
-from umi._learning import Learner
+from umi._learning import Learner, Lessons
 from umi._reading.model import Conversation
-from umi._remember.apply import Admitted, RememberOptions, outbox_item, recollect
+from umi._reading.value_mentions import mentions as value_mentions
+from umi._remember.admission import Admitted, RememberOptions, outbox_item
+from umi._remember.apply import recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledTexts
 from umi._retrieval import DualRetriever, Query, history
 from umi.errors import StoreError, UmiError
-from umi.ports import NamespaceStore, Store
+from umi.ports import NamespaceStore, Store, Transaction
 from umi.types import (
     BulkReceipt,
+    Context,
     Degradation,
     Episode,
     EvolutionRelation,
     Explanation,
+    Hit,
     MaintainReceipt,
     Message,
     RecallReceipt,
     RememberReceipt,
     Usage,
 )
-from umi.types.erasure_proof import ErasureProof
+from umi.types.erasure_proof import Findable
 
 log = logging.getLogger("umi")
 
@@ -77,7 +86,9 @@ class Engine:
     ) -> None:
         self.parts = parts
         self.store = store
-        self.storage: NamespaceStore = store.namespace(name)
+        self.storage = cast(
+            "NamespaceStore", ExpiringStorage(store.namespace(name), parts.clock, self._expire, self._expired)
+        )
         if parts.routed is not None:
             parts.routed.follow(self.storage)
         self.draining = draining
@@ -109,7 +120,9 @@ class Engine:
         return cls(parts, store, name, {}, {}, something_waits=waiting > 0)
 
     def view(self, name: str) -> Engine:
-        """Another namespace of the same store. Assumes that work waits there, and looks for it when it is first used."""
+        """A namespace of the same store; itself for its own. Assumes that work waits there, and looks for it when it is first used."""
+        if name == self._name:
+            return self
         return Engine(self.parts, self.store, name, self.draining, self.learners, something_waits=True)
 
     def conversation(self) -> Conversation | None:
@@ -159,7 +172,8 @@ class Engine:
         ahead: deque[_Batch] = deque()
         try:
             async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
-                ahead.append(await self._begin([validate.check_message(message, {}) for message in batch]))
+                now = self.parts.clock.now()
+                ahead.append(await self._begin([validate.ahead(validate.check_message(one), now) for one in batch]))
                 # One batch ahead is enough to keep both busy, and bounds the memory.
                 if len(ahead) > 1:
                     await finish(ahead.popleft())
@@ -175,7 +189,7 @@ class Engine:
         return BulkReceipt(**{name: done[name] for name in names}, degraded=tuple(degradations))
 
     async def _begin(self, messages: Sequence[Message]) -> _Batch:
-        intake = await self._intake(self.conversation())
+        intake = self._intake(self.conversation())
         begun = await intake.begin(messages, RememberOptions())
         return _Batch(len(messages), intake, begun, asyncio.get_running_loop().create_task(intake.embed(begun)))
 
@@ -183,17 +197,18 @@ class Engine:
         self, messages: Sequence[Message], options: RememberOptions, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
         """Store messages and read them; what cannot be done now is left in the outbox."""
-        admitted, outcome = await (await self._intake(model)).take(messages, options)
+        admitted, outcome = await self._intake(model).take(messages, options)
         self._note(outcome, admitted, for_others=options.later and model is None)
         return admitted, outcome
 
-    async def _intake(self, model: Conversation | None) -> Ingest:
+    def _intake(self, model: Conversation | None) -> Ingest:
         """What takes messages in, with the given model."""
-        # Rules need no second transaction.
+        # Rules alone need no worker.
         waits_for_nothing = self.parts.embedder is None and model is None
         worker = None if waits_for_nothing else self._worker(model)
-        await self._claim_embedder()
-        return Ingest(self.storage, worker, self._recalled_texts, self.parts.clock, self.parts.entropy)
+        return Ingest(
+            self.storage, worker, self._recalled_texts, self.parts.clock, self.parts.entropy, self.parts.policy
+        )
 
     async def drain(self, limit: int) -> Outcome:
         """Process up to `limit` waiting items, oldest first. One task per namespace at a time."""
@@ -235,22 +250,28 @@ class Engine:
 
     async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
         """Answer a question. Where learning is on, note which hits were shown."""
+        receipt, lessons = await self.search(asked)
+        self.shown(receipt.id, receipt.hits, lessons, task_id)
+        return receipt
+
+    async def search(self, asked: Query, id_: str | None = None) -> tuple[RecallReceipt, Lessons | None]:
+        """What answers a question, and what was known about its hits where learning is on; say then what was `shown` of it.
+
+        Args:
+            asked: The question.
+            id_: The id by which feedback names this recall, where it is one of several; None makes one.
+        """
         model, learner = self.conversation(), self.learner
         # What a statement says of its own end is judged as of now.
         asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
-        embedder, behind = await self._agreed_embedder(), self._may_be_behind()
+        embedder, behind = self.parts.embedder, self._may_be_behind()
         retriever = DualRetriever(model, embedder, self.storage, self.storage, behind=behind)
         found = await retriever.search(asked)
         self._count(found.degraded)
-        self._recalled_texts.handed_out(found.hits)
-        # The id by which feedback names this recall.
-        id_ = self.parts.entropy.new_id("rec", self.parts.clock.now())
-        if learner is not None and asked.lessons is not None:
-            learner.note(id_, found.hits, asked.lessons, task_id)
-        return RecallReceipt(
-            id=id_,
+        receipt = RecallReceipt(
+            id=id_ or self.new_recall_id(),
             query=asked.text,
             hits=found.hits,
             abstained=found.abstained,
@@ -261,6 +282,22 @@ class Engine:
             best_score=found.best_score,
             why_abstained=found.why_abstained,
         )
+        return receipt, asked.lessons
+
+    def shown(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons | None, task_id: str | None) -> None:
+        """Note which hits a recall showed, so that their texts are known when they come back and feedback credits them."""
+        self._recalled_texts.handed_out(hits)
+        learner = self.learner
+        if learner is not None and lessons is not None:
+            learner.note(recall_id, hits, lessons, task_id)
+
+    def new_recall_id(self) -> str:
+        """An id by which feedback can name a recall."""
+        return self.parts.entropy.new_id("rec", self.parts.clock.now())
+
+    def packed(self, context: Context) -> None:
+        """Note a text that was packed for a prompt, so that it is not remembered as new when it comes back."""
+        self._recalled_texts.handed_out_packed(context)
 
     async def why(self, entity_id: str) -> Explanation:
         """Explain an entity; where learning is on, with its lesson."""
@@ -275,9 +312,35 @@ class Engine:
             if name == self._name or not alone:
                 await learner.close()
 
+    def removal(self, tx: Transaction, now: datetime) -> Removal:
+        """A deletion in a transaction, recorded at a moment."""
+        reader = None if self.parts.embedder is None else self.parts.embedder.reader
+        return Removal(tx, self.parts.entropy, now, reader, self.parts.policy)
+
+    def _expire(self, tx: Transaction, now: datetime) -> Taken:
+        return operations.expire(self.removal(tx, now), now)
+
+    def _expired(self, taken: Taken) -> None:
+        self.let_go(taken.deleted)
+        self.forget_words()
+
+    def forget_words(self) -> None:
+        """Empty the caches of this process that are keyed by texts or words of messages."""
+        forget_words()
+        value_mentions.cache_clear()
+        if self.parts.embedder is not None:
+            self.parts.embedder.forget_questions()
+
     def let_go(self, episode_ids: Iterable[str]) -> None:
         """Drop the recalled lines of these episodes, which were deleted or changed."""
         self._recalled_texts.forget(episode_ids)
+
+    def forget_all(self) -> None:
+        """Drop what RAM holds of this namespace, which was deleted: recalled lines, and notes of recalls."""
+        self._recalled_texts.clear()
+        self._something_waits = False
+        if self._name in self.learners:
+            self.learners[self._name].discard()
 
     async def embed_again(self, episode_ids: Iterable[str]) -> None:
         """Embed those of these episodes that wait for vectors; those that fail keep waiting."""
@@ -285,7 +348,6 @@ class Engine:
         work = await self.storage.read(partial(waiting_work, limit=limits.BULK_BATCH_COUNT))
         mine = [(episode, item) for episode, item in work if episode.id in wanted]
         if mine:
-            await self._claim_embedder()
             outcome = await self._worker(self.conversation()).settle(mine)
             self._count(outcome.degraded)
         self._something_waits = await self.storage.read(history.waiting_count) > 0
@@ -295,7 +357,6 @@ class Engine:
         if self.parts.embedder is None:
             outcome = Outcome(degraded={Degradation.NO_EMBEDDER: None})
         else:
-            await self._claim_embedder()
             work = [(one, outbox_item(one, RememberOptions())) for one in episodes]
             outcome = await self._worker(None).settle(work)
         self._count(outcome.degraded)
@@ -304,15 +365,15 @@ class Engine:
 
     async def change(self, change: Callable[[RelationWriter], EvolutionRelation]) -> EvolutionRelation:
         """Change relations in one transaction."""
-        now, act_from = self.parts.clock.now(), self.parts.config.act_from
-        return await self.storage.write(lambda tx: change(RelationWriter(tx, self.parts.entropy, now, act_from)))
+        now, policy = self.parts.clock.now(), self.parts.policy
+        return await self.storage.write(lambda tx: change(RelationWriter(tx, self.parts.entropy, now, policy)))
 
     def expect_work(self) -> None:
         """Note that rows were restored, some of which may have work waiting."""
         self._something_waits = True
 
     async def maintain(self) -> MaintainReceipt:
-        """Finish waiting work, as long as each pass leaves less of it; then clean the file if something was deleted."""
+        """Finish waiting work, as long as each pass leaves less of it; then clean the file if something was deleted, or expired."""
         completed = 0
         await self._claim_embedder()
         degradations: dict[Degradation, None] = {}
@@ -325,12 +386,12 @@ class Engine:
             if left >= waiting:
                 break
         self._something_waits = waiting > 0
-        still = await self.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
+        still, count = await self.storage.read(history.still_waiting)
         # A deletion whose bytes could not be removed at once.
         unclean = await self.store.unclean() and not await self.clean_up()
-        return MaintainReceipt(completed, tuple(still), tuple(degradations), unclean)
+        return MaintainReceipt(completed, still, count, tuple(degradations), unclean)
 
-    async def clean_up(self, proof: ErasureProof | None = None) -> bool:
+    async def clean_up(self, proof: Findable | None = None) -> bool:
         """Remove the bytes of deleted rows from the file; False while that has to wait."""
         try:
             return await self.store.clean(proof)
@@ -340,19 +401,13 @@ class Engine:
             return False
 
     async def _claim_embedder(self) -> None:
-        """Register this embedder with the store before vectors are written.
+        """Register this embedder with the store before texts are embedded; `remember` does so where it stores them.
 
         Raises:
             EmbedderMismatch: When the store keeps the vectors of another one, which another process may have set.
         """
         if self.parts.embedder is not None:
             await self.store.set_embedder_identity(self.parts.embedder.identity)
-
-    async def _agreed_embedder(self) -> GuardedEmbedder | None:
-        """The embedder for a question; None when the store's vectors come from another one by now."""
-        mine = self.parts.embedder
-        kept = await self.store.embedder_identity() if mine else None
-        return mine if mine and kept in {None, mine.identity} else None
 
     def _may_be_behind(self) -> bool:
         """Whether the search index may lack many messages, which is so when the last recall was not recent."""
@@ -364,11 +419,18 @@ class Engine:
     def _worker(self, model: Conversation | None) -> OutboxWorker:
         """What embeds, reads and writes stored episodes, with the given model."""
         parts = self.parts
-        return OutboxWorker(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.config.act_from)
+        return OutboxWorker(self.storage, parts.embedder, model, parts.clock, parts.entropy, parts.policy)
 
     def _start_draining(self) -> None:
         if self._name not in self.draining or self.draining[self._name].done():
-            self.draining[self._name] = asyncio.get_running_loop().create_task(self._drain_some())
+            task = asyncio.get_running_loop().create_task(self._drain_some())
+            self.draining[self._name] = task
+            task.add_done_callback(self._drained)
+
+    def _drained(self, task: asyncio.Task[None]) -> None:
+        """Let go of a task that ended well, or a server of many namespaces would keep one for each; `finish` raises what failed."""
+        if self.draining.get(self._name) is task and not task.cancelled() and task.exception() is None:
+            del self.draining[self._name]
 
     async def _drain_some(self) -> None:
         try:
@@ -376,7 +438,7 @@ class Engine:
             self._something_waits = await self.storage.read(history.waiting_count) > 0
         except UmiError as error:
             # Nobody awaits this task. The work stays in the outbox for `maintain` or the next remember.
-            log.warning("deferred work goes on waiting: %s", error)
+            log.warning("texts keep waiting: %s", error)
 
     def _count(self, degraded: Iterable[Degradation]) -> None:
         for name in degraded:

@@ -1,4 +1,4 @@
-"""`Memory.forget` and `Memory.erase`: delete rows in one transaction, embed what is left of messages, clean the file's bytes.
+"""`Memory.forget`, `erase` and `erase_namespace`: delete rows in one transaction, embed what is left of messages, clean the bytes.
 
 What the rows are is decided in `umi._erasure`; how bytes are cleaned, in the store (ADR 12).
 """
@@ -7,28 +7,28 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from datetime import datetime
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from umi._core import validate
-from umi._core.text import forget_words
-from umi._erasure import operations
+from umi._core.filters import read_filter
+from umi._engine.verifying import NAMESPACE, SESSION, SUBJECT, WHERE, verify
+from umi._erasure import leaving, operations
 from umi._erasure.operations import Taken
-from umi._reading.value_mentions import mentions as value_mentions
 from umi.errors import InvalidInput, StoreError
-from umi.ports import Snapshot
-from umi.ports.text_reader import TextReader
-from umi.types import ErasureCheck, ErasurePreview, ErasureReceipt
-from umi.types.erasure_proof import ErasureProof, make_proof, pieces
+from umi.ports import Transaction
+from umi.types import Derived, EntityTypeLike, ErasureCheck, ErasurePreview, ErasureReceipt, Where
+from umi.types.erasure_proof import ErasureProof, make_search, pieces
+from umi.types.filters import EVERYTHING, Filter
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
 
 log = logging.getLogger("umi")
 
-DERIVED = ("stale", "erase")  # what may become of conclusions from erased messages
 _SALT_BYTES = 16  # of the key of a proof's digests
 
 
@@ -41,49 +41,112 @@ class Erasing(ABC):
     @abstractmethod
     def _open(self) -> Engine: ...
 
-    async def forget(self, id: str) -> bool:  # noqa: A002 - the design's name
-        """Delete one message or one statement for good: its words, terms, vector and index entries, and its bytes in the file.
+    async def forget(
+        self,
+        id: str | None = None,  # noqa: A002 - the design's name
+        *,
+        where: Where | None = None,
+        types: Iterable[EntityTypeLike] | None = None,
+    ) -> int:
+        """Delete messages or statements for good: their words, terms, vectors and index entries, and their bytes in the file.
 
-        If the message says more than this statement, the rest stays, with spaces in place of the deleted words. What
+        One, by its id; or all messages of `where`; or, with `types`, all statements of these kinds in them. Give an id or a filter.
+
+        If a message says more than such a statement, the rest stays, with spaces in place of the deleted words. What
         the statement had closed holds again, unless a later statement closes it too. Conclusions drawn from it become
-        stale. The message's id is kept as a digest, so that an import that is run again does not bring it back.
+        stale. A message's id is kept as a digest, so that an import that is run again does not bring it back.
 
         Args:
-            id: The id of an entity or an episode.
+            id: The id of an entity or an episode, or the id that you gave a message.
+            where: Messages like `{"metadata": {"ticket": 17}}`; see `umi.Where`. All go in one transaction.
+            types: Kinds of statements.
 
         Returns:
-            True if it existed.
+            How many messages, or statements of these kinds, were deleted: 0 when there is none.
 
         Raises:
+            InvalidInput: For an id and a filter, or neither, or one that is outside its limits.
             StoreError: When the store fails; nothing is deleted then.
         """
-        return await forget(self._open, validate.name(id, "id"))
+        chosen = read_filter(where, types)
+        if (id is None) != bool(chosen):
+            raise InvalidInput(
+                "say what to forget: an id, or where= or types=, one of them; erase_namespace() forgets all"
+            )
+        if id is None:
+            return await _forget(self._open, partial(operations.forget_where, where=chosen))
+        return await _forget(self._open, partial(operations.forget, id_=validate.name(id, "id")))
 
-    async def erase(self, subject: str, *, derived: str = "stale") -> ErasureReceipt:
-        """Delete everything about a subject: what names it, what it said, and everything derived from that.
+    async def erase(
+        self,
+        subject: str | None = None,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        derived: Derived = "stale",
+    ) -> ErasureReceipt:
+        """Delete everything about a subject, or every message of a session or of a filter, with everything derived from that.
 
-        A message that is about others too is cut down to what it says about them.
+        About a subject is what names it and what it said; a message that is about others too is cut down to what it says
+        about them. The messages of a session or of a filter go whole, whoever they are about. Give one of the three. What is not
+        known deletes nothing, and the receipt says so: `known` is False.
 
         Args:
             subject: A name, an alias or a subject's key.
-            derived: What becomes of conclusions that do not name the subject: "stale" (kept, and not shown) or "erase".
+            session: The name of a session; `sessions` lists them.
+            where: Messages like `{"metadata": {"customer": "c-17"}}`; see `umi.Where`.
+            derived: What becomes of conclusions that do not name the subject, or were not drawn in these messages: "stale" (kept,
+                and not shown) or "erase".
 
         Raises:
-            InvalidInput: For a subject outside its limits, or an unknown `derived`.
+            InvalidInput: For none or several of them, one that is outside its limits, or an unknown `derived`.
             StoreError: When the store fails; nothing is deleted then.
         """
-        name, too = validate.name(subject, "subject"), _derived_too(derived)
-        return await erase(self._open, self._name, name, derived_too=too)
+        chosen = _one_of(subject, session, where)
+        return await erase(self._open, self._name, chosen, derived_too=_derived_too(derived))
 
-    async def preview_erasure(self, subject: str, *, derived: str = "stale") -> ErasurePreview:
-        """Show what `erase` would delete now; nothing is deleted.
+    async def preview_erasure(
+        self,
+        subject: str | None = None,
+        *,
+        session: str | None = None,
+        where: Where | None = None,
+        derived: Derived = "stale",
+    ) -> ErasurePreview:
+        """Show what `erase` would delete now, and what it would leave that may concern the subject; nothing is deleted.
 
         Raises:
             InvalidInput: As `erase`.
             StoreError: When the store cannot be read.
         """
-        name, too = validate.name(subject, "subject"), _derived_too(derived)
-        return await self._open.storage.read(lambda snapshot: operations.preview(snapshot, name, derived_too=too))
+        chosen, too = _one_of(subject, session, where), _derived_too(derived)
+        if chosen.subject is None:
+            return await self._open.storage.read(
+                partial(operations.preview_messages, where=chosen.where, derived_too=too)
+            )
+        return await self._open.storage.read(partial(operations.preview, subject=chosen.subject, derived_too=too))
+
+    async def erase_namespace(self) -> ErasureReceipt:
+        """Delete this namespace: every message and all that was made of it or noted beside it, and its name.
+
+        All of it goes in one transaction: messages, statements, relations, aliases, waiting work, what was learned, decisions
+        of routing, and the keys by which messages are known again, those of forgotten ones included. So nothing is kept
+        of it, and an import that is run again brings its messages back. Other writers wait while the rows are deleted (figures: ADR 12).
+        This memory stays usable: writing to it begins the namespace anew. A namespace that does not exist deletes nothing, and
+        the receipt says so: `known` is False.
+
+        Raises:
+            StoreError: When the store fails; nothing is deleted then.
+        """
+        return await erase_namespace(self._open, self._name)
+
+    async def preview_namespace_erasure(self) -> ErasurePreview:
+        """Show what `erase_namespace` would delete now: how much of each kind, and the first messages.
+
+        Raises:
+            StoreError: When the store cannot be read.
+        """
+        return await self._open.storage.read(leaving.preview_namespace)
 
     async def verify_erasure(self, receipt: ErasureReceipt) -> ErasureCheck:
         """Search for what was erased in every byte of the store and in everything this namespace holds today.
@@ -94,25 +157,38 @@ class Erasing(ABC):
         return await verify(self._open, receipt)
 
 
-async def forget(engine: Engine, id_: str) -> bool:
-    """See `Erasing.forget`."""
-    entropy, now = engine.parts.entropy, engine.parts.clock.now()
-    taken = await engine.storage.write(lambda tx: operations.forget(tx, entropy, now, id_, reader=_reader(engine)))
-    if taken is None:
-        return False
-    await _finish(engine, taken)
-    return True
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is to be erased: a subject, or where it is None the messages of a filter. `kind` is the receipt's word for it."""
+
+    kind: str
+    subject: str | None = None
+    where: Filter = EVERYTHING
 
 
-async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -> ErasureReceipt:
+async def _forget(engine: Engine, forget: Callable[..., operations.Forgotten]) -> int:
+    """See `Erasing.forget`; `forget` is the operation."""
+    now = engine.parts.clock.now()
+    done = await engine.storage.write(lambda tx: forget(engine.removal(tx, now)))
+    if done.count:
+        await _finish(engine, done.taken)
+    return done.count
+
+
+async def erase(engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool) -> ErasureReceipt:
     """See `Erasing.erase`; `name` is the namespace."""
-    entropy, now = engine.parts.entropy, engine.parts.clock.now()
-    taken = await engine.storage.write(
-        lambda tx: operations.erase(tx, entropy, now, subject, derived_too=derived_too, reader=_reader(engine))
-    )
+    now = engine.parts.clock.now()
+
+    def work(tx: Transaction) -> Taken:
+        removal = engine.removal(tx, now)
+        if chosen.subject is not None:
+            return operations.erase(removal, chosen.subject, derived_too=derived_too)
+        return operations.erase_messages(removal, chosen.where, derived_too=derived_too)
+
+    taken = await engine.storage.write(work)
     proof, clean = await _finish(engine, taken)
     return ErasureReceipt(
-        id=entropy.new_id("era", now),
+        id=engine.parts.entropy.new_id("era", now),
         namespace=name,
         at=now,
         deleted=taken.deleted,
@@ -121,25 +197,55 @@ async def erase(engine: Engine, name: str, subject: str, *, derived_too: bool) -
         counts=dict(sorted(taken.counts.items())),
         pending=not clean,
         proof=proof,
+        selection=chosen.kind,
+        known=bool(taken.deleted or taken.redacted or taken.counts),
     )
 
 
-async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
-    """See `Erasing.verify_erasure`."""
-    # A piece that some row holds today is no remainder of the erased text.
-    examined = await engine.store.examine(receipt.proof)
-    before, since = await engine.storage.read(partial(_still_said, receipt=receipt))
-    return ErasureCheck(len(examined.raw - examined.live), before, since, await engine.store.unclean())
+async def erase_namespace(engine: Engine, name: str) -> ErasureReceipt:
+    """See `Erasing.erase_namespace`; `name` is the namespace."""
+    entropy, now, salt = engine.parts.entropy, engine.parts.clock.now(), _salt(engine)
+    # Read without the write lock, for which all writers of the file wait.
+    found = await engine.storage.read(partial(leaving.contents, salt=salt))
+    if found.sequence:
+        found = await engine.storage.write(partial(leaving.erase_namespace, salt=salt, read=found))
+    engine.forget_all()
+    engine.forget_words()
+    clean = not found.sequence or await engine.clean_up(found.needles)
+    return ErasureReceipt(
+        id=entropy.new_id("era", now),
+        namespace=name,
+        at=now,
+        deleted=(),
+        redacted=(),
+        stale=(),
+        counts=found.counts,
+        pending=not clean,
+        proof=found.proof,
+        selection=NAMESPACE,
+        known=found.sequence > 0,
+    )
 
 
-def _reader(engine: Engine) -> TextReader | None:
-    return None if engine.parts.embedder is None else engine.parts.embedder.reader
+def _one_of(subject: str | None, session: str | None, where: Where | None) -> _Chosen:
+    """What a caller names.
+
+    Raises:
+        InvalidInput: When it is nothing or more than one thing, or outside its limits.
+    """
+    named = ((SUBJECT, subject), (SESSION, session), (WHERE, where))
+    given = [what for what, value in named if value is not None]
+    filter_ = read_filter(where if session is None else {"session": validate.name(session, "session")}, None)
+    if len(given) != 1 or (subject is None and not filter_):
+        raise InvalidInput(
+            f"say what to erase: a subject, session=... or where=..., one of them, got {' and '.join(given) or 'none'};"
+            " a whole namespace goes with erase_namespace()"
+        )
+    return _Chosen(given[0], validate.optional_name(subject, "subject"), filter_)
 
 
 def _derived_too(derived: str) -> bool:
-    if derived not in DERIVED:
-        raise InvalidInput(f"derived must be one of {', '.join(DERIVED)}, got {derived!r}")
-    return derived == "erase"
+    return validate.one_of(derived, "derived", get_args(Derived)) == "erase"
 
 
 async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
@@ -155,39 +261,18 @@ async def _finish(engine: Engine, taken: Taken) -> tuple[ErasureProof, bool]:
     engine.let_go([*taken.deleted, *taken.redacted])
     try:
         # Words that other messages still contain cannot be searched for in the file.
-        words = await engine.storage.read(partial(operations.unsaid, texts=taken.texts))
+        words, runs = await engine.storage.read(partial(operations.unsaid, texts=taken.texts))
         if taken.redacted:
             await engine.embed_again(taken.redacted)
     except StoreError as error:
         log.warning("taken away, and not all that follows is done: %s", error)
         # Without the index nobody knows which single words are still said; runs of three words are searched for.
-        words = tuple(pieces(taken.texts)[1])
-    proof = make_proof(_salt(engine), taken.names, words)
-    # RAM holds words too: cached stems and embeddings of questions.
-    # Caches of this process that are keyed by texts or words of messages.
-    forget_words()
-    value_mentions.cache_clear()
-    if engine.parts.embedder is not None:
-        engine.parts.embedder.forget_questions()
-    return proof, await engine.clean_up(proof)
+        words, runs = (), tuple(pieces(taken.texts)[1])
+    proof, needles = make_search(_salt(engine), taken.names, words, runs)
+    engine.forget_words()
+    return proof, await engine.clean_up(needles)
 
 
 def _salt(engine: Engine) -> str:
     drawn = engine.parts.entropy.new_id("salt", engine.parts.clock.now())
     return blake2b(drawn.encode(), digest_size=_SALT_BYTES).hexdigest()
-
-
-def _still_said(snapshot: Snapshot, receipt: ErasureReceipt) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Ids of episodes that contain a name of the subject: those recorded up to the erasure, and later ones."""
-    # Only the names: other words of the proof may be said again by right.
-    names = ErasureProof(receipt.proof.salt, receipt.proof.names, ())
-    if not names.names:
-        return (), ()
-    said: dict[str, datetime] = {}
-    for row, _ in snapshot.scan_episodes():
-        episode = row.episode
-        texts = (episode.content, episode.speaker, episode.session, episode.message_id, str(dict(episode.metadata)))
-        if names.found_in("\n".join(text for text in texts if text).encode()):
-            said[episode.id] = episode.recorded_at
-    before = tuple(id_ for id_, at in said.items() if at <= receipt.at)
-    return before, tuple(id_ for id_ in said if id_ not in before)

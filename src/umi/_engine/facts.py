@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING
 from umi import limits
 from umi._core import validate
 from umi._evolution import set_facts
-from umi._evolution.relation_writer import RelationWriter, statement_order
-from umi._evolution.states import HIDDEN, StateResolver, View
+from umi._evolution.relation_writer import RelationWriter
+from umi._evolution.states import View
 from umi._reading.extract import said_in, subject_named
 from umi._reading.grammar.slots import type_of_slot
 from umi._reading.grammar.subjects import subject_key
-from umi._remember.apply import RememberOptions, WrittenReading, admit, recollect
+from umi._remember.admission import RememberOptions, admit, drafted, put_off
+from umi._remember.apply import WrittenReading, recollect
 from umi._remember.outbox import Outcome
+from umi._retrieval.profile import by_attribute
 from umi.errors import InvalidInput
-from umi.ports import Snapshot, Transaction
-from umi.types import Entity, EntityType, Episode, Fact, Message, Mode, RememberReceipt
+from umi.ports import Transaction
+from umi.types import Entity, EntityType, Episode, Fact, Message, Moment, RememberReceipt
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
@@ -34,7 +36,7 @@ class Facts(ABC):
     def _open(self) -> Engine: ...
 
     async def set_fact(
-        self, subject: str, attribute: str, value: str, *, at: datetime | None = None, reason: str | None = None
+        self, subject: str, attribute: str, value: str, *, at: Moment | None = None, reason: str | None = None
     ) -> RememberReceipt:
         """Set one attribute of a subject, as the caller knows it: nothing is inferred, and no model is asked.
 
@@ -47,7 +49,7 @@ class Facts(ABC):
             attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
                 name ("works at") is superseded too.
             value: The value, in plain text. 1 to 4,096 bytes.
-            at: Since when it holds; timezone-aware. Default: now.
+            at: Since when it holds: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". Default: now.
             reason: Why; kept word for word behind the value, and as the reason of the change. At most 1,024 bytes.
 
         Raises:
@@ -63,22 +65,27 @@ class Facts(ABC):
             raise InvalidInput(f"subject {subject!r} names nobody: give a name with letters or digits")
         return await set_fact(self._open, told, validate.optional_when(at, "at"))
 
-    async def facts(self, subject: str, *, as_of: datetime | None = None) -> tuple[Fact, ...]:
+    async def facts(
+        self, subject: str, *, attribute: str | None = None, as_of: Moment | None = None
+    ) -> tuple[Fact, ...]:
         """What holds of a subject by attribute, each with its source, in order of attribute: what was set, and what was read.
 
-        What is over, stale, wished or planned is left out; `history` has it. A denial is `negated`.
+        What is over, stale, wished or planned is left out; `history` has it. So is what was read with too little certainty: a fact
+        read in talk is told when the rules of grammar find it in the words of the message. A denial is `negated`.
 
         Args:
             subject: A name or an alias.
-            as_of: What held at that moment; None is now.
+            attribute: Only this one, by the name that `set_fact` takes or that a `Fact` has: "database", "employer", "works at".
+            as_of: What held at that moment, as in `recall`; None is now.
 
         Raises:
-            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            InvalidInput: For a subject or an attribute outside its limits, or a moment without a zone.
             StoreError: When the rows cannot be read. An unknown subject has no facts.
         """
         name, view = validate.name(subject, "subject"), View(as_of=validate.optional_when(as_of, "as_of"))
-        view = replace(view, now=self._open.parts.clock.now())
-        return await self._open.storage.read(partial(facts, name=name, view=view))
+        view = replace(view, now=self._open.parts.clock.now(), trust=self._open.parts.trust)
+        only = validate.optional_name(attribute, "attribute")
+        return await self._open.storage.read(partial(by_attribute, name=name, view=view, attribute=only))
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +105,12 @@ class _Told:
     @property
     def content(self) -> str:
         """The message that keeps the fact and its reason."""
-        return f"{self.statement} ({self.reason})" if self.reason else self.statement
+        return set_facts.content_of(self.statement, self.reason)
 
 
 async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> RememberReceipt:
     """See `Facts.set_fact`: the text, the fact and its relations in one transaction; its vector after it."""
-    entropy, now, embeds = engine.parts.entropy, engine.parts.clock.now(), engine.parts.embedder is not None
+    parts, now = engine.parts, engine.parts.clock.now()
 
     def work(tx: Transaction) -> tuple[Episode | None, WrittenReading]:
         place = (subject_named(tx, told.subject), set_facts.slot_of(told.attribute))
@@ -111,12 +118,14 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
         same = set_facts.repeated(told.value, at or now, others)
         if same is not None:
             return None, recollect(tx, [same.episode_id])
-        (episode,) = admit(tx, entropy, now, [Message(told.content, at=at)], RememberOptions()).fresh
+        (episode,) = admit(
+            tx, now, [drafted(Message(told.content, at=at), parts.entropy, now)], RememberOptions()
+        ).fresh
         entity = _entity(episode, told, place)
         tx.add_entities([entity])
-        set_facts.place(RelationWriter(tx, entropy, now), entity, others, told.reason)
-        if not embeds:
-            tx.remove_outbox(episode.id)  # only its vector would be left to make
+        set_facts.place(RelationWriter(tx, parts.entropy, now, parts.policy), entity, others, told.reason)
+        if parts.embedder is not None:
+            put_off(tx, [episode], RememberOptions())  # its vector is made after the commit
         return episode, recollect(tx, [episode.id])
 
     episode, written = await engine.storage.write(work)
@@ -129,18 +138,6 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
         degraded=tuple(outcome.degraded),
         replayed=episode is None,
     )
-
-
-def facts(snapshot: Snapshot, name: str, view: View) -> tuple[Fact, ...]:
-    """See `Facts.facts`."""
-    said = [one for one in snapshot.statements(subject_named(snapshot, name), limit=limits.LIST_LIMIT_MAX) if one.slot]
-    standings = StateResolver(snapshot, view).of([one for one in said if one.mode is Mode.ASSERTED])
-    found = [
-        Fact(set_facts.attribute_of(one.entity), one.entity.value, one.entity.negated, one.entity, one.state)
-        for one in standings
-        if one.shown and one.state not in HIDDEN
-    ]
-    return tuple(sorted(found, key=lambda fact: (fact.attribute, statement_order(fact.entity))))
 
 
 def _entity(episode: Episode, told: _Told, place: tuple[str, str]) -> Entity:

@@ -15,20 +15,28 @@ from umi._engine.engine import Engine
 from umi.errors import InvalidInput
 from umi.ports import Store
 from umi.types import ExportReceipt, RestoreReceipt
+from umi.types.filters import Filter
 
-Target = str | os.PathLike[str] | BinaryIO
+FileLike = str | os.PathLike[str] | BinaryIO
+"""A path, or a binary stream that is open: `Memory.export(target)`, `Memory.restore(source)`."""
 
 
 async def export(
-    engine: Engine, url: str, target: Target, names: Sequence[str] | None, progress: Callable[[int], None] | None
+    engine: Engine,
+    url: str,
+    target: FileLike,
+    names: Sequence[str] | None,
+    progress: Callable[[int], None] | None,
+    where: Filter,
 ) -> ExportReceipt:
     """Write these namespaces, or all for None, to a stream, or to a file that appears under its name once it is complete."""
     with _sink(target) as sink:
-        dump = Dump(sink, progress)
+        dump = Dump(sink, progress, where)
         async with _beside(engine.store, url, engine.parts) as store:
             dump.begin("store" if names is None else "namespace", await store.embedder_identity())
             wanted = [space.name for space in await store.namespaces()] if names is None else names
             for name in wanted:
+                await engine.view(name).storage.read(lambda _: None)  # what has expired goes first
                 try:
                     await store.namespace(name).read(dump.namespace)
                 # The read goes on in the store's thread; the flag makes it stop at the next line.
@@ -38,7 +46,9 @@ async def export(
             return dump.end()
 
 
-async def restore(engine: Engine, name: str, source: Target, progress: Callable[[int], None] | None) -> RestoreReceipt:
+async def restore(
+    engine: Engine, name: str, source: FileLike, progress: Callable[[int], None] | None
+) -> RestoreReceipt:
     """Read an export from a file or a stream into the namespace `name`."""
     embedder = None if engine.parts.embedder is None else engine.parts.embedder.identity
     run = Restore(engine.store, name, embedder, progress)
@@ -63,7 +73,7 @@ async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[St
 
 
 @contextmanager
-def _sink(target: Target) -> Iterator[BinaryIO]:
+def _sink(target: FileLike) -> Iterator[BinaryIO]:
     """The stream to write to.
 
     A path is written as `PATH.part`, synced, and renamed at the end, so that PATH never holds half an export.
@@ -90,7 +100,7 @@ def _sink(target: Target) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
-def _source(source: Target) -> AbstractContextManager[BinaryIO]:
+def _source(source: FileLike) -> AbstractContextManager[BinaryIO]:
     if not isinstance(source, str | os.PathLike):
         return nullcontext(source)
     try:

@@ -8,13 +8,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from umi import limits
 from umi._core import validate
 from umi._evolution import set_facts
-from umi._remember.apply import RememberOptions, outbox_item
+from umi._remember.admission import RememberOptions, outbox_item
 from umi._remember.outbox import Outcome
 from umi._retrieval import history
 from umi.errors import LLMError
@@ -82,8 +81,8 @@ async def work(engine: Engine, idle_s: float | None, progress: Callable[[int, in
             continue
         # Idle time counts from the last text that was read.
         if idle_s is not None and clock.monotonic_s() - since_s >= idle_s:
-            still = await engine.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
-            return MaintainReceipt(done, tuple(still), tuple(outcome.degraded) if outcome else ())
+            still, count = await engine.storage.read(history.still_waiting)
+            return MaintainReceipt(done, still, count, tuple(outcome.degraded) if outcome else ())
         await clock.sleep(limits.WORK_PAUSE_S)
 
 
@@ -107,9 +106,10 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
             progress(done, max(0, total - done))
     made = await engine.storage.read(lambda snapshot: snapshot.relations([row.id for row in changes]))
     changes = [row for row in changes if row.id in made]  # the reading of a later message may have replaced some
-    still = await engine.storage.read(partial(history.waiting, limit=limits.LIST_LIMIT_DEFAULT))
+    still, count = await engine.storage.read(history.still_waiting)
     degraded = () if outcome is None else tuple(outcome.degraded)
-    return RereadReceipt(done, tuple(changes[: limits.REREAD_CHANGES_COUNT_MAX]), len(changes), tuple(still), degraded)
+    shown = tuple(changes[: limits.REREAD_CHANGES_COUNT_MAX])
+    return RereadReceipt(done, shown, len(changes), still, count, degraded)
 
 
 async def _read_portion(engine: Engine) -> tuple[int, Outcome | None]:

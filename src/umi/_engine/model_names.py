@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from umi.providers.openai_client import Server
 
 Named = str | LLMProvider  # a name, or the caller's own object
-LLMChoice = Named | Mapping[str, Named]  # or several by tier
+LLMChoice = Named | Mapping[str, Named]
+"""A model by name, an object with `complete`, or several of these by tier: `Memory.open(llm=)`."""
 
 OLLAMA_URL: Final = "http://localhost:11434"
 _LLMS: Final = (

@@ -6,13 +6,14 @@ here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from umi._core.text import analyse
 from umi._erasure.naming import Naming
+from umi._evolution.visible_text import without
 from umi._reading.grammar.tokens import sentences
-from umi._remember.apply import episode_row
+from umi._remember.admission import episode_row
 from umi.ports import EpisodeRow
 from umi.types import Entity, Episode
 
@@ -31,29 +32,30 @@ class Cut:
     entities: Mapping[str, Entity] = field(default_factory=dict)
 
 
-def without_statement(episode: Episode, entities: Sequence[Entity], doomed: str) -> Cut:
-    """The episode without the words of one of its entities.
+def without_statements(episode: Episode, entities: Sequence[Entity], doomed: Collection[str]) -> Cut:
+    """The episode without the words of some of its entities.
 
     Other entities that were read in the same words lose them too. Metadata that shares a word with the deleted text is
     dropped.
     """
-    span = next(entity.span for entity in entities if entity.id == doomed)
+    spans = [entity.span for entity in entities if entity.id in doomed]
+    taken = [span for span in spans if span is not None]
     # An entity without a span has no words of its own in the text: the whole episode goes.
-    if span is None:
+    if len(taken) < len(spans):
         return Cut()
-    ends = [(0, span[0]), (span[1], len(episode.content))]
+    kept = without((0, len(episode.content)), taken)
     left = {}
     for entity in entities:
-        shorter = _within(entity, episode, ends) if entity.id != doomed else None
-        if shorter and _is_said(entity, episode.content, ends):
+        shorter = _within(entity, episode, kept) if entity.id not in doomed else None
+        if shorter and _is_said(entity, episode.content, kept):
             left[entity.id] = shorter
     # Nothing that was read remains, so the rest of the text goes too.
     if not left:
         return Cut()
     # Metadata may repeat the deleted words; then all of it is dropped.
-    said = analyse(episode.content[slice(*span)])
+    said = [term for span in taken for term in analyse(episode.content[slice(*span)])]
     beside = {} if set(said) & set(analyse(str(dict(episode.metadata)))) else episode.metadata
-    return Cut(episode_row(_reduced(replace(episode, metadata=beside), ends)), left)
+    return Cut(episode_row(_reduced(replace(episode, metadata=beside), kept)), left)
 
 
 def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming) -> Cut | None:

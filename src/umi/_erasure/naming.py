@@ -7,11 +7,12 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from umi._core.text import has_spaces
+from umi._core.text import has_spaces, query_terms
 from umi._reading.grammar.subjects import subject_key
 from umi.ports import Snapshot
 from umi.types import Entity, Episode
 
+_PART_CHARS_MIN: Final = 3  # of a part of a name
 # Roles serve as speakers' keys, but a text that contains such a word does not name the speaker.
 _ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
 _NEVER: Final = re.compile(r"(?!)")  # matches nothing
@@ -29,7 +30,7 @@ class Naming:
 
     def __init__(self, snapshot: Snapshot, subject: str) -> None:
         given = subject_key(subject) or subject
-        self.key = snapshot.subject_of(given) or given
+        self.key = snapshot.subjects_of([given]).get(given, given)
         known = dict.fromkeys((subject, given, self.key, *snapshot.aliases(self.key)))
         self.names = tuple(name for name in known if subject_key(name) not in _ROLES)
         self._pattern = phrases(self.names)
@@ -37,6 +38,20 @@ class Naming:
         self._owned = [
             (owner, phrases([f"my {noun}", f"our {noun}"])) for owner, noun in map(_possession, known) if noun
         ]
+
+    def parts(self) -> re.Pattern[str] | None:
+        """A pattern of the single words of names of several words; None when no name has several.
+
+        Names like "ben's sister" are left out, and words that are short or say little: they are in any text.
+        """
+        words = [
+            word
+            for name in self.names
+            if not _possession(name)[1] and len(_WORD.findall(name)) > 1
+            for word in _WORD.findall(name)
+            if len(word) >= _PART_CHARS_MIN and query_terms(word)
+        ]
+        return phrases(words) if words else None
 
     def says(self, *texts: str | None) -> bool:
         """Whether any of the texts names the subject."""

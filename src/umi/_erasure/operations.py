@@ -1,23 +1,26 @@
-"""The two kinds of deletion, `forget` and `erase`, each one transaction, and the preview of `erase`."""
+"""Deletions, each one transaction: `forget` and `forget_where`, `expire`, `erase` of a subject, `erase_messages` of a filter; and the previews of the last two."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 import numpy as np
 
 from umi._core.text import analyse
-from umi._erasure.cutting import Cut, without_statement, without_subject
+from umi._erasure.cutting import Cut, without_statements, without_subject
 from umi._erasure.naming import Naming
-from umi._erasure.removal import Removal
+from umi._erasure.removal import Removal, taught_elsewhere, teachings
 from umi._evolution.relation_effects import RelationEffects
 from umi._reading.extract import extract_rules
-from umi.ports import Entropy, Snapshot, Transaction
-from umi.ports.text_reader import TextReader
+from umi._remember.keys import episode_named
+from umi.limits import ERASURE_SHOWN_COUNT_MAX, EXPIRED_BATCH_COUNT
+from umi.ports import Snapshot, Transaction
 from umi.types import Entity, Episode, ErasurePreview
 from umi.types.erasure_proof import pieces
+from umi.types.filters import Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +39,70 @@ class Taken:
     texts: tuple[str, ...]
 
 
-def forget(tx: Transaction, entropy: Entropy, now: datetime, id_: str, *, reader: TextReader | None) -> Taken | None:
-    """Delete one message, or one statement with its words. Runs inside a transaction. None when the id is unknown."""
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """How many messages or statements were to be forgotten and were there, and what was taken with them."""
+
+    count: int
+    taken: Taken
+
+
+def forget(removal: Removal, id_: str) -> Forgotten:
+    """Delete one message, or one statement with its words.
+
+    An id that is none of Umi's is looked up among the ids that senders gave their messages.
+    """
+    tx = removal.tx
     entity = tx.entities([id_]).get(id_)
     episode_id = entity.episode_id if entity else id_
     episode = tx.episodes([episode_id]).get(episode_id)
     if episode is None:
-        return None
-    cut = Cut() if entity is None else without_statement(episode, tx.entities_of([episode_id])[episode_id], id_)
-    removal = Removal(tx, entropy, now, reader)
+        episode_id = episode_named(tx, id_) or id_
+        episode = tx.episodes([episode_id]).get(episode_id)
+    if episode is None:
+        return Forgotten(0, _taken(removal, ()))
+    cut = Cut() if entity is None else without_statements(episode, tx.entities_of([episode_id])[episode_id], {id_})
     # Collected before rows are deleted; afterwards the neighbours could not be found.
     touched = [row for one in tx.entities_of([episode_id]).get(episode_id, ()) for row in _around(tx, one.id)]
     removal.carry_out({episode_id: cut})
     removal.blank_reasons(tx.relations(touched).values())
+    return Forgotten(1, _taken(removal, ()))
+
+
+def expire(removal: Removal, now: datetime) -> Taken:
+    """Delete messages that have expired by now, a bounded number of them, as `forget` does."""
+    tx = removal.tx
+    ids = tx.expired(now, EXPIRED_BATCH_COUNT)
+    touched = [row for group in tx.entities_of(ids).values() for one in group for row in _around(tx, one.id)]
+    removal.carry_out(dict.fromkeys(ids, Cut()))
+    removal.blank_reasons(tx.relations(touched).values())
     return _taken(removal, ())
 
 
-def erase(
-    tx: Transaction, entropy: Entropy, now: datetime, subject: str, *, derived_too: bool, reader: TextReader | None
-) -> Taken:
-    """Delete everything that is about a subject, names it or was said by it. Runs inside a transaction."""
+def forget_where(removal: Removal, where: Filter) -> Forgotten:
+    """Delete the messages of a filter; where it names types, the statements of these in them."""
+    tx = removal.tx
+    episodes = {row.episode.id: row.episode for row, _ in tx.scan_episodes(where)}
+    cuts = dict.fromkeys(episodes, Cut())
+    count = len(cuts)
+    if where.types:
+        groups = tx.entities_of(episodes)
+        doomed = {id_: {one.id for one in group if where.takes(one)} for id_, group in groups.items()}
+        cuts = {id_: without_statements(episodes[id_], groups[id_], ids) for id_, ids in doomed.items()}
+        count = sum(map(len, doomed.values()))
+    removal.carry_out(cuts)
+    removal.blank_reasons(list(tx.scan_relations()) if cuts else ())
+    return Forgotten(count, _taken(removal, ()))
+
+
+def erase(removal: Removal, subject: str, *, derived_too: bool) -> Taken:
+    """Delete everything that is about a subject, names it or was said by it."""
+    tx = removal.tx
     naming = Naming(tx, subject)
     cuts = _cuts(tx, naming)
     if derived_too:
         cuts |= dict.fromkeys(_concluded(tx, cuts), Cut())
     # Conclusions are found before anything is deleted: the relations that lead to them go too.
-    removal = Removal(tx, entropy, now, reader)
     removal.carry_out(cuts)
     # Aliases of the subject, and aliases of others that contain its name.
     removal.remove_aliases(
@@ -72,19 +113,30 @@ def erase(
     return _taken(removal, naming.names)
 
 
+def erase_messages(removal: Removal, where: Filter, *, derived_too: bool) -> Taken:
+    """Delete the messages of a filter whole; they are looked up in the removal's transaction."""
+    cuts = _chosen(removal.tx, where, derived_too=derived_too)
+    removal.carry_out(cuts)
+    removal.blank_reasons(list(removal.tx.scan_relations()))
+    return _taken(removal, ())
+
+
 def preview(snapshot: Snapshot, subject: str, *, derived_too: bool) -> ErasurePreview:
     """What `erase` would delete; nothing is deleted."""
-    cuts = _cuts(snapshot, Naming(snapshot, subject))
+    naming = Naming(snapshot, subject)
+    cuts = _cuts(snapshot, naming)
     if derived_too:
         cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
-    episodes = snapshot.episodes(cuts)
-    return ErasurePreview(
-        tuple(episode for id_, episode in episodes.items() if cuts[id_].row is None),
-        tuple(episode for id_, episode in episodes.items() if cuts[id_].row is not None),
-    )
+    aliases = [alias for alias, of in snapshot.scan_aliases() if of == naming.key or naming.says(alias, of)]
+    return _preview(snapshot, cuts, aliases, _left(snapshot, naming, cuts))
 
 
-def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
+def preview_messages(snapshot: Snapshot, where: Filter, *, derived_too: bool) -> ErasurePreview:
+    """What `erase_messages` would delete; nothing is deleted."""
+    return _preview(snapshot, _chosen(snapshot, where, derived_too=derived_too), [], ())
+
+
+def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The pieces of deleted texts to search the file for: words that no other message contains, and all runs of three words.
 
     To be called after the commit, when the search index no longer holds the deleted texts.
@@ -98,7 +150,48 @@ def unsaid(snapshot: Snapshot, texts: Iterable[str]) -> tuple[str, ...]:
         said = frozenset(terms[place] for place in np.flatnonzero(counts).tolist())
     alone = [word for word, found in stems.items() if found and not said.intersection(found)]
     alone += [stem for word in alone for stem in stems[word]]  # the terms table holds stems
-    return tuple(dict.fromkeys((*alone, *runs)))
+    return tuple(dict.fromkeys(alone)), tuple(runs)
+
+
+def _chosen(snapshot: Snapshot, where: Filter, *, derived_too: bool) -> dict[str, Cut]:
+    """For every message of a filter that all of it goes; with conclusions also for what was concluded from them."""
+    cuts = {row.episode.id: Cut() for row, _ in snapshot.scan_episodes(where)}
+    if derived_too:
+        cuts |= dict.fromkeys(_concluded(snapshot, cuts), Cut())
+    return cuts
+
+
+def _preview(
+    snapshot: Snapshot, cuts: Mapping[str, Cut], named: Iterable[str], left: tuple[Episode, ...]
+) -> ErasurePreview:
+    episodes = snapshot.episodes(cuts)
+    aliases = tuple(dict.fromkeys((*named, *_untaught(snapshot, episodes))))
+    deleted = tuple(episode for id_, episode in episodes.items() if cuts[id_].row is None)
+    redacted = tuple(episode for id_, episode in episodes.items() if cuts[id_].row is not None)
+    counts = {"episodes": len(deleted), "redacted": len(redacted), "aliases": len(aliases)}
+    return ErasurePreview(deleted, redacted, aliases, left, counts, known=bool(cuts or aliases))
+
+
+def _untaught(snapshot: Snapshot, episodes: Mapping[str, Episode]) -> list[str]:
+    """The aliases that only these messages teach."""
+    known = dict(snapshot.scan_aliases())
+    # Reading every message again is slow, and without an alias there is nothing to find.
+    taught = {pair for episode in episodes.values() for pair in teachings(episode)} if known else set()
+    return [
+        alias
+        for alias, subject in sorted(taught)
+        if known.get(alias) == subject and taught_elsewhere(snapshot, alias, episodes) != subject
+    ]
+
+
+def _left(snapshot: Snapshot, naming: Naming, cuts: Mapping[str, Cut]) -> tuple[Episode, ...]:
+    """The first messages that stay as they are, and that contain a part of one of the subject's names."""
+    parts = naming.parts()
+    if parts is None:
+        return ()
+    found = (row.episode for row, _ in snapshot.scan_episodes() if row.episode.id not in cuts)
+    mentioning = (one for one in found if parts.search(one.content) or parts.search(one.speaker or ""))
+    return tuple(islice(mentioning, ERASURE_SHOWN_COUNT_MAX))
 
 
 def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
@@ -117,7 +210,7 @@ def _cuts(tx: Snapshot, naming: Naming) -> dict[str, Cut]:
 
 def _unread(tx: Snapshot, episode: Episode) -> Sequence[Entity]:
     """What the rules would read in a message that still waits to be read."""
-    return extract_rules(episode, tx.subject_of).result.entities
+    return extract_rules(episode, lambda alias: tx.subjects_of([alias]).get(alias)).result.entities
 
 
 def _concluded(tx: Snapshot, cuts: Mapping[str, Cut]) -> list[str]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -23,11 +23,13 @@ from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._evolution.tracker import rejoin
+from umi._evolution.trust import ClosingPolicy
 from umi._reading.extract import extract_rules
 from umi._reading.short_messages.known import OpenStatements
-from umi._remember.apply import embedding_text, tombstone
+from umi._remember.admission import embedding_text
+from umi._remember.keys import tombstone
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
-from umi.ports import Entropy, ReplayRow, Transaction
+from umi.ports import Entropy, ReplayRow, Snapshot, Transaction
 from umi.ports.text_reader import TextReader
 from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
 
@@ -49,13 +51,17 @@ class Removal:
         entropy: Source of relation ids.
         now: The recorded time of new relations.
         reader: Reads short messages for the rules, where there is such a model.
+        policy: When an update closes the older statement.
     """
 
-    def __init__(self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None) -> None:
-        self._tx = tx
+    def __init__(
+        self, tx: Transaction, entropy: Entropy, now: datetime, reader: TextReader | None, policy: ClosingPolicy
+    ) -> None:
+        self.tx = tx
         self._entropy = entropy
         self._now = now
         self._reader = reader
+        self._policy = policy
         self.tally: Counter[str] = Counter()
         self.deleted: list[str] = []  # ids of episodes
         self.redacted: list[str] = []
@@ -68,7 +74,7 @@ class Removal:
 
     def carry_out(self, cuts: Mapping[str, Cut]) -> None:
         """Delete what the cuts say, by episode id, and repair what depended on it."""
-        episodes, groups = self._tx.episodes(cuts), self._tx.entities_of(cuts)
+        episodes, groups = self.tx.episodes(cuts), self.tx.entities_of(cuts)
         for episode_id, cut in cuts.items():
             for entity in groups.get(episode_id, ()):
                 if entity.id not in cut.entities:
@@ -76,8 +82,10 @@ class Removal:
                 else:
                     self._ids[entity.id] = cut.entities[entity.id].id
         # Read now: the relations go with their entities.
-        touching = _once(self._tx.relations_of(sorted(self._gone)).values())
-        taught = {pair for episode in episodes.values() for pair in _teachings(episode)}
+        touching = _once(self.tx.relations_of(sorted(self._gone)).values())
+        # Reading every message again is slow, and without an alias there is nothing to find.
+        known = any(list(self.tx.scan_aliases()))
+        taught = {pair for episode in episodes.values() for pair in teachings(episode)} if known else set()
         self._note(episodes.values(), touching)
         for episode_id in cuts:
             self._cut(episodes[episode_id], cuts[episode_id])
@@ -86,7 +94,7 @@ class Removal:
         self._unteach(sorted(taught))
         self._reread(neighbours)
         # A new writer: the rows have changed since those above were read.
-        writer = RelationWriter(self._tx, self._entropy, self._now)
+        writer = RelationWriter(self.tx, self._entropy, self._now, self._policy)
         self._close_again(writer, touching)
         self._mark_source_deleted(writer, touching)
         self._bury_keys([*self.deleted, *self.redacted])
@@ -106,8 +114,8 @@ class Removal:
         """Replace the reason of each relation that mentions something deleted which neither of its ends says."""
         told = phrases(self._told)
         quoting = [row for row in relations if told.search(row.reason)]
-        ends = self._tx.entities(end for row in quoting for end in (row.source_id, row.target_id))
-        episodes = self._tx.episodes(entity.episode_id for entity in ends.values())
+        ends = self.tx.entities(end for row in quoting for end in (row.source_id, row.target_id))
+        episodes = self.tx.episodes(entity.episode_id for entity in ends.values())
         for row in quoting:
             said = " ".join(
                 embedding_text(episodes[ends[end].episode_id]) for end in (row.source_id, row.target_id) if end in ends
@@ -115,11 +123,11 @@ class Removal:
             if any(not phrases([match]).search(said) for match in told.findall(row.reason)):
                 self.texts[row.reason] = None
                 self.tally["reasons"] += 1
-                self._tx.reword_relation(replace(row, reason=NO_REASON))
+                self.tx.reword_relation(replace(row, reason=NO_REASON))
 
     def remove_aliases(self, aliases: Sequence[str]) -> None:
         """Delete aliases."""
-        self._tx.remove_aliases(aliases)
+        self.tx.remove_aliases(aliases)
         self.texts.update(dict.fromkeys(aliases))
         self.tally["aliases"] += len(aliases)
 
@@ -143,24 +151,24 @@ class Removal:
 
     def _cut(self, episode: Episode, cut: Cut) -> None:
         """Delete or rewrite one episode."""
-        had_vectors = bool(self._tx.vectors([episode.id]))
+        had_vectors = bool(self.tx.vectors([episode.id]))
         self.tally["vectors"] += had_vectors
         if cut.row is None:
             self.deleted.append(episode.id)
-            self._tx.delete_episode(episode.id)
+            self.tx.delete_episode(episode.id)
             return
         self.redacted.append(episode.id)
-        self._tx.rewrite_episode(cut.row)
-        self._tx.replace_entities(episode.id, cut.entities)
+        self.tx.rewrite_episode(cut.row)
+        self.tx.replace_entities(episode.id, cut.entities)
         # Rewriting dropped the vectors of the old words.
         if had_vectors and episode.id not in self._waiting:
-            self._tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
+            self.tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
 
     # What depended on them.
 
     def _reopen(self, neighbours: Iterable[str]) -> None:
         """Recompute the validity of neighbours, now without the deleted relations."""
-        writer = RelationWriter(self._tx, self._entropy, self._now)
+        writer = RelationWriter(self.tx, self._entropy, self._now, self._policy)
         for id_ in sorted(map(self.id_now, neighbours)):
             writer.review(id_)
 
@@ -182,7 +190,7 @@ class Removal:
         deleted statements is followed to the first one that remains.
         """
         if row.detector in {Detector.RULES, Detector.RELINK}:
-            rejoin(self._tx, writer, entity)
+            rejoin(self.tx, writer, entity)
             return
         heir: EvolutionRelation | None = row
         while heir is not None and heir.target_id in self._gone:
@@ -210,42 +218,27 @@ class Removal:
         """
         for alias, subject in taught:
             # An alias belongs to its first teacher; this message never owned it, or it was removed already.
-            if self._tx.subject_of(alias) != subject:
+            if self.tx.subjects_of([alias]).get(alias) != subject:
                 continue
-            owner = self._taught_elsewhere(alias)
+            owner = taught_elsewhere(self.tx, alias)
             if owner == subject:
                 continue
             self._told.append(subject)
             self.remove_aliases([alias])
             self.texts[subject] = None
             if owner is not None:
-                self._tx.add_alias(alias, owner)
-            self._reread(entity.id for entity in self._tx.statements(subject, limit=CANDIDATES_PER_SLOT_COUNT_MAX))
-
-    def _taught_elsewhere(self, alias: str) -> str | None:
-        """The subject that the first remaining message with this alias teaches for it, or None."""
-        terms = query_terms(alias)[-1:]
-        if not terms:
-            return None
-        # The index answers as of the last commit; deleted messages are dropped below, where `episodes_at` no longer
-        # finds them.
-        candidates = self._tx.text_candidates(terms)
-        keys = np.sort(candidates.keys[np.unique(candidates.turn.unit)])[:_TEACHERS_COUNT_MAX]
-        for _, episode in sorted(self._tx.episodes_at(int(key) for key in keys).items()):
-            for other, subject in _teachings(episode):
-                if other == alias:
-                    return subject
-        return None
+                self.tx.add_alias(alias, owner)
+            self._reread(entity.id for entity in self.tx.statements(subject, limit=CANDIDATES_PER_SLOT_COUNT_MAX))
 
     def _reread(self, entity_ids: Iterable[str]) -> None:
         """Read statements again that hold words which are deleted and which their own message does not contain."""
         told = phrases(self._told)
-        found = self._tx.entities(self.id_now(id_) for id_ in sorted(entity_ids))
-        episodes = self._tx.episodes(entity.episode_id for entity in found.values())
+        found = self.tx.entities(self.id_now(id_) for id_ in sorted(entity_ids))
+        episodes = self.tx.episodes(entity.episode_id for entity in found.values())
         borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
         for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
-            episode, mine = episodes[episode_id], self._tx.entities_of([episode_id])[episode_id]
-            known = OpenStatements(self._tx, episode)
+            episode, mine = episodes[episode_id], self.tx.entities_of([episode_id])[episode_id]
+            known = OpenStatements(self.tx, episode)
             fresh = extract_rules(episode, known.subject_of, known, self._reader).result.entities
             again = {entity.id: entity for entity in mine}
             for entity in borrowed:
@@ -256,27 +249,27 @@ class Removal:
                     again[entity.id] = read if not taken else _as_note(entity, episode)
                     self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
-            self._tx.replace_entities(episode_id, again)
+            self.tx.replace_entities(episode_id, again)
             self.tally["read again"] += 1
 
     # Keys and waiting work.
 
     def _bury_keys(self, episode_ids: Sequence[str]) -> None:
-        """Replace the idempotency keys of deleted and cut episodes by tombstones; see `umi._remember.apply.tombstone`."""
+        """Replace the idempotency keys of deleted and cut episodes by tombstones; see `umi._remember.keys.tombstone`."""
         gone = frozenset(self.deleted)
-        for row in self._tx.replays_of(episode_ids):
+        for row in self.tx.replays_of(episode_ids):
             left = tuple(id_ for id_ in row.episode_ids if id_ not in gone)
-            self._tx.replace_replay(row.key, ReplayRow(tombstone(row.key), "", left))
+            self.tx.replace_replay(row.key, ReplayRow(tombstone(row.key), "", left))
             self.tally["keys"] += 1
 
     def _drop_sources(self) -> None:
         """Correct the sources in waiting work: deleted ones are marked, changed ids replaced."""
         gone = frozenset((*self._gone, *self.deleted))
-        for item in list(self._tx.scan_outbox()):
+        for item in list(self.tx.scan_outbox()):
             if gone.isdisjoint(item.derived_from) and not any(id_ in self._ids for id_ in item.derived_from):
                 continue
             ids = (_NOBODY if id_ in gone else self.id_now(id_) for id_ in item.derived_from)
-            self._tx.put_outbox(replace(item, derived_from=tuple(dict.fromkeys(ids))))
+            self.tx.put_outbox(replace(item, derived_from=tuple(dict.fromkeys(ids))))
 
 
 def _once(groups: Iterable[Sequence[EvolutionRelation]]) -> list[EvolutionRelation]:
@@ -289,7 +282,23 @@ def _closes(row: EvolutionRelation) -> bool:
     return row.evolution_type is EvolutionType.UPDATE and row.acted and row.undone_at is None
 
 
-def _teachings(episode: Episode) -> tuple[Alias, ...]:
+def taught_elsewhere(snapshot: Snapshot, alias: str, without: Collection[str] = ()) -> str | None:
+    """The subject that the first message with this alias teaches for it, or None; `without` are ids of episodes to leave out."""
+    terms = query_terms(alias)[-1:]
+    if not terms:
+        return None
+    # In a transaction the index answers as of the last commit; messages deleted in it are dropped below, where
+    # `episodes_at` no longer finds them.
+    candidates = snapshot.text_candidates(terms)
+    keys = np.sort(candidates.keys[np.unique(candidates.turn.unit)])[:_TEACHERS_COUNT_MAX]
+    for _, episode in sorted(snapshot.episodes_at(int(key) for key in keys).items()):
+        for other, subject in teachings(episode) if episode.id not in without else ():
+            if other == alias:
+                return subject
+    return None
+
+
+def teachings(episode: Episode) -> tuple[Alias, ...]:
     """The aliases that a message teaches, according to the rules."""
     return extract_rules(episode, lambda _: None).aliases
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
+from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, statement_order
@@ -113,6 +114,7 @@ def offer(
     return Offer(tuple(new), existing, snapshot.sequence, before, spoke)
 
 
+@stage("judge")
 async def relate(
     model: Conversation, offered: Offer, known: Judgement | None = None, asked_before: int = 0
 ) -> Judgement:

@@ -64,6 +64,12 @@ class RelationEffects:
         """Add entities that the caller has already read from this snapshot to the cache."""
         self._entities.update((entity.id, entity) for entity in entities)
 
+    def know_new(self, entities: Iterable[Entity]) -> None:
+        """As `know`, for entities that were just written in this transaction: they have no relations yet."""
+        for entity in entities:
+            self._entities[entity.id] = entity
+            self._keep(entity.id, ())
+
     def take(self, row: EvolutionRelation) -> None:
         """Add a relation that was just written in this transaction to the cache."""
         self._causes.clear()  # any cached cause may depend on the relation

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 
 from umi._core.invariants import check
 from umi._evolution.relation_effects import RelationEffects, is_bereavement
+from umi._evolution.trust import ClosingPolicy
 from umi.errors import EvolutionError, NotFound, RelationCycle
-from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.ports import Entropy, Transaction
-from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Nature
+from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Nature, Origin
 
 KEEP = ("new", "old", "both")  # which side a resolution keeps
 
@@ -40,6 +40,17 @@ def statement_order(entity: Entity) -> tuple[datetime, int, tuple[int, int]]:
     return entity.at or datetime.min.replace(tzinfo=UTC), entity.arrival, entity.span or (0, 0)
 
 
+def _without_effect(proposal: Proposal, one: Entity, other: Entity) -> Proposal:
+    """What is recorded of a proposal that is not trusted: a change, as an update that is only flagged."""
+    # What is derived from an extension does not become stale with it.
+    if proposal.evolution_type is EvolutionType.DERIVE:
+        return replace(proposal, evolution_type=EvolutionType.EXTEND)
+    old, new = sorted((one, other), key=statement_order)
+    part = proposal.part if old.id == proposal.source_id else None
+    update = EvolutionType.UPDATE
+    return replace(proposal, source_id=old.id, target_id=new.id, evolution_type=update, acts=False, part=part)
+
+
 class RelationWriter:
     """Writes the relations of one transaction. Nothing else may write them meanwhile: `effects` caches what was read.
 
@@ -47,7 +58,7 @@ class RelationWriter:
         tx: The transaction.
         entropy: For the ids of relations.
         now: Their recorded time.
-        act_from: The confidence from which an update acts, see `Config.act_from`; with 1 only a caller's own acts.
+        policy: When an update that was noticed acts. A caller's own acts whatever it says.
     """
 
     def __init__(
@@ -55,16 +66,20 @@ class RelationWriter:
         tx: Transaction,
         entropy: Entropy,
         now: datetime,
-        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+        policy: ClosingPolicy | None = None,
     ) -> None:
-        self._act_from = act_from
+        self._policy = policy or ClosingPolicy()
         self._tx = tx
         self.effects = RelationEffects(tx)
         self._entropy = entropy
         self._now = now
+        self._origins: dict[str, Origin] = {}  # by episode id
 
     def record(self, proposal: Proposal) -> EvolutionRelation:
         """Write a relation and act on it. When the same one exists, it is returned instead.
+
+        What was noticed, and not said by a caller, changes nothing that a more trusted origin said: such an update is only
+        flagged, a contradiction is flagged as an update, and a conclusion extends its source.
 
         Raises:
             NotFound: When an end is not in this namespace.
@@ -74,8 +89,10 @@ class RelationWriter:
         # `older` and `newer` as proposed; for an update their order is checked below.
         older, newer = self._require_ends(proposal)
         self.effects.load((older.id, newer.id))
+        if not self._is_trusted(proposal, older, newer):
+            proposal = _without_effect(proposal, older, newer)
         # Recording is idempotent, so work that is repeated after a failure writes nothing twice.
-        for row in self.effects.relations(older.id):
+        for row in self.effects.relations(proposal.source_id):
             same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
             if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
                 return row
@@ -83,7 +100,8 @@ class RelationWriter:
         if proposal.evolution_type is EvolutionType.DERIVE and self._rests_on(proposal.source_id, proposal.target_id):
             raise RelationCycle(f"{proposal.target_id} cannot be derived from {proposal.source_id}, which rests on it")
         acts = proposal.evolution_type is EvolutionType.UPDATE
-        if acts and statement_order(older) > statement_order(newer):
+        in_order = sorted((older, newer), key=statement_order)
+        if acts and in_order[0].id != proposal.source_id:
             raise EvolutionError(f"{older.id} was said after {newer.id} and cannot be updated by it; swap the two")
         row = EvolutionRelation(
             id=self._entropy.new_id("rel", self._now),
@@ -101,11 +119,39 @@ class RelationWriter:
         self._put(row)
         return row
 
+    def may_change(self, older: Entity, newer: Entity) -> bool:
+        """Whether the origin of the newer statement is trusted to change the older one."""
+        trust = self._policy.trust
+        # Nearly every newer statement is trusted, and then nobody asks who made the older one.
+        if self.origin(newer) in trust.origins:
+            return True
+        return trust.may_change(self.origin(older), self.origin(newer))
+
+    def origin(self, entity: Entity) -> Origin:
+        """Where the words of a statement come from."""
+        if entity.episode_id not in self._origins:
+            episode = self._tx.episodes([entity.episode_id]).get(entity.episode_id)
+            self._origins[entity.episode_id] = Origin.USER if episode is None else episode.origin
+        return self._origins[entity.episode_id]
+
+    def _is_trusted(self, proposal: Proposal, older: Entity, newer: Entity) -> bool:
+        """Whether a proposal may do what its type does."""
+        if proposal.detector in (Detector.CALLER, Detector.ERASURE):
+            return True
+        if proposal.evolution_type is EvolutionType.UPDATE:
+            return self.may_change(older, newer)
+        # A conclusion becomes stale when its source changes, and a dispute holds back both sides.
+        if proposal.evolution_type is EvolutionType.DERIVE:
+            return self.may_change(newer, older)
+        disputes = proposal.evolution_type is EvolutionType.CONTRADICT
+        return not disputes or (self.may_change(older, newer) and self.may_change(newer, older))
+
     def _is_sure(self, proposal: Proposal) -> bool:
         """Whether a proposal is certain enough to act."""
         # A caller's own word acts whatever the threshold; a threshold of 1 lets nothing else act.
         by_caller = proposal.detector is Detector.CALLER
-        return by_caller or (proposal.confidence >= self._act_from and self._act_from < 1)
+        least = self._policy.act_from
+        return by_caller or (proposal.confidence >= least and least < 1)
 
     def resolve(self, relation_id: str, keep: str) -> EvolutionRelation:
         """Settle a contradiction or a flagged update: the side not kept is closed; "both" keeps both.

@@ -6,7 +6,7 @@ A set fact is an entity whose metadata names its attribute. Where Umi reads the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -14,14 +14,15 @@ from umi._evolution.relation_writer import Proposal, RelationWriter, statement_o
 from umi._reading.grammar.slots import attribute_slot, is_single, slot_words
 from umi._reading.grammar.values import fold, value_key
 from umi.limits import REASON_BYTES_MAX
-from umi.types import Detector, Entity, EvolutionRelation, EvolutionType, Mode, Nature
+from umi.ports import Snapshot
+from umi.types import Detector, Entity, Episode, EvolutionRelation, EvolutionType, Mode, Nature
 
 ATTRIBUTE: Final = "attribute"  # the metadata key that marks a set fact
 
 
 def slot_of(attribute: str) -> str:
     """The slot of an attribute: that of what is read in talk where it holds one value, else one of its own."""
-    key = " ".join(fold(attribute).replace("_", " ").split())
+    key = _key(attribute)
     found = (slot for slot in (key.replace(" ", "_"), attribute_slot(key)) if is_single(slot))
     return next(found, f"attr:{key}")
 
@@ -31,9 +32,29 @@ def attribute_of(entity: Entity) -> str:
     return str(entity.metadata.get(ATTRIBUTE) or slot_words(entity.slot))
 
 
+def is_of(attribute: str) -> Callable[[Entity], bool]:
+    """Whether a statement is about this attribute, under the caller's name or Umi's own."""
+    key = _key(attribute)
+    slots = {slot_of(attribute), key.replace(" ", "_"), attribute_slot(key)}
+    return lambda one: bool(one.slot) and (one.slot in slots or _key(attribute_of(one)) == key)
+
+
 def is_set(entity: Entity) -> bool:
     """Whether a caller set this fact."""
     return bool(entity.slot) and ATTRIBUTE in entity.metadata
+
+
+def content_of(statement: str, reason: str) -> str:
+    """The message that keeps a set fact and why it was set."""
+    return f"{statement} ({reason})" if reason else statement
+
+
+def reasons(snapshot: Snapshot, said: Iterable[Entity]) -> dict[str, str]:
+    """Why facts were set, by id, from the messages that keep them; statements without a reason are left out."""
+    chosen = [one for one in said if is_set(one) and one.span is not None]
+    episodes = snapshot.episodes(one.episode_id for one in chosen) if chosen else {}
+    found = {one.id: _reason(one, episodes.get(one.episode_id)) for one in chosen}
+    return {id_: reason for id_, reason in found.items() if reason}
 
 
 def repeated(value: str, at: datetime, others: Sequence[Entity]) -> Entity | None:
@@ -60,6 +81,7 @@ def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason:
     writer.effects.load([new.id, *(one.id for one in (*older, *later))])
     for one in older:
         writer.record(_update(one, new, reason, Detector.CALLER))
+    later = [one for one in later if writer.may_change(new, one)]
     later = [one for one in later if not any(closing.never_held for closing in writer.effects.closings(one.id))]
     if later:
         writer.record(_update(new, later[0], "", Detector.RELINK))
@@ -78,6 +100,16 @@ def undo(writer: RelationWriter, relation_id: str) -> EvolutionRelation:
     refused = Proposal(row.source_id, row.target_id, EvolutionType.CONTRADICT, "taken back", 1.0, Detector.CALLER)
     writer.resolve(writer.record(refused).id, "old")
     return row
+
+
+def _key(attribute: str) -> str:
+    return " ".join(fold(attribute).replace("_", " ").split())
+
+
+def _reason(one: Entity, episode: Episode | None) -> str:
+    """What `content_of` has put behind the statement."""
+    behind = episode.content[one.span[1] :] if episode is not None and one.span is not None else ""
+    return behind[2:-1] if behind.startswith(" (") and behind.endswith(")") else ""
 
 
 def _update(old: Entity, new: Entity, reason: str, detector: Detector) -> Proposal:

@@ -13,10 +13,12 @@ from umi._core.invariants import check
 from umi._core.text import analyse
 from umi._evolution.relation_effects import ClosedInterval, RelationEffects
 from umi._evolution.relation_writer import statement_order
+from umi._evolution.trust import USUAL, Trust
 from umi._evolution.visible_text import held_text, without
 from umi.limits import SUCCESSORS_STEPS_COUNT_MAX
 from umi.ports import Snapshot
 from umi.types import Entity, EntityType, Episode, EvolutionRelation, EvolutionType, HitState
+from umi.types.filters import EVERYTHING, Filter
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class View:
         time_range: What held or happened within this half-open range of world time.
         include_superseded: Whether statements that no longer hold are shown too.
         now: Statements that named an end before this moment are over; None ignores such ends.
+        where: The messages, and the types of statements, that count.
+        trust: Whose statements may change what others said; only what it trusts is told before what it repeats.
     """
 
     as_of: datetime | None = None
@@ -36,6 +40,8 @@ class View:
     time_range: tuple[datetime, datetime] | None = None
     include_superseded: bool = False
     now: datetime | None = None
+    where: Filter = EVERYTHING
+    trust: Trust = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +167,11 @@ class StateResolver:
         """The statements of episodes that were given to `read`."""
         return [entity for episode in episodes for entity in self._read[episode.id]]
 
+    def said_in(self, episode: Episode) -> tuple[Entity, ...]:
+        """The statements of an episode, looked up only where `read` has not."""
+        self.read([episode.id])
+        return self._read[episode.id]
+
     def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
         """Ids of the episodes of some entities, in order, without repeats."""
         return list(dict.fromkeys(one.episode_id for one in self._effects.entities(entity_ids).values()))
@@ -208,14 +219,15 @@ class StateResolver:
         # Not known yet at that moment.
         if known_at is not None and episode.recorded_at > known_at:
             return Look(None)
-        # Not read yet: the message itself is all there is to show.
-        if not entities:
-            return Look(self._show_bare(episode))
+        counting = [entity for entity in entities if self._view.where.takes(entity)]
+        if not counting:
+            # Not read yet: the message itself is all there is to show.
+            return Look(None if entities or self._view.where.types else self._show_bare(episode))
         standings = {entity.id: self._judge(entity) for entity in entities}
         content = self._content(episode, list(standings.values()))
-        chosen = [entity for entity in entities if entity.id in only]
-        matching = [standings[entity.id] for entity in chosen or _matching(entities, terms)]
-        successors = tuple(dict.fromkeys(id_ for one in matching for id_ in self._successors(one, terms)))
+        chosen = [entity for entity in counting if entity.id in only]
+        matching = [standings[entity.id] for entity in chosen or _matching(counting, terms)]
+        successors = self._counting(id_ for one in matching for id_ in self._successors(one, terms))
         showing = [standing for standing in matching if standing.shown]
         # Hidden only when every statement that matches is hidden, or no text is left.
         if not showing or not content:
@@ -224,6 +236,14 @@ class StateResolver:
         disputed = any(standing.state is HitState.DISPUTED for standing in showing)
         state = HitState.DISPUTED if disputed else best.state
         return Look(Shown(episode, best.entity, state, best.evolutions, content), successors)
+
+    def _counting(self, entity_ids: Iterable[str]) -> tuple[str, ...]:
+        """These statements as far as their type counts, each once."""
+        ids = tuple(dict.fromkeys(entity_ids))
+        if not self._view.where.types:
+            return ids
+        found = self._effects.entities(ids)
+        return tuple(id_ for id_ in ids if id_ in found and self._view.where.takes(found[id_]))
 
     def _content(self, episode: Episode, standings: Sequence[StatementState]) -> str:
         """The text that the view shows of an episode: without the parts that are over."""

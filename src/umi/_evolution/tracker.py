@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from umi._core.guard import call_port
+from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._core.validate import detection_options, text
 from umi._evolution import retroactive_supersession, rules
 from umi._evolution.candidates import alike, candidates
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
+from umi._reading.grammar.values import value_key
 from umi._reading.model import read_verdict
 from umi._reading.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi._reading.model.prompts import build_detection_prompt
@@ -28,6 +31,7 @@ from umi.types import (
     Entity,
     EvolutionRelation,
     EvolutionType,
+    Origin,
 )
 
 log = logging.getLogger("umi")
@@ -143,6 +147,7 @@ class EvolutionTracker:
         log.warning("evolution detection gave nothing: %s", why)
 
 
+@stage("judge")
 def evolve(
     tx: Transaction,
     writer: RelationWriter,
@@ -169,20 +174,42 @@ def evolve(
         Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
+    updated = next((p for p in proposals if p.evolution_type is EvolutionType.UPDATE), None)
+    if updated is not None and _repeats_outdated(new, older) and writer.origin(new) is not Origin.USER:
+        return [_refused(writer, updated)]
     if not new.slot and new.notes is not None and FORGET in new.notes.cues:
         proposals += _forgotten(tx, new)
     if ended := retroactive_supersession.unread(new, older):
         proposals += retroactive_supersession.closed(tx, new, ended, alike(tx, new), reader)
     for successor in newer:
-        proposals += [
+        found_in = [
             Proposal(new.id, successor.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
             for v in rules.judge(successor, [new])
         ]
-        if any(p.source_id == new.id and p.evolution_type is EvolutionType.UPDATE for p in proposals):
+        proposals += found_in
+        updates = any(p.evolution_type is EvolutionType.UPDATE for p in found_in)
+        if updates and writer.may_change(new, successor):
             break  # the next newer statement closes it; later ones update that one
     likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
     writer.effects.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
     return [writer.record(p) for p in likely]
+
+
+def _repeats_outdated(new: Entity, older: Sequence[Entity]) -> bool:
+    """Whether a statement says what was replaced before, without a word of change."""
+    same = (one for one in older if (one.subject, one.slot, one.negated) == (new.subject, new.slot, new.negated))
+    replaced = [one for one in same if not _open_at(one, new) and value_key(one.value) == value_key(new.value)]
+    return bool(replaced) and not rules.turns(new)
+
+
+def _refused(writer: RelationWriter, update: Proposal) -> EvolutionRelation:
+    """Record that a statement never held, because an assistant, a tool or a document only repeats what was replaced.
+
+    They often have it from this memory, from before the change; a person who says it again means it.
+    """
+    reason = f"repeats what was replaced; {update.reason}"
+    proposal = replace(update, evolution_type=EvolutionType.CONTRADICT, reason=reason)
+    return writer.resolve(writer.record(proposal).id, "old")
 
 
 def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
@@ -196,6 +223,8 @@ def rejoin(tx: Transaction, writer: RelationWriter, entity: Entity) -> None:
     for successor in newer:
         updates = [v for v in rules.judge(successor, [entity]) if v.evolution_type is EvolutionType.UPDATE]
         if not updates or updates[0].confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT or successor.id in related:
+            continue
+        if not writer.may_change(entity, successor):
             continue
         best = updates[0]
         writer.record(

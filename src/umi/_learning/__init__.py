@@ -2,6 +2,6 @@
 
 from umi._learning.boosts import Lessons
 from umi._learning.learner import Learner
-from umi._learning.loader import IntelligenceLoader
+from umi._learning.loader import IntelligenceLoader, ProviderSignals
 
-__all__ = ["IntelligenceLoader", "Learner", "Lessons"]
+__all__ = ["IntelligenceLoader", "Learner", "Lessons", "ProviderSignals"]

@@ -20,7 +20,9 @@ _SCORE_LEAST: Final = 1e-6  # scores are kept this far from 0 and 1, where odds 
 
 
 class Lessons:
-    """What was learned, for one recall. Afterwards `moved` is the number of hits it moved and `embedding` the query's vector.
+    """What was learned, for one recall.
+
+    Afterwards `moved` is the number of hits it moved, `embedding` the query's vector and `sequence` the namespace's.
 
     Args:
         now: The moment to which evidence is aged.
@@ -31,6 +33,7 @@ class Lessons:
         self._places: dict[int, int] = {}  # new place by arrival, of candidates that were moved
         self.moved = 0
         self.embedding: Vector | None = None
+        self.sequence = 0
 
     def reordered(self, snapshot: Snapshot, ranking: Ranking, floor: float) -> Ranking:
         """Order the candidates at or above the floor by odds times factor. Scores stay with their places; the rest is unchanged.
@@ -72,7 +75,7 @@ class Lessons:
 
     def noted(self, snapshot: Snapshot, hits: Sequence[Hit], embedding: Vector | None, *, explain: bool) -> list[Hit]:
         """Note the hits that are shown. With `explain`, each hit about which something was learned gets its lesson."""
-        self.embedding = embedding
+        self.embedding, self.sequence = embedding, snapshot.sequence
         self.moved = sum(hit.episode.arrival in self._places for hit in hits)
         if not explain:
             return list(hits)

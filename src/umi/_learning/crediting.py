@@ -20,7 +20,10 @@ from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory,
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one recall showed, waiting in RAM to be stored: (arrival, id) of each hit in order. See `Trajectory`."""
+    """What one recall showed, waiting in RAM to be stored: (arrival, id) of each hit in order. See `Trajectory`.
+
+    `sequence` is the namespace's at the recall, 0 when it did not exist.
+    """
 
     id: str
     at: datetime
@@ -29,6 +32,7 @@ class Seen:
     moved: int = 0
     embedding: Vector | None = field(default=None, compare=False)
     embedder: str = ""
+    sequence: int = 0
 
 
 def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
@@ -38,6 +42,7 @@ def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     """Store what recalls showed; each hit is stored with the entities that it was derived from."""
+    seen = [_of_then(tx, one) for one in seen]
     effects = RelationEffects(tx)
     # One query for the relations of all hits.
     effects.load(id_ for one in seen for _, id_ in one.shown)
@@ -46,6 +51,13 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
         for one in seen
     ]
     tx.learned.add_trajectories(made)
+
+
+def _of_then(tx: Transaction, seen: Seen) -> Seen:
+    """A note without hits whose place another message has taken: the namespace was deleted since, and begun anew."""
+    episodes = tx.episodes_at(arrival for arrival, _ in seen.shown)
+    shown = [one for one in seen.shown if one[0] not in episodes or episodes[one[0]].recorded_at <= seen.at]
+    return replace(seen, shown=tuple(shown))
 
 
 def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:

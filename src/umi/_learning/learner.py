@@ -71,7 +71,9 @@ class Learner:
         """Note what a recall showed. A full batch is stored by a background task."""
         now = self._clock.now()
         embedding, mark = lessons.embedding, runs.embedder_mark(self._embedder)
-        self._ring[recall_id] = Seen(recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark)
+        self._ring[recall_id] = Seen(
+            recall_id, now, seen_in(hits), task_id, lessons.moved, embedding, mark, lessons.sequence
+        )
         if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
             del self._ring[next(iter(self._ring))]  # only credit is lost, never a memory
         # One background task at a time; it takes whatever has been noted by then.
@@ -85,10 +87,14 @@ class Learner:
             StoreError: When they cannot be stored; they keep waiting.
         """
         while batch := list(self._ring.values())[:TRAJECTORIES_FLUSH_COUNT]:
-            await self._storage.write(partial(write_trajectories, seen=batch))
+            await self._storage.write(partial(_store_notes, seen=batch))
             # Removed only after the commit, and `pop` tolerates notes that feedback has stored meanwhile.
             for one in batch:
                 self._ring.pop(one.id, None)
+
+    def discard(self) -> None:
+        """Drop the notes that wait: what they are about was deleted."""
+        self._ring.clear()
 
     async def close(self) -> None:
         """Store the notes that wait. If that fails they are lost, and with them only credit."""
@@ -175,6 +181,12 @@ class Learner:
             NotFound: For an unknown id.
         """
         return await self._storage.read(partial(status.explain, id_=id_, now=self._clock.now()))
+
+
+def _store_notes(tx: Transaction, seen: Sequence[Seen]) -> None:
+    """Store notes of recalls, but for those of a namespace that was deleted since: they must not bring it back."""
+    said = tx.next_arrival() > 0
+    write_trajectories(tx, [one for one in seen if said or not one.sequence])
 
 
 def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | None, at: str) -> QualitySignal:

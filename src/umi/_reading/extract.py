@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any, Final
 
 from umi._core.guard import call_port
+from umi._core.validate import when
 from umi._reading.grammar.dates import DateSpan, find_dates
 from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
@@ -24,12 +25,13 @@ from umi._reading.grammar.values import value_key
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
-from umi._reading.short_messages.reader import read as read_short_message
+from umi._reading.short_messages.predict import Parsed
+from umi._reading.short_messages.reader import parse, read_parsed
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import LLMProvider, Snapshot
 from umi.ports.text_reader import TextReader
-from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Relation
+from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Moment, Origin, Relation
 from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
 
 log = logging.getLogger("umi")
@@ -45,6 +47,10 @@ _OF_PEOPLE: Final = words("works_at lives_in speaks hobby")  # slots whose subje
 # Slots whose value is a subject itself, so that the statement is a relation as well.
 _LINKS: Final = words("works_at lives_in studies_at married_to partner origin visited attr knows has_pet has_child")
 
+Slot = tuple[str, str]  # a subject key and a slot
+
+_TEACHERS: Final = frozenset({Origin.USER, Origin.ASSISTANT})  # origins whose messages teach other names of a subject
+
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
@@ -54,11 +60,48 @@ class Extracted:
     aliases: tuple[tuple[str, str], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class ReadAhead:
+    """What reading an episode needs of the episode alone: the clause reader's statements, and the short message."""
+
+    statements: tuple[Statement, ...]
+    parsed: Parsed | None
+    asked: Sequence[Slot] = ()  # of which it was asked what is known
+
+
+def read_ahead(episode: Episode, reader: TextReader | None) -> ReadAhead:
+    """Do what can be done of `extract_rules` before anything is looked up, inference included.
+
+    What is known of a subject may ask for further judgements then; most messages need none.
+    """
+    begun = _begin(episode, reader)
+    if begun.parsed is not None and reader is not None:
+        asked: list[Slot] = []
+
+        def note(subject: str, slots: Sequence[str]) -> Sequence[Entity]:
+            asked.extend((subject, slot) for slot in slots)
+            return ()
+
+        _short_facts(episode, note, begun.parsed)  # the parsed message keeps what was judged
+        begun = replace(begun, asked=tuple(dict.fromkeys(asked)))
+    return begun
+
+
+def _begin(episode: Episode, reader: TextReader | None) -> ReadAhead:
+    text, at = episode.content, episode.at
+    room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
+    statements = islice(iter_statements(text, speaker=episode.speaker, role=episode.role, at=at), room)
+    # What an assistant concludes or drafts changes nothing that people stated.
+    drafted = episode.speaker is None and episode.role in DRAFTERS
+    return ReadAhead(tuple(statements), None if drafted else parse(text, at, reader))
+
+
 def extract_rules(
     episode: Episode,
     resolve: Callable[[str], str | None],
     known: Known = nothing_known,
     reader: TextReader | None = None,
+    begun: ReadAhead | None = None,
 ) -> Extracted:
     """Read an episode without a model.
 
@@ -67,16 +110,15 @@ def extract_rules(
         resolve: Returns the subject key that an alias stands for, or None.
         known: Returns the statements of a subject in some slots that are open at that time.
         reader: The model that reads short messages; without one, linear models over words judge.
+        begun: The episode as of `read_ahead`, where that was done before.
 
     Returns:
         At least one entity and at most 200, in order of span. Text without a fact becomes notes, one per run of
         sentences.
     """
-    text = episode.content
-    room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
-    stream = iter_statements(text, speaker=episode.speaker, role=episode.role, at=episode.at)
-    statements = list(islice(stream, room))
-    facts = _short_facts(episode, known, reader)
+    begun = begun or _begin(episode, reader)
+    text, statements = episode.content, list(begun.statements)
+    facts = [] if begun.parsed is None else _short_facts(episode, known, begun.parsed)
     facts = [fact for fact in facts if _adds(fact, statements)]
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
@@ -94,14 +136,16 @@ def extract_rules(
     entities = list({entity.id: entity for entity in entities}.values())  # a repetition has the same id
     entities.sort(key=lambda entity: (entity.span or (0, 0), entity.slot, entity.value))
     relations = tuple(_relation(statement) for statement in statements if _links(statement))
-    aliases = tuple(dict.fromkeys(alias for statement in statements for alias in statement.aliases))
+    # A page that says "Alice, also called Mallory" must not decide whose statements Alice's are.
+    teachers = statements if episode.origin in _TEACHERS else ()
+    aliases = tuple(dict.fromkeys(alias for statement in teachers for alias in statement.aliases))
     return Extracted(ExtractionResult(tuple(entities), relations), aliases)
 
 
 def subject_named(snapshot: Snapshot, name: str) -> str:
     """The key of a subject, through its alias where one is known."""
     key = subject_key(name) or name.casefold()
-    return snapshot.subject_of(key) or key
+    return snapshot.subjects_of([key]).get(key, key)
 
 
 def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str, **fields: Any) -> Entity:
@@ -116,12 +160,10 @@ def said_in(episode: Episode, span: tuple[int, int], kind: EntityType, name: str
     return Entity(kind, name, words, episode_id=episode.id, span=span, **{**spoken, **fields})
 
 
-def _short_facts(episode: Episode, known: Known, reader: TextReader | None) -> list[MessageFact]:
+def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[MessageFact]:
     """The facts of the reader of short messages."""
-    if episode.speaker is None and episode.role in DRAFTERS:
-        return []  # what an assistant concludes or drafts changes nothing that people stated
     name = episode.speaker or episode.role
-    return read_short_message(episode.content, (name, subject_key(name) or name), episode.at, known, reader)
+    return read_parsed(parsed, (name, subject_key(name) or name), known)
 
 
 def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:
@@ -313,7 +355,7 @@ class EntityExtractor:
         self.failures = 0
 
     async def extract(
-        self, text: str, *, speaker: str | None = None, role: str = "user", at: datetime | None = None
+        self, text: str, *, speaker: str | None = None, role: str = "user", at: Moment | None = None
     ) -> ExtractionResult:
         """Extract the entities of `text`; when the model fails, that is counted and the rules read instead.
 
@@ -321,9 +363,12 @@ class EntityExtractor:
             text: The text.
             speaker: Who "I" is; None uses the role.
             role: The speaker's role.
-            at: When it was said, timezone-aware; without it dates are resolved against 1970.
+            at: When it was said, a datetime with a timezone or such a text; without it dates are resolved against 1970.
+
+        Raises:
+            InvalidInput: For an `at` without a zone.
         """
-        moment = at or _EPOCH
+        moment = _EPOCH if at is None else when(at)
         if self._llm is not None:
             try:
                 return await self._ask(self._llm, build_extraction_prompt(text, speaker or role, f"{moment:%Y-%m-%d}"))

@@ -1,35 +1,33 @@
 """Write what `remember` takes in: the first transaction admits messages, the second writes what was read in them.
 
-`admit` runs in the first transaction. It stores each new episode with its terms, the idempotency keys and one outbox
-item per episode. After its commit no message can be lost. `ReadingWriter` runs in the second transaction. It writes
-entities, vectors and relations, and removes the outbox item. If the process stops between the two, the outbox item is
-still there and `maintain` does the remaining work later. Without an embedder or a model there is nothing to wait for,
-and `umi._remember.ingest` runs both in one transaction.
+`admit` and `put_off` run in the first transaction. They store each new episode with its terms, the idempotency keys and
+one outbox item per episode. After its commit no message can be lost. `ReadingWriter` runs in the second transaction. It
+writes entities, vectors and relations, and removes the outbox item. If the process stops between the two, the outbox item
+is still there and `maintain` does the remaining work later. Where nothing has to be waited for, `umi._remember.ingest` runs
+both in one transaction.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from umi._core.style_flags import read_traits
-from umi._core.text import analyse, count_words
+from umi._core.stages import stage
 from umi._evolution import model_judge, rereading
 from umi._evolution.model_judge import Judgement
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._evolution.states import StateResolver, View
 from umi._evolution.tracker import evolve
+from umi._evolution.trust import ClosingPolicy
 from umi._evolution.value_updates import ValueUpdates
-from umi._reading.extract import Extracted, extract_rules, said_in
+from umi._reading.extract import Extracted, ReadAhead, extract_rules, said_in
 from umi._reading.short_messages.known import OpenStatements
-from umi.errors import IdempotencyConflict, NotFound, RelationCycle, UmiError
-from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-from umi.ports import Entropy, EpisodeRow, Matrix, ReplayRow, Snapshot, Transaction, Vector
+from umi.errors import RelationCycle, UmiError
+from umi.limits import EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.ports import Entropy, Matrix, Snapshot, Transaction, Vector
 from umi.ports.text_reader import TextReader
 from umi.types import (
     Detector,
@@ -39,41 +37,12 @@ from umi.types import (
     EvolutionRelation,
     EvolutionType,
     ExtractionResult,
-    Message,
     OutboxItem,
 )
 
 log = logging.getLogger("umi")
 
 Work = tuple[Episode, OutboxItem]
-
-_GONE = "gone:"  # prefix of the key of a forgotten message; the row keeps no digest of its content
-
-
-@dataclass(frozen=True, slots=True)
-class RememberOptions:
-    """The options of one `remember` call, apart from the messages."""
-
-    extract_entities: bool = True
-    track_evolution: bool = True
-    derived_from: tuple[str, ...] = ()
-    idempotency_key: str | None = None
-    later: bool = False  # store and index now; a worker reads the text later
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """The result of the first transaction.
-
-    `fresh` are new episodes, `replayed` the ids of episodes already stored under the same key, `episode_ids` the ids of
-    both in the order of the messages, `forgotten` the keys of messages that were forgotten earlier and are not stored
-    again.
-    """
-
-    fresh: tuple[Episode, ...]
-    replayed: tuple[str, ...]
-    episode_ids: tuple[str, ...]
-    forgotten: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,58 +55,6 @@ class WrittenReading:
     entities: tuple[Entity, ...] = ()
     evolutions: tuple[EvolutionRelation, ...] = ()
     waiting: tuple[str, ...] = ()
-
-
-def embedding_text(episode: Episode) -> str:
-    """The text that is embedded for an episode: the speaker's name, if there is one, and the content."""
-    return f"{episode.speaker}: {episode.content}" if episode.speaker else episode.content
-
-
-def episode_row(episode: Episode) -> EpisodeRow:
-    """An episode with what a store keeps beside it: its terms, its length in words and its style flags."""
-    content = episode.content
-    terms = tuple(analyse(embedding_text(episode)))
-    return EpisodeRow(episode, terms, count_words(content), read_traits(content, episode.role))
-
-
-def admit(
-    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], options: RememberOptions
-) -> Admitted:
-    """Store new messages and look up those whose idempotency key is known. Runs inside the first transaction.
-
-    Raises:
-        IdempotencyConflict: When a known key comes with different content.
-        NotFound: When `derived_from` names an id that is not in this namespace.
-    """
-    _require_sources(tx, options.derived_from)
-    if options.idempotency_key is not None:
-        return _admit_under_key(tx, entropy, now, messages, options)
-    known = _known(tx, [_key(message.id) for message in messages if message.id is not None])
-    episode_ids: list[str] = []
-    fresh: list[Episode] = []
-    replayed: list[str] = []
-    forgotten: list[str] = []
-    for message in messages:
-        row = known.get(_key(message.id)) if message.id is not None else None
-        if row is not None:
-            _require_same(row, _digest([message]))
-            episode_ids += row.episode_ids
-            replayed += row.episode_ids
-            # A key row without episodes belongs to a message that was forgotten.
-            if not row.episode_ids and message.id is not None:
-                forgotten.append(message.id)
-            continue
-        # `next_arrival` advances only in `_write`, so the episodes of this batch are counted by hand.
-        episode = _episode(message, entropy, now, tx.next_arrival() + len(fresh))
-        fresh.append(episode)
-        episode_ids.append(episode.id)
-        if message.id is not None:
-            row = ReplayRow(_key(message.id), _digest([message]), (episode.id,))
-            # Also in `known`: the same id may occur twice in one batch.
-            known[row.key] = row
-            tx.add_replay(row)
-    _write(tx, fresh, options)
-    return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)), tuple(forgotten))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +81,7 @@ class ReadingWriter:
         entropy: Source of relation ids.
         now: The recorded time of relations.
         reader: Reads short messages for the rules, where there is such a model.
-        act_from: The least confidence at which an update closes the older statement; see `Config.act_from`.
+        policy: When an update closes the older statement; see `Config.act_from` and `Config.trust`.
     """
 
     def __init__(
@@ -173,16 +90,18 @@ class ReadingWriter:
         entropy: Entropy,
         now: datetime,
         reader: TextReader | None = None,
-        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+        policy: ClosingPolicy | None = None,
     ) -> None:
         self._tx = tx
         self._reader = reader
-        self._writer = RelationWriter(tx, entropy, now, act_from)
+        self._writer = RelationWriter(tx, entropy, now, policy)
         self._value_updates = ValueUpdates(tx)
         self._entities: list[Entity] = []
         self._evolutions: list[EvolutionRelation] = []
         self._waiting: list[str] = []
+        self._begun: Mapping[str, ReadAhead] = {}
 
+    @stage("write")
     def run(
         self,
         items: Sequence[Work],
@@ -190,6 +109,9 @@ class ReadingWriter:
         why: str = "",
         readings: Mapping[str, Reading] | None = None,
         kept: Collection[str] = (),
+        begun: Mapping[str, ReadAhead] | None = None,
+        *,
+        fresh: bool = False,
     ) -> WrittenReading:
         """Process every item: write its statements, vectors and relations, and remove or update its outbox item.
 
@@ -200,12 +122,17 @@ class ReadingWriter:
             why: Why vectors are missing; kept as the reason in the outbox item.
             readings: What a model read in an episode, by episode id. Episodes without an entry are read by rules.
             kept: Ids of episodes whose vectors the store already holds.
+            begun: What was read ahead, by episode id.
+            fresh: Whether this same transaction stored the episodes: they have neither statements nor outbox items yet.
 
         Raises:
             ConcurrentChange: When the statements a model was asked about have changed since.
         """
-        items, vectors = self._still_there(items, vectors)
-        settled = self._tx.entities_of([episode.id for episode, _ in items])
+        self._begun = begun or {}
+        settled: Mapping[str, Sequence[Entity]] = {}
+        if not fresh:
+            items, vectors = self._still_there(items, vectors)
+            settled = self._tx.entities_of([episode.id for episode, _ in items])
         for episode, item in items:
             if item.again and episode.id in settled:
                 if episode.id not in (readings or {}):
@@ -224,7 +151,7 @@ class ReadingWriter:
             elif vectors is not None and episode.id not in vectors:
                 self._waiting.append(episode.id)
                 self._tx.put_outbox(replace(item, attempts=item.attempts + 1, reason=why))
-            else:
+            elif not fresh:
                 self._tx.remove_outbox(episode.id)
         if vectors:
             self._tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in kept})
@@ -246,14 +173,18 @@ class ReadingWriter:
 
     def _write_reading(self, episode: Episode, item: OutboxItem, reading: Reading | None) -> None:
         """Write the statements, aliases and relations of one episode that has not been read before."""
-        extracted = reading.extracted if reading else read_episode(self._tx, episode, item, self._reader)
+        extracted = (
+            reading.extracted
+            if reading
+            else read_episode(self._tx, episode, item, self._reader, self._begun.get(episode.id))
+        )
         entities = extracted.result.entities
         if reading is not None and item.track_evolution:
             self._require_judged(episode, entities, reading)
         for alias, subject in extracted.aliases:
             self._tx.add_alias(alias, subject)
         self._tx.add_entities(entities)
-        self._writer.effects.know(entities)
+        self._writer.effects.know_new(entities)
         self._entities += entities
         # First: in a cycle the relation recorded later is refused, which must be the model's and not the caller's.
         self._derive(entities, item.derived_from)
@@ -363,18 +294,22 @@ def said_as(one: Episode, other: Episode) -> bool:
     return (one.content, one.speaker) == (other.content, other.speaker)
 
 
+@stage("read statements")
 def read_episode(
     snapshot: Snapshot,
     episode: Episode,
     item: OutboxItem,
     reader: TextReader | None,
+    begun: ReadAhead | None = None,
 ) -> Extracted:
     """Read an episode by rules. Gives a single note for the whole text when `extract_entities` is off."""
     if not item.extract_entities:
         whole = said_in(episode, (0, len(episode.content)), EntityType.NOTE, episode.speaker or episode.role)
         return Extracted(ExtractionResult((whole,)), ())
     known = OpenStatements(snapshot, episode)
-    return extract_rules(episode, known.subject_of, known, reader)
+    if begun is not None:
+        known.expect(begun.asked)
+    return extract_rules(episode, known.subject_of, known, reader, begun)
 
 
 def recollect(snapshot: Snapshot, episode_ids: Sequence[str]) -> WrittenReading:
@@ -396,104 +331,6 @@ def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionR
 
 def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], effects: RelationEffects) -> tuple[Entity, ...]:
     """The entities as they are after the transaction's relations: with their validity and strongest relation."""
-    written = snapshot.entities(entity.id for entity in entities)
+    written = effects.entities(entity.id for entity in entities)
     standings = StateResolver(snapshot, View(include_superseded=True), effects)
     return tuple(standing.entity for standing in standings.of([written[entity.id] for entity in entities]))
-
-
-def _admit_under_key(
-    tx: Transaction, entropy: Entropy, now: datetime, messages: Sequence[Message], options: RememberOptions
-) -> Admitted:
-    """`admit` for a call with an idempotency key: the key stands for all messages of the call together.
-
-    Raises:
-        IdempotencyConflict: When the key was used before with different content.
-    """
-    key, digest = f"call:{options.idempotency_key}", _digest(messages)
-    row = _known(tx, [key]).get(key)
-    if row is not None:
-        _require_same(row, digest)
-        forgotten = () if row.episode_ids or not options.idempotency_key else (options.idempotency_key,)
-        return Admitted((), row.episode_ids, row.episode_ids, forgotten)
-    admitted = admit(tx, entropy, now, messages, replace(options, idempotency_key=None))
-    tx.add_replay(ReplayRow(key, digest, admitted.episode_ids))
-    return admitted
-
-
-def _key(message_id: str | None) -> str:
-    return f"message:{message_id}"
-
-
-def tombstone(key: str) -> str:
-    """The key under which the row of a forgotten message is kept.
-
-    It is a digest of the caller's id, never of the content: a guess at the forgotten text cannot be checked against it,
-    while an import that is run again still finds the key and does not bring the message back.
-    """
-    return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
-
-
-def _known(tx: Transaction, keys: Sequence[str]) -> dict[str, ReplayRow]:
-    """The replay rows of these keys, by key, found under the key itself or under its tombstone."""
-    stones = {tombstone(key): key for key in keys}
-    rows = tx.replays([*keys, *stones])
-    return {stones.get(key, key): row for key, row in rows.items()}
-
-
-def _require_same(row: ReplayRow, digest: str) -> None:
-    # A row without a digest is a tombstone: it matches any content.
-    if row.digest and row.digest != digest:
-        kind, _, key = row.key.partition(":")
-        raise IdempotencyConflict(
-            f"{'message id' if kind == 'message' else 'idempotency key'} {key!r} was used before with other content; "
-            "nothing was stored. Give the new content a new id"
-        )
-
-
-def _digest(messages: Sequence[Message]) -> str:
-    """SHA-256 of the messages as sent, without their times."""
-    said = [[m.content, m.role, m.speaker, m.session, m.id, dict(m.metadata)] for m in messages]
-    packed = json.dumps(said, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return hashlib.sha256(packed.encode()).hexdigest()
-
-
-def _require_sources(tx: Transaction, ids: Sequence[str]) -> None:
-    found = {**tx.entities(ids), **tx.episodes(ids)} if ids else {}
-    for id_ in ids:
-        if id_ not in found:
-            raise NotFound(f"derived_from names {id_}, which is not in namespace {tx.namespace!r}")
-
-
-def _episode(message: Message, entropy: Entropy, now: datetime, arrival: int) -> Episode:
-    return Episode(
-        id=entropy.new_id("epi", now),
-        content=message.content,
-        role=message.role,
-        speaker=message.speaker,
-        session=message.session,
-        at=message.at or now,
-        recorded_at=now,
-        arrival=arrival,
-        message_id=message.id,
-        metadata=message.metadata,
-    )
-
-
-def _write(tx: Transaction, fresh: Sequence[Episode], options: RememberOptions) -> None:
-    """Store fresh episodes, each with the outbox item for the work that it still needs."""
-    if not fresh:
-        return
-    tx.add_episodes([episode_row(episode) for episode in fresh])
-    for episode in fresh:
-        tx.put_outbox(outbox_item(episode, options))
-
-
-def outbox_item(episode: Episode, options: RememberOptions) -> OutboxItem:
-    """The work that a fresh episode still needs."""
-    return OutboxItem(
-        episode.id,
-        episode.arrival,
-        derived_from=options.derived_from,
-        extract_entities=options.extract_entities,
-        track_evolution=options.track_evolution,
-    )

@@ -1,21 +1,34 @@
 """Take messages into a namespace: set aside those that only repeat recalled text, admit the rest, and have them read.
 
 Called by `Engine.remember` with `take`, and by `Engine.remember_many` with `begin`, `embed` and `finish`, so that one
-batch can be embedded while the batch before it is written.
+batch can be embedded while the batch before it is written. A single message is embedded and read beforehand where this
+process does both by itself, and is stored with all that was read in it.
 """
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from datetime import datetime
 from typing import TypeVar
 
-from umi._remember.apply import Admitted, ReadingWriter, RememberOptions, Work, admit, outbox_item
+from umi._evolution.trust import ClosingPolicy
+from umi._remember.admission import (
+    Admitted,
+    Draft,
+    RememberOptions,
+    admit,
+    digest,
+    drafted,
+    outbox_item,
+    put_off,
+)
+from umi._remember.apply import ReadingWriter, Work
+from umi._remember.keys import call_key, known_rows, message_key
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome
 from umi._remember.recalled_text import RecalledTexts
 from umi.ports import Clock, Entropy, StorageBackend, Transaction
-from umi.types import Degradation, Message
+from umi.types import Degradation, Episode, Message
 
 T = TypeVar("T")
 
@@ -37,11 +50,12 @@ class Ingest:
 
     Args:
         storage: The namespace.
-        settler: Runs the second transaction. None when there is neither an embedder nor a model to wait for; both steps
-            then share one transaction.
-        echoes: The texts that recall has returned lately.
+        worker: Embeds, reads and writes. None when there is neither an embedder nor a model to wait for; all is then done
+            in one transaction.
+        recalled_texts: The texts that recall has returned lately.
         clock: Source of the recorded time.
         entropy: Source of ids.
+        policy: When an update closes the older statement.
     """
 
     def __init__(
@@ -51,12 +65,14 @@ class Ingest:
         recalled_texts: RecalledTexts,
         clock: Clock,
         entropy: Entropy,
+        policy: ClosingPolicy,
     ) -> None:
         self._storage = storage
         self._worker = worker
         self._recalled_texts = recalled_texts
         self._clock = clock
         self._entropy = entropy
+        self._policy = policy
 
     async def take(self, messages: Sequence[Message], options: RememberOptions) -> tuple[Admitted, Outcome]:
         """Admit messages and have them read. Episodes that a message merely repeats are reported as `replayed`.
@@ -65,7 +81,12 @@ class Ingest:
             IdempotencyConflict: When a known key comes with different content.
             NotFound: When `derived_from` names an id that is not in this namespace.
         """
-        begun = await self.begin(messages, options)
+        # Of several messages the earlier are committed before the later are read, so that the search index knows them. What
+        # may wait for a server is durable before it waits.
+        at_once = (
+            len(messages) == 1 and not options.later and self._worker is not None and self._worker.waits_for_nobody
+        )
+        begun = await self._begin(messages, options, at_once=at_once)
         # Read later: vectors are stored now, so that the text is found by meaning too, and the outbox item stays.
         if options.later and begun.outcome is None and self._worker is not None and begun.items:
             return begun.admitted, await self._worker.index(begun.items)
@@ -73,13 +94,45 @@ class Ingest:
 
     async def begin(self, messages: Sequence[Message], options: RememberOptions) -> IngestedBatch:
         """Do the first half of `take`: after it the messages are durable."""
+        return await self._begin(messages, options, at_once=False)
+
+    async def _begin(self, messages: Sequence[Message], options: RememberOptions, *, at_once: bool) -> IngestedBatch:
+        """As `begin`; with `at_once` also the second half, in the same transaction."""
         # Repeated messages are set aside before the transaction; the others keep their order.
-        origins = [self._recalled_texts.origin(message) for message in messages]
-        said = [message for message, origin in zip(messages, origins, strict=True) if not origin]
-        echoed = tuple(dict.fromkeys(id_ for origin in origins for id_ in origin))
-        admitted, outcome = await self._admit(said, options) if said else (Admitted((), (), ()), Outcome())
+        repeated = await self._repeated(messages, options)
+        said = [message for message, ids in zip(messages, repeated, strict=True) if not ids]
+        echoed = tuple(dict.fromkeys(id_ for ids in repeated for id_ in ids))
+        admitted: Admitted = Admitted((), (), ())
+        outcome: Outcome | None = Outcome()
+        if said:
+            now = self._clock.now()
+            drafts = [drafted(message, self._entropy, now) for message in said]
+            # A key stands for the whole call, so that the same call matches whatever was set aside the first time.
+            keyed = replace(options, digest=digest(messages)) if options.idempotency_key is not None else options
+            admitted, outcome = await (self._take_at_once if at_once else self._admit)(drafts, keyed)
         ids, replayed = (*admitted.episode_ids, *echoed), (*admitted.replayed, *echoed)
-        return IngestedBatch(replace(admitted, episode_ids=ids, replayed=replayed), _items(admitted, options), outcome)
+        return IngestedBatch(
+            replace(admitted, episode_ids=ids, replayed=replayed), _works(admitted.fresh, options), outcome
+        )
+
+    async def _repeated(self, messages: Sequence[Message], options: RememberOptions) -> list[tuple[str, ...]]:
+        """For each message the ids of the episodes that it merely repeats; none for what is known by its key: that is a call made again."""
+        repeated = [self._recalled_texts.repeated(message) for message in messages]
+        ids = [id_ for some in repeated for id_ in some]
+        if not ids:
+            return repeated
+        call = [] if options.idempotency_key is None else [call_key(options.idempotency_key)]
+        own = [None if message.id is None else message_key(message.id) for message in messages]
+        keys = [*call, *(key for key in own if key is not None)]
+        # Another process, or another view of the namespace, may have deleted some of them.
+        here, known = await self._storage.read(lambda snapshot: (snapshot.episodes(ids), known_rows(snapshot, keys)))
+        self._recalled_texts.forget(id_ for id_ in ids if id_ not in here)
+        if any(key in known for key in call):
+            return [()] * len(messages)
+        return [
+            some if key not in known and all(id_ in here for id_ in some) else ()
+            for some, key in zip(repeated, own, strict=True)
+        ]
 
     async def embed(self, begun: IngestedBatch) -> Embedded | None:
         """Embed a batch for `finish`, which embeds by itself when it is not given the result.
@@ -88,40 +141,67 @@ class Ingest:
         """
         if self._worker is None or begun.outcome is not None or not begun.items:
             return None
-        return await self._worker.embed(begun.items)
+        return await self._worker.prepare(begun.items)
 
     async def finish(self, begun: IngestedBatch, embedded: Embedded | None = None) -> Outcome:
         """Do the second half of `take`. Batches must be finished in the order in which they were begun."""
         if begun.outcome is not None:
             return begun.outcome
-        return await self._worker.settle(begun.items, embedded) if self._worker and begun.items else Outcome()
+        if self._worker is None or not begun.items:
+            return Outcome()
+        return await self._worker.settle(begun.items, embedded or await self._worker.prepare(begun.items))
 
-    async def _admit(self, messages: Sequence[Message], options: RememberOptions) -> tuple[Admitted, Outcome | None]:
-        """Admit messages, and write their statements in the same transaction when there is nothing to wait for."""
-        first = partial(admit, entropy=self._entropy, now=self._clock.now(), messages=messages, options=options)
+    async def _admit(self, drafts: Sequence[Draft], options: RememberOptions) -> tuple[Admitted, Outcome | None]:
+        """Admit messages for work that follows; where there is nothing to wait for, it is done in the same transaction."""
+        now = self._clock.now()
+
+        def store(tx: Transaction) -> Admitted:
+            if self._worker is not None:
+                self._worker.claim(tx)
+            admitted = admit(tx, now, drafts, options)
+            put_off(tx, admitted.fresh, options)
+            return admitted
+
         # Without embedder and model the rules could read at once, but the caller has asked to wait for a worker.
         if self._worker is None and options.later:
-            admitted = await self._storage.write(first)
+            admitted = await self._storage.write(store)
             waiting = [episode.id for episode in admitted.fresh]
             return admitted, Outcome(waiting=waiting, degraded={Degradation.NO_EMBEDDER: None})
         if self._worker is None:
-            # Nothing to wait for: one transaction, so that no half-done state is ever visible.
-            return await self._storage.write(lambda tx: self._settled_at_once(tx, first(tx), options))
-        return await self._storage.write(first), None
+            return await self._take_at_once(drafts, options)
+        return await self._storage.write(store), None
 
-    def _settled_at_once(
-        self, tx: Transaction, admitted: Admitted, options: RememberOptions
-    ) -> tuple[Admitted, Outcome]:
-        """Read what was just admitted by rules, inside the transaction that admitted it."""
-        outcome = Outcome()
-        if admitted.fresh:
-            outcome.add(ReadingWriter(tx, self._entropy, self._clock.now()).run(_items(admitted, options), None))
-            outcome.degraded[Degradation.NO_EMBEDDER] = None
-        return admitted, outcome
+    async def _take_at_once(self, drafts: Sequence[Draft], options: RememberOptions) -> tuple[Admitted, Outcome]:
+        """Embed and read ahead, then admit and write all in one transaction: no half-done state is ever visible."""
+        if self._worker is None:
+            prepared = Embedded(None, degraded=(Degradation.NO_EMBEDDER,))
+        else:
+            prepared = await self._worker.prepare(_works([draft.episode for draft in drafts], options))
+        now = self._clock.now()
+
+        def write(tx: Transaction) -> tuple[Admitted, Outcome]:
+            admitted, outcome = admit(tx, now, drafts, options), Outcome()
+            if admitted.fresh:
+                outcome = self._written(tx, now, _works(admitted.fresh, options), prepared)
+            return admitted, outcome
+
+        return await self._storage.write(write)
+
+    def _written(self, tx: Transaction, now: datetime, items: Sequence[Work], prepared: Embedded) -> Outcome:
+        """Write what is read in episodes that this transaction has stored."""
+        outcome = Outcome(degraded=dict.fromkeys(prepared.degraded))
+        if self._worker is None:
+            writer = ReadingWriter(tx, self._entropy, now, policy=self._policy)
+        else:
+            writer = self._worker.writer(tx, now)
+        made = {episode.id for episode, _ in items}
+        vectors = prepared.vectors and {id_: rows for id_, rows in prepared.vectors.items() if id_ in made}
+        outcome.add(writer.run(items, vectors, prepared.why, begun=prepared.begun, fresh=True))
+        return outcome
 
 
-def _items(admitted: Admitted, options: RememberOptions) -> list[Work]:
-    return [(episode, outbox_item(episode, options)) for episode in admitted.fresh]
+def _works(episodes: Sequence[Episode], options: RememberOptions) -> list[Work]:
+    return [(episode, outbox_item(episode, options)) for episode in episodes]
 
 
 async def in_batches(items: Iterable[T] | AsyncIterable[T], size: int) -> AsyncIterator[list[T]]:

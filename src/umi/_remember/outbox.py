@@ -5,30 +5,27 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import partial
 
 import numpy as np
 
 from umi._core.guard import GuardedEmbedder
+from umi._core.stages import stage
 from umi._evolution import model_judge
 from umi._evolution.model_judge import Judgement
-from umi._reading.extract import Extracted
+from umi._evolution.trust import ClosingPolicy
+from umi._reading.extract import Extracted, ReadAhead, read_ahead
 from umi._reading.model import Conversation, extraction
-from umi._remember.apply import (
-    ConcurrentChange,
-    Reading,
-    ReadingWriter,
-    Work,
-    WrittenReading,
-    embedding_text,
-    read_episode,
-    said_as,
-)
+from umi._remember.admission import embedding_text
+from umi._remember.apply import ConcurrentChange, Reading, ReadingWriter, Work, WrittenReading, read_episode, said_as
 from umi.errors import EmbeddingError, LLMError, UmiError
-from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
+from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
@@ -70,12 +67,14 @@ class Embedded:
         why: Why vectors are missing, in words.
         degraded: What was degraded.
         kept: Ids of episodes whose vectors the store already holds.
+        begun: What was read ahead of the episodes, by id; without a model, which reads by itself.
     """
 
     vectors: dict[str, Matrix] | None
     why: str = ""
     degraded: tuple[Degradation, ...] = ()
     kept: frozenset[str] = frozenset()
+    begun: Mapping[str, ReadAhead] = field(default_factory=dict)
 
 
 class OutboxWorker:
@@ -87,7 +86,7 @@ class OutboxWorker:
         model: Reads texts and judges relations; without it the rules do both.
         clock: Source of the recorded time of relations.
         entropy: Source of their ids.
-        act_from: The least confidence at which an update closes the older statement; see `Config.act_from`.
+        policy: When an update closes the older statement; see `Config.act_from` and `Config.trust`.
     """
 
     def __init__(
@@ -97,15 +96,38 @@ class OutboxWorker:
         model: Conversation | None,
         clock: Clock,
         entropy: Entropy,
-        act_from: float = EVOLUTION_SUPERSEDE_CONFIDENCE_MIN,
+        policy: ClosingPolicy | None = None,
     ) -> None:
-        self._act_from = act_from
+        self._policy = policy
         self._storage = storage
         self._embedder = embedder
         self._reader = None if embedder is None else embedder.reader
         self._model = model
         self._clock = clock
         self._entropy = entropy
+
+    @property
+    def waits_for_nobody(self) -> bool:
+        """Whether all is computed in this process, in milliseconds: no language model, and an embedder with a reader of its own."""
+        return self._model is None and self._reader is not None
+
+    def claim(self, tx: Transaction) -> None:
+        """See that the store's vectors are this embedder's, or register it.
+
+        Raises:
+            EmbedderMismatch: When they are another one's.
+        """
+        if self._embedder is not None:
+            tx.claim_embedder(self._embedder.identity)
+
+    def writer(self, tx: Transaction, now: datetime) -> ReadingWriter:
+        """What writes readings in a transaction, with this worker's vectors.
+
+        Raises:
+            EmbedderMismatch: When the store's vectors are another embedder's.
+        """
+        self.claim(tx)
+        return ReadingWriter(tx, self._entropy, now, self._reader, self._policy)
 
     async def settle(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
         """Embed episodes unless `embedded` is given, ask the model, and write.
@@ -118,7 +140,7 @@ class OutboxWorker:
         outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
         # Rules need no waiting, so all items share one transaction.
         if self._model is None:
-            outcome.add(await self._write(items, vectors, why, kept=embedded.kept))
+            outcome.add(await self._write(items, vectors, why, kept=embedded.kept, begun=embedded.begun))
             return outcome
         for work in items:
             # Each item is written with its own vectors only.
@@ -131,7 +153,12 @@ class OutboxWorker:
         embedded = await self.embed(items)
         vectors = embedded.vectors
         if vectors:
-            await self._storage.write(lambda tx: tx.add_vectors(vectors))
+
+            def write(tx: Transaction) -> None:
+                self.claim(tx)
+                tx.add_vectors(vectors)
+
+            await self._storage.write(write)
         return Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
 
     async def drain(self, limit: int) -> Outcome:
@@ -153,6 +180,28 @@ class OutboxWorker:
         missing = [work for work in items if work[0].id not in kept]
         made = await self.embed(missing) if missing else Embedded({})
         return replace(made, vectors={**kept, **(made.vectors or {})}, kept=frozenset(kept))
+
+    async def prepare(self, items: Sequence[Work]) -> Embedded:
+        """Compute the vectors of episodes and, without a model, read ahead in them; nothing is written.
+
+        So that no inference is left for the second transaction, in which others wait for the write lock.
+        """
+        if self._model is not None:
+            return await self.embed(items)
+        embedded, begun = await asyncio.gather(self.embed(items), self._read_ahead(items))
+        return replace(embedded, begun=begun)
+
+    @stage("read statements")
+    async def _read_ahead(self, items: Sequence[Work]) -> dict[str, ReadAhead]:
+        """What rules read in the episodes that they shall read, spread over all cores."""
+        wanted = [episode for episode, item in items if item.extract_entities and not item.again]
+        threads = min(os.cpu_count() or 1, len(wanted))
+
+        def some(first: int) -> list[tuple[str, ReadAhead]]:
+            return [(one.id, read_ahead(one, self._reader)) for one in wanted[first::threads]]
+
+        shares = await asyncio.gather(*(asyncio.to_thread(some, first) for first in range(threads)))
+        return dict(pair for share in shares for pair in share)
 
     async def embed(self, items: Sequence[Work]) -> Embedded:
         """Compute the vectors of episodes; nothing is written."""
@@ -181,7 +230,7 @@ class OutboxWorker:
                 given_up = (work[0], replace(work[1], again=False))
                 outcome.add(await self._write([given_up], vectors, why, kept=embedded.kept))
                 return
-            await self._storage.write(partial(_defer, work=work, vectors=vectors, error=error))
+            await self._storage.write(partial(self._defer, work=work, vectors=vectors, error=error))
             outcome.waiting.append(work[0].id)
 
     async def _ask_and_write(self, model: Conversation, work: Work, embedded: Embedded) -> WrittenReading:
@@ -279,37 +328,37 @@ class OutboxWorker:
         why: str,
         readings: Mapping[str, Reading] | None = None,
         kept: Collection[str] = (),
+        begun: Mapping[str, ReadAhead] | None = None,
     ) -> WrittenReading:
         """Run the second transaction for these items."""
         # The recorded time is taken before the wait for the write lock.
         now = self._clock.now()
 
         def write(tx: Transaction) -> WrittenReading:
-            settlement = ReadingWriter(tx, self._entropy, now, self._reader, self._act_from)
-            return settlement.run(items, vectors, why, readings, kept)
+            return self.writer(tx, now).run(items, vectors, why, readings, kept, begun)
 
         return await self._storage.write(write)
+
+    def _defer(self, tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
+        """Keep an item for another attempt, with the reason, and store its vectors so that they are not computed again."""
+        episode, item = work
+        now = tx.episodes([episode.id]).get(episode.id)
+        if now is None or not said_as(now, episode):  # forgotten or cut while the model was asked
+            return
+        # Rows that the store already holds are not replaced.
+        if vectors:
+            self.claim(tx)
+            held = tx.vectors(vectors)
+            tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})
+        # Another process may have read it meanwhile; then nothing is left to do.
+        if item.again or not tx.entities_of([episode.id]):
+            tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
 
 
 def _bare_vectors(snapshot: Snapshot, episode_ids: Sequence[str]) -> dict[str, Matrix]:
     """Stored vectors of the episodes that were never read: they hold windows of the text alone."""
     read = snapshot.entities_of(episode_ids)
     return snapshot.vectors([id_ for id_ in episode_ids if id_ not in read])
-
-
-def _defer(tx: Transaction, work: Work, vectors: Mapping[str, Matrix] | None, error: UmiError) -> None:
-    """Keep an item for another attempt, with the reason, and store its vectors so that they are not computed again."""
-    episode, item = work
-    now = tx.episodes([episode.id]).get(episode.id)
-    if now is None or not said_as(now, episode):  # forgotten or cut while the model was asked
-        return
-    # Rows that the store already holds are not replaced.
-    if vectors:
-        held = tx.vectors(vectors)
-        tx.add_vectors({id_: rows for id_, rows in vectors.items() if id_ not in held})
-    # Another process may have read it meanwhile; then nothing is left to do.
-    if item.again or not tx.entities_of([episode.id]):
-        tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
 
 
 def _attempts(item: OutboxItem, error: UmiError) -> int:

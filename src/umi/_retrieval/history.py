@@ -6,24 +6,47 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
+from umi import limits
+from umi._evolution import set_facts
 from umi._evolution.relation_effects import RelationEffects
 from umi._evolution.relation_writer import statement_order
 from umi._evolution.states import StateResolver, View
 from umi._reading.grammar.subjects import subject_key
+from umi._remember.keys import episode_named
+from umi._retrieval.filtering import kept
 from umi.errors import InvalidInput, NotFound
 from umi.limits import LIST_LIMIT_MAX
 from umi.ports import Snapshot, StorageBackend
-from umi.types import Entity, Episode, EvolutionType, Explanation, HistoryStep, HitState, OutboxItem, Page, Stats
+from umi.types import (
+    Entity,
+    Episode,
+    EpisodePage,
+    EvolutionType,
+    Explanation,
+    HistoryStep,
+    HitState,
+    OutboxItem,
+    Page,
+    Stats,
+)
+from umi.types.filters import EVERYTHING, Filter
+from umi.types.sessions import SessionPage
 
+_SHOWN_COUNT = 10  # statements that an error lists
+_SHOWN_CHARACTERS = 80  # of each
+_CURSOR_DIGITS_MAX = 15  # of a number in a cursor; more fit no row
 COUNT_PAGE = 1_000  # entities per read transaction while states are counted
 CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
 
 
 def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
-    """The entity or episode with this id, or None. An entity comes with its state of today."""
+    """The entity or episode with this id, or None. An entity comes with its state of today.
+
+    An id that is none of Umi's is looked up among the ids that senders gave their messages.
+    """
     entity = snapshot.entities([key]).get(key)
     if entity is None:
-        return snapshot.episodes([key]).get(key)
+        return _episode(snapshot, key)
     return steps(snapshot, [entity])[0].entity
 
 
@@ -32,20 +55,31 @@ def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
     return tuple(snapshot.outbox(limit))
 
 
+def still_waiting(snapshot: Snapshot) -> tuple[tuple[OutboxItem, ...], int]:
+    """The first waiting items, as a receipt lists them, and how many wait in all."""
+    return waiting(snapshot, limits.LIST_LIMIT_DEFAULT), waiting_count(snapshot)
+
+
 def waiting_count(snapshot: Snapshot) -> int:
     """The number of outbox items. Looks for one first: usually there is none, and counting is slow in a large store."""
     return snapshot.counts().waiting if snapshot.outbox(1) else 0
 
 
-def history(snapshot: Snapshot, key: str) -> tuple[HistoryStep, ...]:
+def history(
+    snapshot: Snapshot, key: str, where: Filter = EVERYTHING, attribute: str | None = None
+) -> tuple[HistoryStep, ...]:
     """The chain of an entity, or all statements about a subject, oldest first; empty when nothing is known.
 
     Args:
         snapshot: One moment of a namespace.
         key: An entity's id, or a subject's name or alias.
+        where: The messages, and the types of statements, that are wanted.
+        attribute: The only attribute that is wanted, if any.
     """
     entity = snapshot.entities([key]).get(key)
-    found = _chain(snapshot, entity) if entity else _about(snapshot, key)
+    found = kept(snapshot, _chain(snapshot, entity), where) if entity else _about(snapshot, key, where)
+    if attribute is not None:
+        found = [*filter(set_facts.is_of(attribute), found)]
     return steps(snapshot, sorted(found, key=statement_order))
 
 
@@ -56,18 +90,21 @@ def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]
 
 def _steps(effects: RelationEffects, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
     standings = StateResolver(snapshot, View(include_superseded=True), effects).of(entities)
-    return tuple(HistoryStep(s.entity, s.state, effects.rows(s.entity.id)) for s in standings)
+    reasons = set_facts.reasons(snapshot, entities)
+    return tuple(
+        HistoryStep(s.entity, s.state, effects.rows(s.entity.id), reasons.get(s.entity.id, "")) for s in standings
+    )
 
 
 def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     """Explain an entity: its source episode, what it was derived from and supports, and what changed it.
 
     Raises:
-        NotFound: For an id that is no entity of this namespace.
+        NotFound: For an id that is neither an entity nor a message of this namespace, or a message that is not read yet.
+        InvalidInput: For a message with several statements; the error lists them.
     """
-    entity = snapshot.entities([entity_id]).get(entity_id)
-    if entity is None:
-        raise NotFound(f"no entity {entity_id} in namespace {snapshot.namespace!r}")
+    entity = snapshot.entities([entity_id]).get(entity_id) or _only_statement(snapshot, entity_id)
+    entity_id = entity.id
     effects = RelationEffects(snapshot)
     sources, supports = effects.sources(entity_id), effects.conclusions(entity_id)
     # The relations that make the entity stale, also through several derivations.
@@ -85,17 +122,40 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     )
 
 
-def page(snapshot: Snapshot, after: str | None, limit: int) -> Page:
-    """One page of entities in order of arrival, starting after the cursor.
+def sessions(snapshot: Snapshot, after: str | None, limit: int) -> SessionPage:
+    """One page of sessions by name."""
+    found = snapshot.sessions(after=after, limit=limit + 1)  # one more tells whether a page follows
+    return SessionPage(tuple(found[:limit]), found[limit - 1].name if len(found) > limit else None)
+
+
+def page(
+    snapshot: Snapshot, after: str | None, limit: int, where: Filter = EVERYTHING, *, newest: bool = False
+) -> Page:
+    """One page of entities in order of arrival, or in the opposite order, starting after the cursor.
 
     Raises:
         InvalidInput: For a cursor that no page returned.
     """
-    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1)  # one more tells whether a page follows
+    # One more tells whether a page follows.
+    rows = snapshot.list_entities(after=_cursor(after), limit=limit + 1, where=where, newest=newest)
     shown = rows[:limit]
     # The cursor is (arrival, place) of the last entity shown.
     following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
     return Page(steps(snapshot, [entity for _, entity in shown]), following)
+
+
+def episodes(
+    snapshot: Snapshot, after: str | None, limit: int, where: Filter = EVERYTHING, *, newest: bool = False
+) -> EpisodePage:
+    """One page of messages in order of arrival, or in the opposite order, starting after the cursor.
+
+    Raises:
+        InvalidInput: For a cursor that no page returned.
+    """
+    arrival = None if after is None else _arrival(after)
+    found = snapshot.list_episodes(after=arrival, limit=limit + 1, where=where, newest=newest)
+    shown = tuple(found[:limit])
+    return EpisodePage(shown, str(shown[-1].arrival) if len(found) > limit else None)
 
 
 async def _count_states(storage: StorageBackend) -> dict[str, int]:
@@ -129,18 +189,55 @@ async def stats(storage: StorageBackend, embedder: str | None, degradations: Map
     )
 
 
+def _episode(snapshot: Snapshot, key: str) -> Episode | None:
+    """The episode with this id, Umi's own or its sender's; Umi's wins."""
+    found = snapshot.episodes([key]).get(key)
+    named = episode_named(snapshot, key) if found is None else None
+    return found if named is None else snapshot.episodes([named]).get(named)
+
+
+def _only_statement(snapshot: Snapshot, key: str) -> Entity:
+    """The statement of a message that has a single one.
+
+    Raises:
+        NotFound: When there is no such message, or it has no statement.
+        InvalidInput: When it has several.
+    """
+    episode = _episode(snapshot, key)
+    if episode is None:
+        raise NotFound(f"no statement or message {key} in namespace {snapshot.namespace!r}")
+    found = list(snapshot.entities_of([episode.id]).get(episode.id, ()))
+    if not found:
+        raise NotFound(f"message {key} waits to be read, so there is no statement to explain yet; `maintain` reads it")
+    if len(found) > 1:
+        told = "; ".join(f"{one.id}: {one.content[:_SHOWN_CHARACTERS]!r}" for one in found[:_SHOWN_COUNT])
+        more = f"; and {len(found) - _SHOWN_COUNT} more" if len(found) > _SHOWN_COUNT else ""
+        raise InvalidInput(f"message {key} has {len(found)} statements, name one of them: {told}{more}")
+    return found[0]
+
+
+def _arrival(cursor: str) -> int:
+    if not _is_count(cursor):
+        raise InvalidInput(f"after={cursor!r:.40} is not a cursor; give the `next` of the page before")
+    return int(cursor)
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) <= _CURSOR_DIGITS_MAX
+
+
 def _cursor(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
     arrival, _, place = text.partition(".")
-    if not (arrival.isdecimal() and place.isdecimal()):
-        raise InvalidInput(f"after={text!r} is not a cursor; give the `next` of the page before")
+    if not (_is_count(arrival) and _is_count(place)):
+        raise InvalidInput(f"after={text!r:.40} is not a cursor; give the `next` of the page before")
     return int(arrival), int(place)
 
 
-def _about(snapshot: Snapshot, name: str) -> list[Entity]:
+def _about(snapshot: Snapshot, name: str, where: Filter) -> list[Entity]:
     key = subject_key(name)
-    found = snapshot.statements(snapshot.subject_of(key) or key, limit=LIST_LIMIT_MAX)
+    found = snapshot.statements(snapshot.subjects_of([key]).get(key, key), limit=LIST_LIMIT_MAX, where=where)
     return [entity for entity in found if entity.slot or key in (entity.subject, *entity.also)]
 
 

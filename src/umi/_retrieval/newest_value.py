@@ -121,11 +121,11 @@ def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     told = [asked.told(hit.episode) for hit in hits]
     # Messages that share much less with the question than the best one state something else.
     least = max(_LEAST, _ALIKE * max((share for share, _ in told), default=0.0))
-    # Grouped by role, speaker and owner; only places within a group are exchanged.
-    places: dict[tuple[str, str | None, str], list[int]] = {}
+    # Grouped by origin, role, speaker and owner; only places within a group are exchanged.
+    places: dict[tuple[str, str, str | None, str], list[int]] = {}
     for place, (hit, (share, whose)) in enumerate(zip(hits, told, strict=True)):
         if share >= least:
-            places.setdefault((hit.episode.role, hit.episode.speaker, whose), []).append(place)
+            places.setdefault((hit.origin, hit.episode.role, hit.episode.speaker, whose), []).append(place)
     ordered = list(hits)
     for mine in places.values():
         newest = sorted(mine, key=lambda place: (hits[place].episode.at, hits[place].episode.arrival), reverse=True)

@@ -14,12 +14,15 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from umi._core.stages import stage
 from umi._evolution.states import StatementState, StateResolver, View
+from umi._evolution.untrusted_claims import untrusted_claims
 from umi._reading.grammar.complements import preference_slot
 from umi._reading.grammar.slots import ATTRIBUTES, is_single
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages import predict, question_reader
 from umi._reading.short_messages.question_reader import month_of
+from umi._retrieval.filtering import kept
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import Snapshot, Vector
 from umi.ports.text_reader import TextReader
@@ -118,8 +121,13 @@ class Answer:
     question: FactQuestion
     standings: tuple[StatementState, ...]
     view: View
+    said: Callable[[Episode], Sequence[Entity]]
     reader: TextReader | None = None
-    said: Callable[[Episode], Sequence[Entity]] = lambda _episode: ()
+
+    @property
+    def admits_all(self) -> bool:
+        """Whether `admits` is true of every episode."""
+        return bool(self.standings) or not self.question.exact
 
     def admits(self, episode: Episode) -> bool:
         """Whether an episode that the other legs found may stand beside the answer.
@@ -128,23 +136,24 @@ class Answer:
         if it states something else, does not speak of the subject, or speaks of it only in a question, in a wish, or
         with no word that such a fact is told with. `search` does not ask about episodes that words or meaning support.
         """
-        if self.standings or not self.question.exact:
+        if self.admits_all:
             return True
         # Facts that rules read in the episode with enough confidence to act on.
         stated = [
             one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
         ]
-        elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
-        subject = self.question.subject
-        named = subject in episode.content.casefold() or predict.scatters(episode.content, subject)
-        if stated and elsewhere and not named:
-            return False  # it states such a fact of others; if it stated this one, a statement would be known
-        if (
-            named
-            and not _OF_PEOPLE & set(self.question.slots)
-            and any(one.slot in self.question.slots for one in stated)
-        ):
-            return True  # it speaks of "the oil of the car" where the question asks about the car
+        if stated:
+            elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
+            subject = self.question.subject
+            named = subject in episode.content.casefold() or predict.scatters(episode.content, subject)
+            if elsewhere and not named:
+                return False  # it states such a fact of others; if it stated this one, a statement would be known
+            if (
+                named
+                and not _OF_PEOPLE & set(self.question.slots)
+                and any(one.slot in self.question.slots for one in stated)
+            ):
+                return True  # it speaks of "the oil of the car" where the question asks about the car
         return evidence(self.question, episode, self.reader)
 
     def _is_choice(self, one: Entity) -> bool:
@@ -153,38 +162,41 @@ class Answer:
         return chosen and one.slot.startswith("favourite_")
 
 
+@stage("look up facts")
 def answer(
-    snapshot: Snapshot, query: str, view: View, vector: Vector | None = None, reader: TextReader | None = None
+    snapshot: Snapshot,
+    query: str,
+    view: View,
+    vector: Vector | None,
+    reader: TextReader | None,
+    said: Callable[[Episode], Sequence[Entity]],
 ) -> Answer | None:
     """What is known of the fact that a query asks for; None when it asks for no such fact.
 
     Args:
         snapshot: Where to look.
         query: The question.
-        vector: Its embedding, when the local embedder made it.
-        reader: Reads short messages, where there is such a model.
         view: The moment and filters of the recall. A month in the question stands for its last day, unless the view
             names a time.
+        vector: Its embedding, when the local embedder made it.
+        reader: Reads short messages, where there is such a model.
+        said: The statements of an episode.
     """
     question = read_question(query, vector)
     if question is None:
         return None
-    found = look_up(snapshot, question)
+    found = kept(snapshot, look_up(snapshot, question), view.where)
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
-    standings = tuple(one for one in StateResolver(snapshot, view).of(found) if one.shown)
-    return Answer(
-        question,
-        _affirmed_first(standings),
-        view,
-        reader,
-        lambda episode: snapshot.entities_of([episode.id]).get(episode.id, ()),
-    )
+    standings = [one for one in StateResolver(snapshot, view).of(found) if one.shown]
+    untrusted = untrusted_claims(snapshot, standings, view.trust)
+    trusted = [one for one in standings if one.entity.id not in untrusted]
+    return Answer(question, _affirmed_first(trusted), view, said, reader)
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
     """Every statement in the slots that the question asks for, of any state, slot by slot, newest first within each."""
-    subject = snapshot.subject_of(question.subject) or question.subject
+    subject = snapshot.subjects_of([question.subject]).get(question.subject, question.subject)
     pairs = [(subject, slot) for slot in question.slots]
     found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
     return [entity for pair in pairs for entity in found[pair]]

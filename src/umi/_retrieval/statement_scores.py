@@ -21,6 +21,7 @@ from umi._reading.model.extraction import says_it_all
 from umi.limits import STATEMENT_CANDIDATES_COUNT
 from umi.ports import Matrix, Snapshot, Vector
 from umi.types import UNREAL, Entity, Episode, Mode
+from umi.types.filters import EVERYTHING, Filter
 
 # Log-odds, chosen by hand on 26 test histories and checked on 60 more (docs/state.md). A fit of eight weights was no better.
 _CLOSER: Final = 10.0  # per unit of cosine by which a statement differs from its message's best window
@@ -52,13 +53,14 @@ def is_read(entities: Iterable[Entity]) -> bool:
     return any(map(_is_read, entities))
 
 
-def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list[Candidate]:
+def candidates(snapshot: Snapshot, ranking: Ranking, question: Question, where: Filter = EVERYTHING) -> list[Candidate]:
     """The candidates in the first `STATEMENT_CANDIDATES_COUNT` places of a ranking, best first.
 
     Args:
         snapshot: Where the messages are.
         ranking: The ranking of the question.
         question: The question's terms and vector.
+        where: The types of statements that count.
     """
     keys = [int(key) for key in ranking.keys[:STATEMENT_CANDIDATES_COUNT]]
     episodes = snapshot.episodes_at(keys)
@@ -76,7 +78,11 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question) -> list
         if not read:
             found.append(Candidate(place, episode, None, float(logistic(odds))))
         mine = _Message(episode, read, windows.get(episode.id), question, weights)
-        found += [Candidate(place, episode, one.id, float(logistic(odds + mine.gain(one)))) for one in read]
+        found += [
+            Candidate(place, episode, one.id, float(logistic(odds + mine.gain(one))))
+            for one in read
+            if where.takes(one)
+        ]
     # Rounded, so that the last bits of a float, which differ between machines, cannot change the order.
     return sorted(found, key=lambda one: (-round(one.score, 6), one.place))
 

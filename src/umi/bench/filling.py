@@ -14,9 +14,10 @@ from typing import Final
 
 import numpy as np
 
+from umi._core.validate import when
 from umi._core.vectors import normalised
 from umi._reading.extract import said_in
-from umi._remember.apply import episode_row
+from umi._remember.admission import episode_row
 from umi.bench.texts import turns
 from umi.ports import EmbeddingProvider, Matrix, StorageBackend, Transaction
 from umi.types import EntityType, Episode, Message
@@ -47,9 +48,9 @@ async def fill(
     await fill_like(storage, await likely_vectors(embedder), messages, count, progress)
 
 
-async def likely_vectors(embedder: EmbeddingProvider) -> Matrix:
+async def likely_vectors(embedder: EmbeddingProvider, count: int = _EMBEDDED_COUNT) -> Matrix:
     """Vectors of some talk, shape (texts, dimensions)."""
-    sample = [f"{one.speaker}: {one.content}" for one in turns(0, _EMBEDDED_COUNT, 26)]
+    sample = [f"{one.speaker}: {one.content}" for one in turns(0, min(count, _EMBEDDED_COUNT), 26)]
     return np.concatenate(await embedder.embed_many(sample))
 
 
@@ -88,5 +89,8 @@ def _write(tx: Transaction, messages: Sequence[Message], first: int, vectors: Ma
 
 
 def _episode(message: Message, id_: str, arrival: int) -> Episode:
-    at = message.at or _UNDATED_AT
-    return Episode(id_, message.content, message.role, message.speaker, message.session, at, at, arrival, message.id)
+    at = _UNDATED_AT if message.at is None else when(message.at)
+    return Episode(
+        id_, message.content, message.role, message.speaker, message.session, at, at, arrival, message.id,
+        message.metadata,
+    )  # fmt: skip

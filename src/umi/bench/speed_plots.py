@@ -49,6 +49,33 @@ def draw(report: Report, path: Path) -> None:
     plt.close(drawn)
 
 
+def draw_stages(report: Report, path: Path) -> None:
+    """A bar for each operation, made of its stages, in milliseconds.
+
+    Raises:
+        InvalidOptions: Without the extra `plot`.
+    """
+    require()
+    from matplotlib import pyplot as plt  # noqa: PLC0415 - only when pictures are wanted
+
+    stages: dict[str, list[tuple[str, float]]] = defaultdict(list)
+    for figure in report.figures:
+        what, _, stage = figure.name.partition(": ")
+        if stage:
+            stages[what].append((stage, figure.value / 1e3))
+    drawn, axes = plt.subplots(len(stages), 1, figsize=(14, 3 * len(stages)), layout="constrained", sharex=True)
+    for one, (what, parts) in zip(axes, stages.items(), strict=True):
+        start = 0.0
+        for place, (stage, spent) in enumerate(parts):
+            one.barh(0, spent, left=start, label=f"{stage}, {spent:.2f}", color=f"C{place}", alpha=1 - place // 10 / 2)
+            start += spent
+        one.set(title=f"{what}: {start:.1f} ms, all stages together", yticks=[])
+        one.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    axes[-1].set(xlabel="milliseconds")
+    drawn.savefig(path, dpi=_DPI)
+    plt.close(drawn)
+
+
 def _line(axes: Axes, name: str, points: list[tuple[int, float, float]]) -> None:
     sizes, values, floors = zip(*points, strict=True)
     (line,) = axes.plot(sizes, values, marker="o", label=name)

@@ -13,6 +13,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
 
 Keys = npt.NDArray[np.int64]  # shape (count,), arrivals of episodes, ascending
+Flags = npt.NDArray[np.bool_]  # shape (count,), one per key
 NO_KEYS: Final[Keys] = np.empty(0, dtype=np.int64)
 
 
@@ -63,6 +64,14 @@ class VectorCandidates:
     words: npt.NDArray[np.float32]
     mean: float
     deviation: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """Which candidates a filter keeps, shape (candidates,), and how many messages of the namespace it keeps in all."""
+
+    flags: Flags
     count: int
 
 

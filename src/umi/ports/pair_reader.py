@@ -57,6 +57,14 @@ class PairReader(Protocol):
         """
         ...
 
+    async def changes(self, pairs: Sequence[Pair]) -> list[float]:
+        """How likely it is of each pair that the older statement holds no longer, as `Compared.changed`; soon told where it surely does.
+
+        Raises:
+            EmbeddingError: When its model cannot be loaded, or fails.
+        """
+        ...
+
     async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """How likely it is of each statement that it answers a question, be it still so or not.
 

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol, TypeVar, overload
 
-from umi.ports.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.ports.candidates import NO_KEYS, Eligible, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.ports.models import EmbedderIdentity, Matrix, Vector
 from umi.types import (
+    Change,
     Entity,
     Episode,
     EvolutionRelation,
@@ -23,9 +24,11 @@ from umi.types import (
     OutboxItem,
     VectorHit,
 )
-from umi.types.erasure_proof import ErasureProof, NGramDigest
+from umi.types.erasure_proof import ErasureProof, Findable, NGramDigest
+from umi.types.filters import EVERYTHING, Filter
 from umi.types.learning_rows import LearnedRows, LearnedWrites
 from umi.types.routing_rows import RoutedRows, RoutedWrites
+from umi.types.sessions import SessionInfo
 
 T = TypeVar("T")
 
@@ -59,10 +62,14 @@ class ReplayRow:
 
 @dataclass(frozen=True, slots=True)
 class Examined:
-    """What of a proof was found: `raw` in any byte of the files, `live` in rows of any namespace."""
+    """What of a proof was found: `raw` in any byte of the files, `live` in rows of any namespace.
+
+    `files_searched` is False for a store that cannot read the database's files; `raw` is empty then.
+    """
 
     raw: frozenset[NGramDigest]
     live: frozenset[NGramDigest]
+    files_searched: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +96,11 @@ class Snapshot(Protocol):
         ...
 
     @property
+    def embedder(self) -> EmbedderIdentity | None:
+        """The embedder whose vectors the store keeps; None where none is registered."""
+        ...
+
+    @property
     def learned(self) -> LearnedRows:
         """What outcomes have taught here."""
         ...
@@ -105,16 +117,27 @@ class Snapshot(Protocol):
         """Per episode its entities in order of span; an episode without entities has no key."""
         ...
 
-    def statements(self, subject: str, *, limit: int) -> list[Entity]:
-        """What was said about a subject, newest first by (at, arrival), then span."""
+    def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
+        """What was said about a subject, newest first by (at, arrival), then span; of the filter's messages and types."""
         ...
 
     def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
         """For each (subject, slot) its statements, newest first, at most `limit` each, in one look-up for all of them."""
         ...
 
-    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
-        """A page in order of (arrival, place within the episode), each with its cursor."""
+    def list_entities(
+        self, *, after: tuple[int, int] | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
+    ) -> list[tuple[tuple[int, int], Entity]]:
+        """A page in order of (arrival, place within the episode), each with its cursor; of the filter's messages and types.
+
+        `newest` turns the order round; `after` is then the cursor that the page follows in that order.
+        """
+        ...
+
+    def list_episodes(
+        self, *, after: int | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
+    ) -> list[Episode]:
+        """A page in order of arrival, of those after one; `newest` turns the order round. With types those with a statement of one."""
         ...
 
     def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]: ...
@@ -122,20 +145,38 @@ class Snapshot(Protocol):
         """Per entity every relation at either end, undone ones too, by (created_at, id)."""
         ...
 
-    def subject_of(self, alias: str) -> str | None:
-        """The subject key that a normalised alias stands for."""
+    def subjects_of(self, aliases: Iterable[str]) -> dict[str, str]:
+        """Per normalised alias the subject key that it stands for; what is no alias has no key."""
         ...
 
     def aliases(self, subject: str) -> tuple[str, ...]: ...
+    def sessions(self, *, after: str | None, limit: int) -> list[SessionInfo]:
+        """Sessions in order of name, those after `after`. Episodes without a session are in none."""
+        ...
+
     def replays(self, keys: Iterable[str]) -> dict[str, ReplayRow]: ...
     def outbox(self, limit: int) -> list[OutboxItem]:
         """Waiting work in order of arrival."""
         ...
 
     def counts(self) -> Counts: ...
-    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates: ...
-    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
-        """The `pool` nearest, and those asked for; a second call with the same embedding need not compare again."""
+    def text_candidates(
+        self, terms: Sequence[str], *, also: Keys = NO_KEYS, where: Filter = EVERYTHING
+    ) -> TextCandidates:
+        """Those that share a term, those asked for, with a filter also the best of its messages; and the neighbours of all these."""
+        ...
+
+    def vector_candidates(
+        self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int, where: Filter = EVERYTHING
+    ) -> VectorCandidates:
+        """The `pool` nearest, those asked for, and at least the `pool` nearest of the filter's messages.
+
+        A second call with the same embedding need not compare again.
+        """
+        ...
+
+    def among(self, keys: Keys, where: Filter) -> Eligible:
+        """For each of these candidates whether it is one of the filter's messages, with a statement of its types; and how many are."""
         ...
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
@@ -159,12 +200,27 @@ class Snapshot(Protocol):
 
     # Everything, one row at a time and never more than a row in memory; to be read to its end inside the transaction.
 
-    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
-        """Every episode with its windows, in order of arrival."""
+    def scan_episodes(self, where: Filter = EVERYTHING) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+        """Every episode with its windows, in order of arrival; with types those that have a statement of one."""
         ...
 
-    def scan_entities(self) -> Iterator[Entity]:
-        """In order of (arrival, place within the episode)."""
+    def scan_entities(self, where: Filter = EVERYTHING) -> Iterator[Entity]:
+        """In order of (arrival, place within the episode); of the filter's messages, all of their statements."""
+        ...
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        """What writes did whose sequence is above `after`, oldest first; the last write is never cut in two.
+
+        At most `limit`, or the whole of one write that did more.
+        """
+        ...
+
+    def first_expiry(self) -> datetime | None:
+        """The earliest moment at which a message expires; None when none ever does."""
+        ...
+
+    def expired(self, now: datetime, limit: int) -> list[str]:
+        """The episodes that have expired by now, the earliest first."""
         ...
 
     def scan_relations(self) -> Iterator[EvolutionRelation]:
@@ -201,6 +257,10 @@ class Transaction(Snapshot, Protocol):
     def next_arrival(self) -> int: ...
     def add_episodes(self, rows: Sequence[EpisodeRow]) -> None: ...
     def add_entities(self, entities: Sequence[Entity]) -> None: ...
+    def claim_embedder(self, identity: EmbedderIdentity) -> None:
+        """Register the embedder whose vectors will follow; raises `EmbedderMismatch` where another is registered."""
+        ...
+
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         """Windows by episode id; replaces what was there."""
         ...
@@ -251,6 +311,13 @@ class Transaction(Snapshot, Protocol):
 
     def delete_episode(self, episode_id: str) -> bool:
         """The episode and all that hangs on it: entities, terms, vectors, outbox, relations. True if it was there."""
+        ...
+
+    def drop_namespace(self) -> None:
+        """Every row of this namespace, and its name. Nothing else may be done in the transaction afterwards.
+
+        A namespace of this name that is written to later begins with arrival 0 and a sequence that no namespace had before.
+        """
         ...
 
 
@@ -318,10 +385,10 @@ class Store(Protocol):
         """
         ...
 
-    async def clean(self, proof: ErasureProof | None) -> bool:
+    async def clean(self, proof: Findable | None) -> bool:
         """See that no byte of what was deleted stays in the file; False while others still read it: `maintain` tries again.
 
-        `proof` tells what was deleted just before; None when that is not known any more.
+        A store on a server lets it reuse the space, and can say nothing of its logs, replicas and backups. `proof` tells what was deleted just before; None when that is not known any more.
         """
         ...
 

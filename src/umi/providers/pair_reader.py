@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from umi._core.ranking import logistic
 from umi.errors import EmbeddingError
-from umi.ports.pair_reader import VERDICTS, Compared, Pair, Passage
+from umi.ports.pair_reader import CHANGES, VERDICTS, Compared, Pair, Passage
 from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, Numbers, layers
 from umi.providers.weights import likely, unpacked
 
@@ -42,6 +42,9 @@ _UNDATED: Final = 7  # class when the time is not known
 _SAME_SPEAKER: Final = 8  # added to the class when the same person made both statements
 _SAYS_SO: Final = 0.5  # probability from which a word is one that the verdict is about
 _SURELY_NONE: Final = 0.97  # probability of "none" after the lower layers from which the upper ones are skipped
+# Probability of a change after the lower layers below which the upper ones find none: of 3,200 pairs of `data/reader`
+# no change is missed below .08.
+_SURELY_KEPT: Final = 0.05
 # Of a message that are tokenised on each side of a statement; far more than fit in the input.
 _AROUND_CHARACTERS: Final = 600
 _STATEMENT_CHARACTERS: Final = 1_200  # of a statement that are tokenised; far more than fit in the input
@@ -194,9 +197,7 @@ class LocalPairReader:
         Raises:
             EmbeddingError: When onnxruntime fails.
         """
-        given = self._layout.pair(pair)
-        lower = self._run(self._lower, self._start(given))
-        early = self._verdict("early_verdict", lower, given)
+        given, lower, early = self._begun(pair)
         # Most pairs are unrelated; for those the upper half of the work is saved.
         if early["none"] >= _SURELY_NONE:
             return Compared(early, pair.older.span, pair.newer.span)
@@ -208,6 +209,19 @@ class LocalPairReader:
             _words(said, given.newer, given.offsets, pair.newer.span),
         )
 
+    def changes(self, pair: Pair) -> float:
+        """The probability that the older statement of a pair holds no longer, computed in the calling thread.
+
+        Raises:
+            EmbeddingError: When onnxruntime fails.
+        """
+        given, lower, early = self._begun(pair)
+        changed = sum(early[name] for name in CHANGES)
+        if changed < _SURELY_KEPT or early["none"] >= _SURELY_NONE:
+            return changed
+        later = self._verdict("verdict", self._run(self._upper, lower), given)
+        return sum(later[name] for name in CHANGES)
+
     def answers(self, question: str, passage: Passage) -> float:
         """The probability that a statement answers a question, computed in the calling thread.
 
@@ -217,6 +231,12 @@ class LocalPairReader:
         given = self._layout.question(question, passage)
         lower = self._run(self._lower, self._start(given))
         return float(logistic(self._head("early_answer", self._pooled(lower, given)).astype(np.float64))[0])
+
+    def _begun(self, pair: Pair) -> tuple[Input, Floats, dict[str, float]]:
+        """A pair's input, the output of the lower layers, and the verdict after them."""
+        given = self._layout.pair(pair)
+        lower = self._run(self._lower, self._start(given))
+        return given, lower, self._verdict("early_verdict", lower, given)
 
     def _start(self, given: Input) -> Floats:
         start = self._encoder.words[list(given.ids)] + self._encoder.places[: len(given.ids)]

@@ -18,7 +18,7 @@ import numpy as np
 from umi.errors import EmbeddingError
 from umi.ports.text_reader import ACTS, KINDS, MARKS, ROLES, STATES, WHICH, Interpretation, Judged
 from umi.providers.minilm import GIVEN, UPPER_LAYERS, Floats, MiniLM, Numbers, layers
-from umi.providers.weights import likely, unpacked
+from umi.providers.weights import likely, likely_rows, unpacked
 
 WEIGHTS: Final = "reader.npz"
 WITHOUT_STATE: Final = 2 * len(STATES)  # row of the table `state` when only the kind is asked
@@ -86,7 +86,7 @@ class LocalText:
             hidden: Floats = self.reader.upper.run(None, {GIVEN: states[None]})[0][0]
         except RuntimeError as error:
             raise EmbeddingError(f"the reader of messages failed on {len(states)} tokens: {error}") from error
-        roles = [likely(ROLES, row) for row in self.reader.head("role", hidden[1:-1])] if take.kind != WHICH else []
+        roles = [] if take.kind == WHICH else likely_rows(ROLES, self.reader.head("role", hidden[1:-1]))
         # `roles` is empty when only the kind was asked, so `zip` may not be strict.
         return Judged(
             likely(KINDS, self.reader.head("kind", hidden[0])),

@@ -38,6 +38,13 @@ def unpacked(tables: Mapping[str, npt.NDArray[Any]], layers: Sequence[int], firs
     return found
 
 
+def likely_rows(classes: Sequence[str], logits: Floats) -> list[dict[str, float]]:
+    """As `likely`, for each row of logits of shape (rows, classes), in one pass."""
+    raised = np.exp(np.asarray(logits - logits.max(axis=1, keepdims=True), dtype=np.float64))
+    rows = (raised / raised.sum(axis=1, keepdims=True)).tolist()
+    return [dict(zip(classes, row, strict=True)) for row in rows]
+
+
 def likely(classes: Sequence[str], logits: Floats) -> dict[str, float]:
     """Softmax: the probability of each class from its logit."""
     # Subtracting the largest logit avoids overflow.

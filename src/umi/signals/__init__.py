@@ -3,6 +3,6 @@
 from umi.signals.files import FileSignalProvider
 from umi.signals.junit import JUnitSignalProvider
 from umi.signals.pull_requests import PullRequestSignalProvider
-from umi.signals.reading import seal
+from umi.signals.reading import Source, seal
 
-__all__ = ["FileSignalProvider", "JUnitSignalProvider", "PullRequestSignalProvider", "seal"]
+__all__ = ["FileSignalProvider", "JUnitSignalProvider", "PullRequestSignalProvider", "Source", "seal"]

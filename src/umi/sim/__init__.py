@@ -7,7 +7,7 @@
 
     umi.sim.run(main(), seed=7, order="seeded")   # milliseconds; the same steps every time
 
-`simulate` runs a test once per seed, each time in a new `World` with a memory. `SimEnvironment` wires all parts to one
+`umi.testing.simulate` runs a test of an agent in a world made of these parts. `SimEnvironment` wires all parts to one
 seed; each part can also be used alone. `run` drives asyncio in virtual time. `SimDisk` is a disk under the real SQLite
 that can lose power at any write, `SimNetwork` a network that can lose messages, `SimStorage` and `SimVectorBackend`
 stores that can fail, `SimEmbedder` and `SimLLM` models that can fail. A `FaultInjector` decides when, from the seed.
@@ -22,11 +22,10 @@ from umi.sim.environment import SimConfig, SimEnvironment
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden, InvalidFault, SimulationError
 from umi.sim.faults import OPERATIONS, FaultConfig, FaultInjector, FaultType
 from umi.sim.llm import Hostility, SimLLM, SimLLMProvider, Temper
-from umi.sim.loop import SimLoop, run
+from umi.sim.loop import Order, SimLoop, run
 from umi.sim.network import SimNetwork
 from umi.sim.rng import DeterministicRng
 from umi.sim.storage import SimStorage, SimVectorBackend
-from umi.sim.testing import World, simulate
 
 __all__ = [
     "OPERATIONS",
@@ -39,6 +38,7 @@ __all__ = [
     "Forbidden",
     "Hostility",
     "InvalidFault",
+    "Order",
     "SimClock",
     "SimConfig",
     "SimDisk",
@@ -53,7 +53,5 @@ __all__ = [
     "SimVectorBackend",
     "SimulationError",
     "Temper",
-    "World",
     "run",
-    "simulate",
 ]

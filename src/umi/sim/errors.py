@@ -15,18 +15,28 @@ from umi.errors import InvalidInput, UmiError
 class SimulationError(UmiError):
     """A run that cannot continue, or was set up wrongly."""
 
+    code = "simulation_error"
+
 
 class Deadlock(SimulationError):  # noqa: N818 - the established term
     """No callback is ready and no timer is left. The message names every waiting task and where it waits."""
+
+    code = "sim_deadlock"
 
 
 class BoundExceeded(SimulationError):  # noqa: N818
     """The run took more virtual time or more steps than it was allowed."""
 
+    code = "sim_bound_exceeded"
+
 
 class Forbidden(SimulationError, RuntimeError):  # noqa: N818
     """A call that would leave the simulation."""
 
+    code = "sim_forbidden"
+
 
 class InvalidFault(SimulationError, InvalidInput):  # noqa: N818
     """A fault's settings are invalid, or it was registered for an operation where it cannot happen."""
+
+    code = "sim_invalid_fault"

@@ -1,4 +1,4 @@
-"""The pytest plugin of `umi.sim.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Installed with `pip install "umi-memory[sim]"`."""
+"""The pytest plugin of `umi.testing.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Installed with `pip install "umi-memory[sim]"`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from umi.sim.testing import CHOICE, Choice
+from umi.sim._worlds import CHOICE, Choice
 
 
 def _count(text: str) -> int:
@@ -19,7 +19,7 @@ def _count(text: str) -> int:
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the two options."""
-    group = parser.getgroup("umi", "simulated worlds (umi.sim.simulate)")
+    group = parser.getgroup("umi", "simulated worlds (umi.testing.simulate)")
     group.addoption(
         "--umi-seeds", type=_count, metavar="N", help="run every simulated test with N seeds instead of its own number"
     )
@@ -40,9 +40,9 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None
 
 @pytest.fixture
 def world() -> None:
-    """Stand in for the world in a test without `@umi.sim.simulate(seeds=200)`, which would provide one.
+    """Stand in for the world in a test without `@umi.testing.simulate(seeds=200)`, which would provide one.
 
     Raises:
         pytest.UsageError: Always.
     """
-    raise pytest.UsageError("decorate the test with @umi.sim.simulate(seeds=200): it makes a world for each seed")
+    raise pytest.UsageError("decorate the test with @umi.testing.simulate(seeds=200): it makes a world for each seed")

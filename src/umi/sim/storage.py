@@ -26,6 +26,7 @@ from umi.sim.faults import FaultInjector, FaultType
 from umi.sim.rng import DeterministicRng
 from umi.stores.memory.store import MemoryStore
 from umi.stores.namespace_view import NamespaceVectors, NamespaceView, StoreSnapshot, StoreTransaction, Transactions
+from umi.types.filters import EVERYTHING, Filter
 
 T = TypeVar("T")
 
@@ -164,10 +165,12 @@ class _View:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+    def vector_candidates(
+        self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int, where: Filter = EVERYTHING
+    ) -> VectorCandidates:
         if pool:  # with a pool of 0 the result of an earlier comparison is read, which cannot fail
             self._conditions.search_vectors()
-        found: VectorCandidates = self._inner.vector_candidates(embedding, also=also, pool=pool)
+        found: VectorCandidates = self._inner.vector_candidates(embedding, also=also, pool=pool, where=where)
         return found
 
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:

@@ -8,14 +8,17 @@ has one can test a guess: a short word is guessed in no time. A proof is to be k
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Final
+from itertools import chain
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from umi.limits import ERASURE_DIGESTS_COUNT_MAX, ERASURE_PIECES_COUNT_MAX
 
 GRAM_BYTES_MIN: Final = 4  # shorter ones occur in any bytes by chance
 _GRAM_BYTES_MAX: Final = 120
@@ -25,6 +28,9 @@ _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _WEAK_BITS: Final = 16
 _WORD: Final = re.compile(r"[^\W_]+(?:['’\-.@][^\W_]+)*")
 _RUN: Final = 3  # words
+_NO_BOUND: Final = "g"  # sorts after every hexadecimal digest
+_SLACK_COUNT: Final = 16_384  # pieces above the bound that `Sample` holds for a while, so as to sort seldom
+_PASSED_COUNT_MAX: Final = 65_536  # pieces that `Sample` remembers as added, so as not to compute their digests again
 _ID: Final = re.compile(rb"[0-9a-f]{1,8}\Z")  # ids are full of these
 
 Windows = npt.NDArray[np.uint64]
@@ -41,16 +47,28 @@ class NGramDigest:
 
 @dataclass(frozen=True)
 class ErasureProof:
-    """Of one erasure: `names` are those of the subject, which nothing said before may hold; `words` are the rest of what went."""
+    """Of one erasure: `names` are those of the subject or the namespace, `words` and `runs` of words are the rest of what went.
+
+    Of more than 4,096 words, and of more than as many runs, the proof holds a random sample. `words_count` and `runs_count`
+    say how many there were; of a sample, about how many. In receipts of versions before they are 0, and `words` has both.
+    """
 
     salt: str
     names: tuple[NGramDigest, ...]
     words: tuple[NGramDigest, ...]
+    runs: tuple[NGramDigest, ...] = ()
+    words_count: int = 0
+    runs_count: int = 0
+
+    @property
+    def is_sample(self) -> bool:
+        """Whether there were more pieces than the proof holds."""
+        return self.words_count > len(self.words) or self.runs_count > len(self.runs)
 
     @cached_property
     def _by_prefix(self) -> dict[int, dict[int, list[NGramDigest]]]:
         found: dict[int, dict[int, list[NGramDigest]]] = {}
-        for gram in (*self.names, *self.words):
+        for gram in (*self.names, *self.words, *self.runs):
             of_length = found.setdefault(min(gram.length, _PREFIX_BYTES_MAX), {})
             of_length.setdefault(gram.weak, []).append(gram)
         return found
@@ -75,16 +93,144 @@ class ErasureProof:
                         yield gram
 
 
-def make_proof(salt: str, names: Iterable[str], words: Iterable[str]) -> ErasureProof:
-    """The proof of what is to be gone.
+class Sample:
+    """Collects distinct pieces of text in bounded memory: all of them, or a random sample when there are too many.
+
+    Kept are the pieces with the smallest digests. The digests are keyed with a random salt, so which these are depends on
+    nothing but chance, and a piece that comes again changes nothing.
 
     Args:
         salt: Random, in hex.
-        names: Of the subject, as written in any case.
-        words: Other pieces of text, as `pieces` makes them.
+        count_max: How many are kept.
     """
-    named = _grams(salt, names)
-    return ErasureProof(salt, named, tuple(gram for gram in _grams(salt, words) if gram not in named))
+
+    def __init__(self, salt: str, count_max: int = ERASURE_PIECES_COUNT_MAX) -> None:
+        self._salt = salt
+        self._count_max = count_max
+        self._kept: dict[str, bytes] = {}
+        self._below = _NO_BOUND  # digests from here on are not kept
+        self._passed: set[str] = set()  # pieces that came lately
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Add pieces; those too short to be told from chance are left out."""
+        for text in texts:
+            if text in self._passed:
+                continue
+            if len(self._passed) >= _PASSED_COUNT_MAX:
+                self._passed.clear()
+            self._passed.add(text)
+            low = text.encode("utf-8", "surrogatepass").lower()[:_GRAM_BYTES_MAX]
+            if len(low) < GRAM_BYTES_MIN or _ID.match(low):
+                continue
+            digest = _digest(self._salt, low)
+            if digest < self._below:
+                self._kept[digest] = low
+                if len(self._kept) > self._count_max + _SLACK_COUNT:
+                    self._thin()
+
+    def count(self) -> int:
+        """How many distinct pieces were added; about how many when not all were kept."""
+        self._thin()
+        if self._below == _NO_BOUND:
+            return len(self._kept)
+        # The kept digests are a share of all possible ones, and so are the pieces of all that came.
+        return len(self._kept) * (1 << 8 * _DIGEST_BYTES) // max(1, int(self._below, 16))
+
+    def all_kept(self) -> Collection[bytes] | None:
+        """Every piece that was added, in lower case; None when some were not kept."""
+        self._thin()
+        return self._kept.values() if self._below == _NO_BOUND else None
+
+    def grams(self, count_max: int) -> tuple[NGramDigest, ...]:
+        """The pieces with the smallest digests, at most so many, sorted."""
+        self._thin()
+        made = (_gram(self._salt, self._kept[digest]) for digest in sorted(self._kept)[:count_max])
+        return tuple(sorted(made))
+
+    def _thin(self) -> None:
+        if len(self._kept) > self._count_max:
+            smallest = sorted(self._kept)
+            self._below = smallest[self._count_max]
+            self._kept = {digest: self._kept[digest] for digest in smallest[: self._count_max]}
+
+
+class Needles:
+    """Finds any of many pieces in bytes, in any case of ASCII letters, whatever stands around them.
+
+    Args:
+        pieces: In lower case, none of them empty.
+    """
+
+    def __init__(self, pieces: Iterable[bytes]) -> None:
+        by_prefix: dict[int, dict[int, list[bytes]]] = {}
+        for piece in pieces:
+            prefix = piece[:_PREFIX_BYTES_MAX]
+            by_prefix.setdefault(len(prefix), {}).setdefault(int.from_bytes(prefix, "little"), []).append(piece)
+        self._by_prefix = [
+            (length, np.array(sorted(wanted), dtype=np.uint64), wanted) for length, wanted in sorted(by_prefix.items())
+        ]
+
+    def found_in(self, data: bytes) -> bool:
+        """Whether any of the pieces occurs in these bytes."""
+        low = data.lower()
+        for length, prefixes, wanted in self._by_prefix:
+            windows = _windows(low, length)
+            for place in np.flatnonzero(np.isin(windows, prefixes)).tolist():
+                if any(low.startswith(piece, place) for piece in wanted[int(windows[place])]):
+                    return True
+        return False
+
+
+class Findable(Protocol):
+    """What can be looked for in bytes: an `ErasureProof`, or `Needles`."""
+
+    def found_in(self, data: bytes) -> object:
+        """True or not empty when it occurs in these bytes."""
+        ...
+
+
+def make_proof(
+    salt: str,
+    names: Iterable[str],
+    words: Iterable[str] | Sample,
+    runs: Iterable[str] | Sample = (),
+    *,
+    count_max: int = ERASURE_DIGESTS_COUNT_MAX,
+) -> ErasureProof:
+    """The proof of what is to be gone.
+
+    Args:
+        salt: Random, in hex; that of the samples, where these are given.
+        names: Of the subject, as written in any case.
+        words: Words, as `pieces` makes them.
+        runs: Runs of words, as `pieces` makes them.
+        count_max: How many words and how many runs the proof holds; of more, a random sample.
+    """
+    return make_search(salt, names, words, runs, count_max=count_max)[0]
+
+
+def make_search(
+    salt: str,
+    names: Iterable[str],
+    words: Iterable[str] | Sample,
+    runs: Iterable[str] | Sample = (),
+    *,
+    count_max: int = ERASURE_DIGESTS_COUNT_MAX,
+) -> tuple[ErasureProof, Needles | None]:
+    """As `make_proof`, with what finds every single piece, not only those of the proof; None when these are too many."""
+    named, alone, together = (_sampled(salt, texts) for texts in (names, words, runs))
+    grams = named.grams(count_max)
+    kept, kept_runs = alone.grams(count_max), together.grams(count_max)
+    counts = [
+        # Each piece stands in a proof once. In a sample nobody can tell how many do already.
+        (tuple(gram for gram in some if gram not in before), sample.count() if len(some) < sample.count() else 0)
+        for some, sample, before in ((kept, alone, frozenset(grams)), (kept_runs, together, frozenset((*grams, *kept))))
+    ]
+    (kept, words_count), (kept_runs, runs_count) = counts
+    proof = ErasureProof(salt, grams, kept, kept_runs, words_count or len(kept), runs_count or len(kept_runs))
+    held = [sample.all_kept() for sample in (named, alone, together)]
+    whole = [some for some in held if some is not None]
+    return proof, Needles(chain.from_iterable(whole)) if len(whole) == len(held) else None
 
 
 def pieces(texts: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -100,9 +246,12 @@ def pieces(texts: Iterable[str]) -> tuple[list[str], list[str]]:
     return list(words), list(runs)
 
 
-def _grams(salt: str, texts: Iterable[str]) -> tuple[NGramDigest, ...]:
-    lows = {text.encode("utf-8", "surrogatepass").lower()[:_GRAM_BYTES_MAX] for text in texts}
-    return tuple(sorted(_gram(salt, low) for low in sorted(lows) if len(low) >= GRAM_BYTES_MIN and not _ID.match(low)))
+def _sampled(salt: str, texts: Iterable[str] | Sample) -> Sample:
+    if isinstance(texts, Sample):
+        return texts
+    made = Sample(salt)
+    made.add(texts)
+    return made
 
 
 def _gram(salt: str, low: bytes) -> NGramDigest:
@@ -112,15 +261,21 @@ def _gram(salt: str, low: bytes) -> NGramDigest:
 
 def _weak(low: bytes, length: int) -> npt.NDArray[np.uint16]:
     """For each place the mixed first bits of the `length` bytes from there on."""
+    windows = _windows(low, length)
+    with np.errstate(over="ignore"):
+        mixed = (windows * _MIX) >> np.uint64(64 - _WEAK_BITS)
+    weak: npt.NDArray[np.uint16] = mixed.astype(np.uint16)
+    return weak
+
+
+def _windows(low: bytes, length: int) -> Windows:
+    """For each place the `length` bytes from there on, as a number, the first byte lowest."""
     letters = np.frombuffer(low, dtype=np.uint8)
     count = max(0, len(letters) - length + 1)
     windows: Windows = np.zeros(count, dtype=np.uint64)
     for offset in range(length):
         windows |= letters[offset : offset + count].astype(np.uint64) << np.uint64(8 * offset)
-    with np.errstate(over="ignore"):
-        mixed = (windows * _MIX) >> np.uint64(64 - _WEAK_BITS)
-    weak: npt.NDArray[np.uint16] = mixed.astype(np.uint16)
-    return weak
+    return windows
 
 
 def _digest(salt: str, low: bytes) -> str:

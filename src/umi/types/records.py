@@ -7,80 +7,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
-from typing import Any, Final
+from typing import Any
 
+from umi.types.choices import OriginLike
+from umi.types.context_order import by_subject
+from umi.types.kinds import ChangeKind, Degradation, Detector, EntityType, EvolutionType, HitState, Origin
 from umi.types.learning import Lesson
 from umi.types.modes import Mode, Nature
+from umi.types.moment import Moment
 from umi.types.notes import ReaderNotes
 
 JSONObject = Mapping[str, Any]
-
-
-class EntityType(StrEnum):
-    """What an entity is about (seed 000; unknown names become a note)."""
-
-    PERSON = "person"
-    ORGANIZATION = "organization"
-    PROJECT = "project"
-    TOPIC = "topic"
-    LOCATION = "location"
-    PREFERENCE = "preference"
-    TASK = "task"
-    EVENT = "event"
-    NOTE = "note"
-
-    @classmethod
-    def parse(cls, name: str) -> EntityType:
-        """The type called `name` in any case, or `NOTE`."""
-        try:
-            return cls(name.strip().lower())
-        except ValueError:
-            return cls.NOTE
-
-
-class EvolutionType(StrEnum):
-    """How a newer entity relates to an older one (seeds 000 and 001)."""
-
-    UPDATE = "update"
-    EXTEND = "extend"
-    DERIVE = "derive"
-    CONTRADICT = "contradict"
-
-
-EVOLUTION_TYPES: Final = frozenset(EvolutionType)
-
-
-class Detector(StrEnum):
-    """Who named an evolution relation."""
-
-    RULES = "rules"
-    MODEL = "model"
-    CALLER = "caller"  # derived_from=, relate()
-    RELINK = "relink"  # neighbours joined after an undo, or around a late statement
-    ERASURE = "erasure"  # what something was derived from is gone
-
-
-class HitState(StrEnum):
-    """What is known today of the span that matched."""
-
-    CURRENT = "current"
-    SUPERSEDED = "superseded"
-    STALE = "stale"
-    DISPUTED = "disputed"
-    FORGOTTEN = "forgotten"
-
-
-class Degradation(StrEnum):
-    """Why an answer is poorer than it could be. Every one is counted and logged at WARNING on logger `umi`."""
-
-    NO_EMBEDDER = "no_embedder"
-    EMBEDDING_FAILED = "embedding_failed"
-    VECTOR_LEG_FAILED = "vector_leg_failed"
-    TEXT_LEG_FAILED = "text_leg_failed"
-    REWRITE_FAILED = "rewrite_failed"
-    VARIANT_FAILED = "variant_failed"
-    MODEL_FAILED = "model_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,26 +28,36 @@ class Message:
         content: The text, 1 to 1,000,000 bytes of UTF-8, not blank, no NUL.
         role: "user", "assistant", "system" or a role of your own.
         speaker: Who says it; the subject of "I". Defaults to the role.
-        at: When it was said, timezone-aware; None is now.
+        at: When it was said, a datetime with a timezone or a text such as "2026-05-01T09:30Z"; None is now.
         session: The conversation it belongs to; neighbours in a session give each other context.
         id: Your id. Within a namespace it is the idempotency key.
         metadata: JSON-able, at most 64 KiB, returned as given.
+        origin: "user", "assistant", "tool" or "document": where the words come from. Defaults to what the role says.
+        expires_at: From when on it is gone, timezone-aware; None is never.
     """
 
     content: str
     role: str = "user"
     speaker: str | None = None
-    at: datetime | None = None
+    at: Moment | None = None
     session: str | None = None
     id: str | None = None
     metadata: JSONObject = field(default_factory=dict)
+    origin: OriginLike | None = None
+    expires_at: Moment | None = None
+
+
+def origin_of(message: Message) -> Origin:
+    """Where the words of a message come from: as it says, else as its role says."""
+    return Origin.of_role(message.role) if message.origin is None else Origin(message.origin)
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
     """One message as stored: verbatim and immutable.
 
-    `at` is when it was said, `recorded_at` when Umi took it, `arrival` its place in the namespace (0, 1, 2, ...).
+    `at` is when it was said, in the zone that the caller gave, `recorded_at` when Umi took it, `arrival` its place in the
+    namespace (0, 1, 2, ...). `origin` is where the words come from. From `expires_at` on it is gone.
     """
 
     id: str
@@ -123,6 +70,8 @@ class Episode:
     arrival: int
     message_id: str | None = None
     metadata: JSONObject = field(default_factory=dict)
+    origin: Origin = Origin.USER
+    expires_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,7 +229,8 @@ class VectorHit:
 class RememberReceipt:
     """What one `remember` did.
 
-    `deferred` are ids of episodes that are stored and findable by words, with work left for `maintain()`.
+    `deferred` are ids of episodes that this call stored and did not finish: a model or an embedder failed, or `read="later"` was
+    asked for. They are found by their words, and wait (`Memory.waiting`) until `maintain`, `work` or a later `remember` finishes them.
     `replayed` is True when every message was known by its idempotency key and nothing was written. `forgotten` are the
     keys of those that were forgotten or erased earlier: what comes under such a key is not kept again.
     """
@@ -307,7 +257,7 @@ class RememberReceipt:
 
 @dataclass(frozen=True, slots=True)
 class BulkReceipt:
-    """What one `remember_many` did, in counts; `deferred` counts episodes left for `maintain()`."""
+    """What one `remember_many` did, in counts; `deferred` is as in `RememberReceipt`."""
 
     messages: int
     entities: int
@@ -319,13 +269,15 @@ class BulkReceipt:
 
 @dataclass(frozen=True, slots=True)
 class MaintainReceipt:
-    """What one `maintain` did: outbox items finished, and those that still wait, with the last reason of each.
+    """What one `maintain` or `work` did: texts finished, and those that wait now, whichever call deferred them.
 
+    `waiting` lists the first hundred with the last reason of each, `waiting_count` counts all.
     `unclean` is True while bytes of something deleted are kept in the file by somebody who still reads it.
     """
 
     completed: int
     waiting: tuple[OutboxItem, ...]
+    waiting_count: int
     degraded: tuple[Degradation, ...] = ()
     unclean: bool = False
 
@@ -353,7 +305,8 @@ class Hit:
     message that answers. `score` is the probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
     each leg and prior gave, and `lesson` what
     outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor. `newer_than` are the ids
-    of hits below that tell the same thing as it was before, as far as somebody thinks so without being sure enough to hide them.
+    of hits below that tell the same thing as it was before, as far as somebody thinks so without being sure enough to hide them. `namespace`
+    is the one it was found in.
     """
 
     id: str
@@ -368,6 +321,7 @@ class Hit:
     lesson: Lesson | None = None
     matched: tuple[int, int] | None = None
     newer_than: tuple[str, ...] = ()
+    namespace: str = ""
 
     @property
     def message_ids(self) -> tuple[str, ...]:
@@ -383,6 +337,11 @@ class Hit:
     def speaker(self) -> str | None:
         """Who said it."""
         return self.episode.speaker
+
+    @property
+    def origin(self) -> Origin:
+        """Where its words come from."""
+        return self.episode.origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,24 +364,36 @@ class RecallReceipt:
     why_abstained: str = ""
 
     def as_context(self) -> str:
-        """The hits as lines for a prompt: date, speaker, text, and the state where it is not current."""
-        return "\n".join(context_line(hit) for hit in self.hits)
+        """The hits as lines for a prompt: date, speaker, text, and the state where it is not current.
+
+        Lines about one subject stand together, oldest first; the subject of the best hit comes first.
+        """
+        return "\n".join(context_line(hit) for hit in by_subject(self.hits))
 
 
 def context_line(hit: Hit) -> str:
     """One hit as a line for a prompt."""
     state = "" if hit.state is HitState.CURRENT else f" [{hit.state}]"
     speaker = f"{hit.speaker}: " if hit.speaker else ""
-    return f"- {hit.at:%Y-%m-%d}{state} {speaker}{hit.content}"
+    return f"- {hit.at:%Y-%m-%d}{state} {origin_mark(hit.origin)}{speaker}{hit.content}"
+
+
+def origin_mark(origin: Origin) -> str:
+    """What a line for a prompt says of words that no person and no assistant wrote: "(document) "."""
+    return f"({origin}) " if origin in (Origin.TOOL, Origin.DOCUMENT) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryStep:
-    """One statement of a chain, oldest first, with its state today and the relations that touch it."""
+    """One statement of a chain, oldest first, with its state today and the relations that touch it.
+
+    `reason` is why `set_fact` set it; "" of what was read in talk.
+    """
 
     entity: Entity
     state: HitState
     evolutions: tuple[EvolutionRelation, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -430,7 +401,8 @@ class Fact:
     """What holds of a subject in one attribute. `negated` says that the value does not hold ("does not like tea").
 
     `attribute` is as the caller named it in `set_fact`, else Umi's own name for what was read; `entity` is the statement, with its
-    source in `episode_id` and `span`. `state` is current, or disputed while a contradiction is open.
+    source in `episode_id` and `span`. `state` is current, or disputed while a contradiction is open. `origin` is where the words come
+    from. `reason` is why it was set; "" of what was read in talk.
     """
 
     attribute: str
@@ -438,6 +410,8 @@ class Fact:
     negated: bool
     entity: Entity
     state: HitState
+    origin: Origin = Origin.USER
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -463,6 +437,23 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
+class EpisodePage:
+    """One page of messages; give `next` back as `after` for the following one, None after the last."""
+
+    items: tuple[Episode, ...]
+    next: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that a write did. `sequence` is that of the write; `id` names a message, or the relation of "related"."""
+
+    sequence: int
+    kind: ChangeKind
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class NamespaceInfo:
     """A namespace and how much it holds."""
 
@@ -473,7 +464,7 @@ class NamespaceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """What a namespace holds and what has happened to it in this process."""
+    """What a namespace holds and what has happened to it in this process. `waiting` counts the texts that are not finished yet."""
 
     namespace: str
     episodes: int

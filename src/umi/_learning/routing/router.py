@@ -26,6 +26,7 @@ from umi._learning.routing.knowledge import TOLD, Knowledge, standing
 from umi.errors import EmbeddingError, InvalidInput, InvalidOptions, StoreError
 from umi.limits import ROUTE_EXPLORE_RATIO_MAX, TEXT_BYTES_MAX
 from umi.ports import Clock, Entropy, StorageBackend
+from umi.types import OutcomeLike
 from umi.types.routing_rows import TIERS, Decision, FloatVector, Route, RouterStatus, rounded
 
 log = logging.getLogger("umi")
@@ -151,7 +152,7 @@ class TierRouter:
     async def feedback(
         self,
         decision_id: str,
-        outcome: str = "success",
+        outcome: OutcomeLike = "success",
         quality_score: float | None = None,
         *,
         actual: float | None = None,

@@ -16,6 +16,7 @@ from typing import Final, TypeVar
 
 from umi import limits
 from umi._core.guard import call_port
+from umi._core.stages import stage
 from umi._reading.model.budget import Allowance, Budget
 from umi._reading.model.contracts import SCHEMAS
 from umi.errors import LLMError, LLMRateLimit
@@ -195,6 +196,7 @@ class Asker:
                 raise _LeftAlone(f"the server wants no requests for another {wait_s:.0f} s", wait_s)
             await self._clock.sleep(wait_s)
 
+    @stage("model")
     async def _call(self, request: CompletionRequest, meter: Meter) -> Completion:
         """One call, within the time limit of a call and of the operation."""
         left_s = self._left_s(meter)

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from umi._core.ranking import bm25
+from umi._core.stages import stage
 from umi._core.text import analyse, query_terms
 from umi._reading.extract import Extracted, said_in, subject_named
 from umi._reading.grammar.tokens import sentences
@@ -181,6 +182,7 @@ def only_acknowledges(snapshot: Snapshot, episode: Episode) -> bool:
     return not any(one.content.rstrip().endswith(("?", "？")) for one in messages_before(snapshot, episode)[-1:])
 
 
+@stage("read statements")
 async def extract(
     model: Conversation, episode: Episode, context: Context, asked_before: int = 0
 ) -> tuple[ExtractedEntity, ...]:

@@ -7,7 +7,8 @@ whether an older one states what a newer one ends (`says`).
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -15,8 +16,9 @@ from umi._core.text import analyse
 from umi._reading.grammar.lexicon import KIN
 from umi._reading.grammar.slots import attribute_slot
 from umi._reading.grammar.subjects import subject_key
+from umi._reading.grammar.values import fold
 from umi._reading.short_messages import spans
-from umi._reading.short_messages.classifier import judge_of
+from umi._reading.short_messages.classifier import Judge, judge_of
 from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, MessageContext, Taken, Whose
 from umi._reading.short_messages.decode import is_called, is_greeted, settle
 from umi._reading.short_messages.fact import Known, MessageFact
@@ -67,17 +69,30 @@ _KIN_OF: Final = re.compile(rf"\b(?:{_KIN}|colleague|client|guest)s? of $")
 _I_DO: Final = re.compile(r"\b(?:i|i'm|i’m|i've|i’ve|i'd|we|we're|we've)\b", re.IGNORECASE)
 
 
-def read(
-    text: str, speaker: tuple[str, str], at: datetime, known: Known, reader: TextReader | None
-) -> list[MessageFact]:
-    """The facts of a short message; see `umi._reading.short_messages.reader.read`."""
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What reading a message needs of its text alone: its spans, and the judge that has the kinds of fact at hand."""
+
+    text: str
+    spans: tuple[Span, ...]
+    judge: Judge
+    kinds: Mapping[str, float]
+
+
+def parse(text: str, at: datetime, reader: TextReader | None) -> Parsed:
+    """Find the spans of a short message said at some time, and judge of which kind of fact it speaks."""
     found = spans.find(text, at)
     tokens = tokens_of(text, found)
     judge = judge_of(text, tokens, reader)
-    kinds = judge.kinds(tokens)
+    return Parsed(text, tuple(found), judge, judge.kinds(tokens))
+
+
+def read(parsed: Parsed, speaker: tuple[str, str], known: Known) -> list[MessageFact]:
+    """The facts of a short message; see `umi._reading.short_messages.reader.read`."""
+    kinds = parsed.kinds
     if kinds["none"] > _NO_KIND:
         return []
-    seen = MessageContext(text, tuple(found), speaker, judge, known, kinds)
+    seen = MessageContext(parsed.text, parsed.spans, speaker, parsed.judge, known, dict(kinds))
     # Every remaining kind is tried with every possible subject; the interpretations that pass are decoded in order of
     # probability, and the first that yields a fact wins.
     least = max(_LIKELY, _RIVAL * max(kinds.values()))
@@ -170,8 +185,12 @@ def may_tell(
         reader: The model that reads short messages, where there is one.
         mine: Whether the subject is the message's speaker.
     """
+    own = mine and _FIRST_PERSON.search(text) is not None
+    # Most stored messages are told by this, which is a hundred times as fast as finding their spans.
+    if not own and not _has_words_of(text, subject):
+        return scatters(text, subject)
     found = spans.find(text, at)
-    if not _speaks_of(text, found, subject) and not (mine and _FIRST_PERSON.search(text)):
+    if not own and not _speaks_of(text, found, subject):
         return scatters(text, subject)
     kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
     values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
@@ -187,6 +206,12 @@ def may_tell(
 
 def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
     return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
+
+
+def _has_words_of(text: str, subject: str) -> bool:
+    """Whether a text has every word of a subject's key as a part of it, without which no span of it has that key."""
+    folded = fold(text).replace("’", "'")
+    return all(word in folded for word in subject.split())
 
 
 def scatters(text: str, subject: str) -> bool:

@@ -15,12 +15,22 @@ from umi._reading.grammar.tokens import sentences
 from umi._reading.short_messages import predict
 from umi._reading.short_messages.fact import FORGET, Known, MessageFact, nothing_known
 from umi._reading.short_messages.lexical_cues import asks_to_forget
+from umi._reading.short_messages.predict import Parsed
 from umi.limits import SHORT_MESSAGE_CHARACTERS_MAX, SHORT_MESSAGE_SENTENCES_COUNT_MAX
 from umi.ports.text_reader import TextReader
 
 _ASKED: Final = 0.58  # below what acts: such a request names no statement
 # A quotation of a sentence's length.
 _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
+
+
+def parse(text: str, at: datetime, reader: TextReader | None) -> Parsed | None:
+    """What `read` needs of a message alone; None for one that it does not look into. Arguments as of `read`."""
+    if len(text) > SHORT_MESSAGE_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > SHORT_MESSAGE_SENTENCES_COUNT_MAX:
+        return None
+    if reader is None and _QUOTATION.search(text):
+        return None  # linear models do not see who speaks in a quotation
+    return predict.parse(text, at, reader)
 
 
 def read(
@@ -35,12 +45,14 @@ def read(
         known: Returns the open statements of a subject in some slots.
         reader: The model that reads short messages; without one, linear models over words judge.
     """
-    if len(text) > SHORT_MESSAGE_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > SHORT_MESSAGE_SENTENCES_COUNT_MAX:
-        return []
-    if reader is None and _QUOTATION.search(text):
-        return []  # linear models do not see who speaks in a quotation
-    found = predict.read(text, speaker, at, known, reader)
+    parsed = parse(text, at, reader)
+    return [] if parsed is None else read_parsed(parsed, speaker, known)
+
+
+def read_parsed(parsed: Parsed, speaker: tuple[str, str], known: Known) -> list[MessageFact]:
+    """As `read`, for a message as of `parse`."""
+    found = predict.read(parsed, speaker, known)
     # The request may concern a message of which no statement was read; `umi._evolution.tracker` looks it up by words.
-    if not found and asks_to_forget(text):
+    if not found and asks_to_forget(parsed.text):
         return [MessageFact(*speaker, "", "", confidence=_ASKED, cues=(FORGET,))]
     return found

@@ -15,9 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from umi.bench import filters as filters_bench
 from umi.bench import install as install_bench
-from umi.bench import plots, speed_plots
+from umi.bench import plots, ratchet, speed_plots
+from umi.bench import server as server_bench
 from umi.bench import speed as speed_bench
+from umi.bench import stages as stages_bench
 from umi.bench.report import Figure, Report, Step
 from umi.errors import InvalidInput, UmiError
 from umi.faces.cli import render
@@ -35,19 +38,31 @@ app = typer.Typer(cls=BenchGroup, help="Measure Umi on this machine.", no_args_i
 class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
     """A benchmark could not be run."""
 
+    code = "bench_failed"
 
-@app.command(epilog=examples("umi bench speed", "umi bench speed --sizes 10k --json"))
+
+@app.command(
+    epilog=examples("umi bench speed", "umi bench speed --sizes 10k --json", "umi bench speed --stages --out found")
+)
 def speed(
     sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
+    stages: Annotated[
+        bool, typer.Option("--stages", help="Show instead where a recall and a remember at 10k spend their time.")
+    ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare instead the ratios to the floors with those of another commit.")
+    ] = False,
+    against: Annotated[str, typer.Option(metavar="COMMIT", help="The other commit, for --check.")] = "HEAD^",
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", file_okay=False, help="Write speed.json and speed.png there.")
+        Path | None,
+        typer.Option(metavar="DIR", file_okay=False, help="Write speed.json and speed.png there, or stages.*."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Time Umi, beside the least that the work could cost.
 
     Remember, recall and its legs, bulk import, memory, disk, a cold start and throughput, on a real file with the real
-    embedder.
+    embedder. `--check` needs a checkout of Umi, and fails where a ratio is 15% worse than before.
     """
 
     async def work() -> Answer:
@@ -55,10 +70,55 @@ def speed(
         if out is not None:
             plots.require()
         with progress_bar(as_json) as bar:
-            report = await speed_bench.measure(counts, teller(bar))
+            tell = teller(bar)
+            if check:
+                return report_answer(await asyncio.to_thread(ratchet.measure, against, tell))
+            report = await (stages_bench.measure(tell) if stages else speed_bench.measure(counts, tell))
         if out is not None:
-            await asyncio.to_thread(_write_speed, report, out)
+            await asyncio.to_thread(_write_speed, report, out, "stages" if stages else "speed")
         return report_answer(report)
+
+    answered(work, as_json=as_json)
+
+
+@app.command(epilog=examples("umi bench filters", "umi bench filters --size 100k --json"))
+def filters(
+    size: Annotated[str, typer.Option(help="Memories in one namespace.")] = "10k",
+    as_json: AsJson = False,
+) -> None:
+    """Time recall with where=, beside recall without it.
+
+    Filters that keep 50%, 1% and 0.01% of a namespace; and whether they find the same as ranking everything and filtering
+    afterwards.
+    """
+
+    async def work() -> Answer:
+        count = _sizes(size)[-1]
+        with progress_bar(as_json) as bar:
+            return report_answer(await filters_bench.measure(count, teller(bar)))
+
+    answered(work, as_json=as_json)
+
+
+@app.command(epilog=examples("umi bench server", "umi bench server --seconds 20 --namespaces 0 --json"))
+def server(
+    seconds: Annotated[float, typer.Option(help="How long 16 connections recall.")] = server_bench.SECONDS_DEFAULT,
+    namespaces: Annotated[
+        int, typer.Option(help="Further namespaces that are asked, to see what memory they take; 0 leaves that out.")
+    ] = server_bench.NAMESPACES_DEFAULT,
+    as_json: AsJson = False,
+) -> None:
+    """Time `umi serve` on this machine.
+
+    Recalls a second over 16 connections and their times, what HTTP adds to a recall in the library, and the memory that many
+    namespaces take. Starts a server of its own on loopback. Needs the extra `server`.
+    """
+
+    async def work() -> Answer:
+        if not seconds > 0 or not 0 <= namespaces <= _SIZE_MAX:
+            raise InvalidInput(f"--seconds must be more than 0, and --namespaces lie in 0..{_SIZE_MAX:,}")
+        with progress_bar(as_json) as bar:
+            return report_answer(await server_bench.measure(seconds, namespaces, teller(bar)))
 
     answered(work, as_json=as_json)
 
@@ -108,10 +168,11 @@ def teller(bar: Progress | None) -> Step:
     return step
 
 
-def _write_speed(report: Report, folder: Path) -> None:
+def _write_speed(report: Report, folder: Path, name: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "speed.json").write_text(json.dumps(report.as_json(), indent=1) + "\n", "utf-8")
-    speed_plots.draw(report, folder / "speed.png")
+    (folder / f"{name}.json").write_text(json.dumps(report.as_json(), indent=1) + "\n", "utf-8")
+    draw = speed_plots.draw_stages if name == "stages" else speed_plots.draw
+    draw(report, folder / f"{name}.png")
 
 
 def _sizes(text: str) -> list[int]:

@@ -12,6 +12,7 @@ from rich.text import Text
 from umi.errors import NotFound
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Target, on_memory
+from umi.faces.cli.filters import Attribute, Types, Where, types_of, where_of
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.faces.cli.remembering import entities_of, texts_of
 from umi.memory import Memory
@@ -22,7 +23,7 @@ RelationId = Annotated[
 ]
 
 
-class Keep(StrEnum):
+class KeepOption(StrEnum):
     """Which side of a contradiction holds."""
 
     NEW = "new"
@@ -32,7 +33,12 @@ class Keep(StrEnum):
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("history", epilog=examples("umi history Alice", "umi history ent_889b2119643382c1324144f2"))(history)
+    app.command(
+        "history",
+        epilog=examples(
+            "umi history Alice", "umi history api --attribute database", "umi history ent_889b2119643382c1324144f2"
+        ),
+    )(history)
     app.command("why", epilog=examples("umi why ent_889b2119643382c1324144f2"))(why)
     app.command(
         "relate",
@@ -48,6 +54,9 @@ def history(
     subject: Annotated[
         str, typer.Argument(metavar="ID_OR_SUBJECT", help="Id of a statement, or a name such as Alice.")
     ],
+    attribute: Attribute = None,
+    where: Where = None,
+    types: Types = None,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -58,7 +67,7 @@ def history(
     """
 
     async def work(memory: Memory) -> Answer:
-        steps = await memory.history(subject)
+        steps = await memory.history(subject, attribute=attribute, where=where_of(where), types=types_of(types))
         if not steps:
             raise NotFound(f"nothing is known of {subject!r} in namespace {namespace!r}; `umi list` shows what is")
         texts = await texts_of(memory, steps)
@@ -102,7 +111,7 @@ def relate(
 
 def resolve(
     relation: RelationId,
-    keep: Annotated[Keep, typer.Option(help="Which side holds.")] = Keep.NEW,
+    keep: Annotated[KeepOption, typer.Option(help="Which side holds.")] = KeepOption.NEW,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,

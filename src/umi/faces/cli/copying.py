@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from rich.text import Text
 from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Target, on_memory
+from umi.faces.cli.filters import Types, Where, types_of, where_of
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
 from umi.types import ExportReceipt, RestoreReceipt
@@ -40,6 +42,8 @@ def add_to(app: typer.Typer) -> None:
 def export(
     file: Annotated[str, typer.Argument(metavar="FILE", help="Where to; - is standard output.")],
     every: Annotated[bool, typer.Option("--all", help="Every namespace of the file, not only one.")] = False,
+    where: Where = None,
+    types: Types = None,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -51,12 +55,13 @@ def export(
     """
 
     async def work(memory: Memory) -> Answer:
+        write = partial(memory.export, every_namespace=every, where=where_of(where), types=types_of(types))
         with _lines_done(quiet=as_json) as progress:
             if file == _PIPE:
-                await memory.export(sys.stdout.buffer, every_namespace=every, progress=progress)
+                await write(sys.stdout.buffer, progress=progress)
                 sys.stdout.buffer.flush()
                 return Answer(None, lambda _: None)
-            receipt = await memory.export(file, every_namespace=every, progress=progress)
+            receipt = await write(file, progress=progress)
         return Answer(receipt, lambda console: _show_exported(console, receipt, file))
 
     if as_json and file == _PIPE:

@@ -31,7 +31,7 @@ from umi.faces.cli.options import (
     examples,
 )
 from umi.memory import Memory
-from umi.ports import SupportsClose, SupportsHealthCheck
+from umi.ports import SupportsClose, SupportsHealthCheck, SupportsPrepare
 from umi.types import OutboxItem
 
 _REASONS_COUNT: Final = 3
@@ -69,7 +69,7 @@ def doctor(
     """Check the installation, the model, the embedder and the memory's file.
 
     Python, SQLite, whether the model's server is there and knows it (which costs no tokens), the embedder and its
-    checksums, the file's integrity, unfinished work and what it waits for.
+    checksums, the file's integrity, what waits to be finished and why.
     """
     target = Target(db, namespace, as_json, llm, embedder)
 
@@ -124,12 +124,13 @@ async def _embedder(name: str) -> Finding:
         if embedder is None:
             detail = "missing: reinstall umi-memory; until then search is by words only"
             return Finding("embedder", ok=False, detail=detail)
-        await embedder.prepare(None)
+        if isinstance(embedder, SupportsPrepare):
+            await embedder.prepare(None)
         vector, identity = await embedder.embed("Is everything in order?"), embedder.identity
     except UmiError as error:
         return Finding("embedder", ok=False, detail=str(error))
     finally:
-        if embedder is not None:
+        if isinstance(embedder, SupportsClose):
             await embedder.close()
     checked = f", files match checksum {identity.digest[:12]}" if name == EMBEDDER_DEFAULT else ""
     return Finding("embedder", ok=True, detail=f"{identity.name}, {len(vector)} dimensions{checked}")
@@ -148,14 +149,14 @@ async def _store(target: Target) -> list[Finding]:
         return [Finding("file", ok=False, detail=str(error))]
     size = f"{mine.store_bytes / 1e6:,.1f} MB, {len(all_)} namespaces"
     left = (
-        f"{mine.waiting} waiting in namespace {mine.namespace}; `umi maintain` finishes them. {_reasons(waiting)}"
+        f"{mine.waiting} texts in namespace {mine.namespace}; `umi maintain` finishes them. {_reasons(waiting)}"
         if mine.waiting
-        else "empty"
+        else "nothing"
     )
     return [
         Finding("file", ok=True, detail=f"{target.db}, {size}"),
         Finding("integrity", ok=not wrong, detail="; ".join(wrong) or "every check passed"),
-        Finding("unfinished work", ok=True, detail=left),  # no fault: it is stored, findable, and will be finished
+        Finding("waiting", ok=True, detail=left),  # no fault: it is stored, findable, and will be finished
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import typer
 from rich.console import Console
@@ -48,6 +49,8 @@ EXIT_CODES = {
     Code.BUG: "a bug in Umi",
     Code.INTERRUPTED: "interrupted; what was acknowledged is safe",
 }
+_UNITS_S: Final = {"": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_DURATION: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([smhdw]?)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,13 +165,13 @@ def _print_for_people(answer: Answer) -> None:
 
 def _failed(error: UmiError) -> Answer:
     message = str(error)
-    data = {"error": type(error).__name__, "message": message}
+    data = {"error": type(error).__name__, "code": error.code, "message": message}
     return Answer(data, lambda console: error_line(console, message), code_of(error))
 
 
 def _stopped() -> Answer:
     message = "stopped; everything acknowledged so far is stored. Run the same command again to go on"
-    data = {"error": "Interrupted", "message": message}
+    data = {"error": "Interrupted", "code": "interrupted", "message": message}
     return Answer(data, lambda console: error_line(console, message), Code.INTERRUPTED)
 
 
@@ -222,3 +225,17 @@ def moment(value: str | None, name: str) -> datetime | None:
         at = datetime.fromisoformat(value.strip())
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at
     raise InvalidInput(f"{name} {value!r} is not a date; write 2026-03-15 or 2026-03-15T09:30+01:00")
+
+
+def duration_s(value: str | None, name: str) -> float | None:
+    """A time span as a person writes it, in seconds: a number with s, m, h, d (24 hours) or w; seconds without a letter.
+
+    Raises:
+        InvalidInput: When it is none.
+    """
+    if value is None:
+        return None
+    found = _DURATION.fullmatch(value.strip())
+    if found is None:
+        raise InvalidInput(f"{name} {value!r} is not a duration; write 90s, 15m, 12h, 30d or 2w")
+    return float(found[1]) * _UNITS_S[found[2]]

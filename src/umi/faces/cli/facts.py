@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
 from umi.errors import NotFound
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Target, moment, on_memory
+from umi.faces.cli.filters import Attribute
 from umi.faces.cli.options import (
     DB_DEFAULT,
     EMBEDDER_DEFAULT,
@@ -34,7 +36,10 @@ def add_to(app: typer.Typer) -> None:
         "set-fact",
         epilog=examples('umi set-fact api database PostgreSQL --reason "ten servers write"'),
     )(set_fact)
-    app.command("facts", epilog=examples("umi facts api", "umi facts Alice --as-of 2026-03-01"))(facts)
+    app.command(
+        "facts",
+        epilog=examples("umi facts api", "umi facts Alice --as-of 2026-03-01", "umi facts api --attribute database"),
+    )(facts)
 
 
 def set_fact(
@@ -63,6 +68,7 @@ def set_fact(
 
 def facts(
     subject: Subject,
+    attribute: Attribute = None,
     as_of: Annotated[str | None, typer.Option(help="What held at that moment, ISO 8601.")] = None,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
@@ -71,9 +77,12 @@ def facts(
     """Show what holds of somebody or something, by attribute."""
 
     async def work(memory: Memory) -> Answer:
-        found = await memory.facts(subject, as_of=moment(as_of, "--as-of"))
+        found = await memory.facts(subject, attribute=attribute, as_of=moment(as_of, "--as-of"))
         if not found:
-            raise NotFound(f"no fact about {subject!r} in namespace {namespace!r}; `umi list` shows what is known")
+            which = f" with the attribute {attribute!r}" if attribute else ""
+            raise NotFound(
+                f"no fact about {subject!r}{which} in namespace {namespace!r}; `umi list` shows what is known"
+            )
         return Answer(found, lambda console: console.print(_table(found)))
 
     on_memory(Target(db, namespace, as_json), work)
@@ -83,6 +92,7 @@ def _table(found: tuple[Fact, ...]) -> Table:
     made = render.table("attribute", "value", "since", "state", "id")
     for fact in found:
         value = Text.assemble("not ", render.clean(fact.value)) if fact.negated else render.said(fact.value)
+        shown = Group(value, render.said(fact.reason, "dim")) if fact.reason else value
         since = render.day(fact.entity.valid_from)
-        made.add_row(render.said(fact.attribute), value, since, render.state_of(fact.state), fact.entity.id)
+        made.add_row(render.said(fact.attribute), shown, since, render.state_of(fact.state), fact.entity.id)
     return made

@@ -47,7 +47,7 @@ class Tally:
     known_already: int = 0
     statements: int = 0
     changes: int = 0
-    waiting: int = 0
+    deferred: int = 0
 
 
 @dataclass
@@ -212,7 +212,7 @@ async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:
     tally.known_already += receipt.replayed
     tally.statements += receipt.entities
     tally.changes += receipt.evolutions
-    tally.waiting += receipt.deferred
+    tally.deferred += receipt.deferred
 
 
 def _columns(said: Iterable[str]) -> dict[str, str]:
@@ -263,8 +263,8 @@ def _show(console: Console, outcome: Outcome, db: str) -> None:
         console.print(left_out)
         if outcome.rejected_count > _REJECTED_SHOWN_COUNT:
             console.print(Text("--json lists more of them", style="dim"))
-    if sum(one.waiting for one in outcome.namespaces):
-        console.print(Text("some work is left: `umi maintain` finishes it", style="yellow"))
+    if sum(one.deferred for one in outcome.namespaces):
+        console.print(Text("some texts wait to be finished: `umi maintain` does it", style="yellow"))
     if outcome.namespaces:
         name = outcome.namespaces[0].namespace
         console.print(Text(f'ask it: umi recall "..." --db {db} --namespace {name}', style="dim"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
-from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -21,7 +20,7 @@ from umi.faces.cli.envelope import Answer, Code, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
 from umi.signals import FileSignalProvider, JUnitSignalProvider, PullRequestSignalProvider
-from umi.types import FeedbackReceipt, LearnStatus, Lesson, ProviderStanding, RunReceipt
+from umi.types import FeedbackReceipt, LearnStatus, Lesson, Outcome, ProviderStanding, RunReceipt, Verdict
 from umi.types.routing_rows import RouterStatus
 
 KEY_VARIABLE = "UMI_SIGNAL_KEY"
@@ -33,11 +32,6 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-OutcomeOption = StrEnum(
-    "OutcomeOption", {"SUCCESS": "success", "PARTIAL_SUCCESS": "partial_success", "FAILURE": "failure"}
-)
-VerdictOption = StrEnum("VerdictOption", {"APPROVED": "approved", "REJECTED": "rejected"})
 
 
 def add_to(root: typer.Typer) -> None:
@@ -53,9 +47,9 @@ def add_to(root: typer.Typer) -> None:
 
 def feedback(
     recall_id: Annotated[str, typer.Argument(metavar="RECALL", help="The id of a recall made with --learn.")],
-    outcome: Annotated[OutcomeOption, typer.Option(help="How the task ended that it served.")],
+    outcome: Annotated[Outcome, typer.Option(help="How the task ended that it served.")],
     score: Annotated[float | None, typer.Option(help="Your own measure, 0..1. Default: the outcome's.")] = None,
-    verdict: Annotated[VerdictOption | None, typer.Option(help="What a human said of it.")] = None,
+    verdict: Annotated[Verdict | None, typer.Option(help="What a human said of it.")] = None,
     used: Annotated[
         list[str] | None, typer.Option(metavar="ID", help="A hit that was really used; may be repeated.")
     ] = None,

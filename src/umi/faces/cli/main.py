@@ -14,16 +14,20 @@ import umi
 from umi.faces.cli import (
     benching,
     changing,
+    contexts,
     copying,
     demo,
     doctor,
     erasing,
     extensions,
     facts,
+    following,
     importing,
     learning,
     reading,
     remembering,
+    serving,
+    sessions,
     upkeep,
 )
 from umi.faces.cli.envelope import EXIT_CODES, Code, print_envelope
@@ -44,7 +48,23 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (remembering, facts, changing, erasing, importing, copying, learning, upkeep, reading, doctor, demo):
+for group in (
+    remembering,
+    sessions,
+    following,
+    contexts,
+    facts,
+    changing,
+    erasing,
+    importing,
+    copying,
+    learning,
+    upkeep,
+    serving,
+    reading,
+    doctor,
+    demo,
+):
     group.add_to(app)
 app.add_typer(benching.app, name="bench")
 extensions.add_to(app, benching.app, sys.argv[1:])
@@ -72,7 +92,8 @@ def _answer_in_json() -> None:
     except _USAGE_ERRORS as error:
         # Without `answered`: no command was chosen yet.
         message = error.format_message() if isinstance(error, typer.BadParameter) else str(error)
-        print_envelope("error", {"error": "InvalidInput", "message": message}, 0.0)
+        data = {"error": "InvalidInput", "code": umi.InvalidInput.code, "message": message}
+        print_envelope("error", data, 0.0)
         code = Code.BAD_INPUT
     except BrokenPipeError:  # whoever read our answer has read enough; what Python still wants to write goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

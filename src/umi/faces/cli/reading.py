@@ -99,7 +99,7 @@ def _bar(what: str, *, quiet: bool) -> Progress:
 
 
 def _show(console: Console, receipt: RereadReceipt, known: dict[str, Entity]) -> None:
-    rest = f", {receipt.changes_count:,} changes, {len(receipt.waiting):,} waiting"
+    rest = f", {receipt.changes_count:,} changes, {receipt.waiting_count:,} waiting"
     console.print(Text.assemble((f"{receipt.completed:,} read again", "green"), rest))
     for row in receipt.changes:
         console.print(render.indented(Text(""), render.change(row, known.get(row.source_id), known.get(row.target_id))))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
@@ -12,7 +13,8 @@ from rich.text import Text
 
 from umi.errors import InvalidInput, NotFound
 from umi.faces.cli import render
-from umi.faces.cli.envelope import Answer, Code, Target, moment, on_memory
+from umi.faces.cli.envelope import Answer, Code, Target, duration_s, moment, on_memory
+from umi.faces.cli.filters import Also, Types, Where, types_of, where_of
 from umi.faces.cli.options import (
     DB_DEFAULT,
     EMBEDDER_DEFAULT,
@@ -26,12 +28,44 @@ from umi.faces.cli.options import (
 )
 from umi.limits import LIST_LIMIT_DEFAULT, RECALL_LIMIT_DEFAULT, TEXT_BYTES_MAX
 from umi.memory import Memory
-from umi.types import Degradation, Entity, EvolutionRelation, HistoryStep, Page, RecallReceipt, RememberReceipt
+from umi.types import (
+    Degradation,
+    Entity,
+    Episode,
+    EvolutionRelation,
+    HistoryStep,
+    Origin,
+    Page,
+    RecallReceipt,
+    RememberReceipt,
+)
 
 _POORER = {
     Degradation.NO_EMBEDDER: "no embedder: found by words only",
     Degradation.EMBEDDING_FAILED: "the embedder failed: found by words only, `umi maintain` tries again",
 }
+
+Deep = Annotated[
+    bool | None,
+    typer.Option("--deep/--fast", help="Search variations of the query too. Default: as the query needs."),
+]
+ExpiresAt = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHEN", help="From this moment on it is gone, as if forgotten; ISO 8601, UTC unless it says otherwise."
+    ),
+]
+Explain = Annotated[bool, typer.Option("--explain", help="Show what each part of the search gave.")]
+KnownAt = Annotated[str | None, typer.Option(help="What Umi knew at that moment.")]
+MinScore = Annotated[float | None, typer.Option(help="Least score, 0..1; 0 shows the nearest whatever they are.")]
+SaidBy = Annotated[
+    Origin | None, typer.Option(help="Where the words come from. Default: what the role says.", case_sensitive=False)
+]
+Task = Annotated[str | None, typer.Option(help="Your name for the task this serves, for signals to find it.")]
+Ttl = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="The same as a time from now: 90s, 15m, 12h, 30d, 2w. Give one of the two."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -41,6 +75,8 @@ def add_to(app: typer.Typer) -> None:
         epilog=examples(
             'umi remember "I live in Berlin." --speaker Alice',
             'umi remember "I moved to Lisbon." --speaker Alice --at 2026-05-16',
+            'umi remember "The door code is 4711." --ttl 8h',
+            "cat page.txt | umi remember - --origin document",
             "git log -1 --format=%B | umi remember - --session releases",
         ),
     )(remember)
@@ -50,10 +86,19 @@ def add_to(app: typer.Typer) -> None:
             'umi recall "Where does Alice live?"',
             'umi recall "Where does Alice live?" --as-of 2026-03-15',
             'umi recall "Alice and hiking" --context --limit 5 | pbcopy',
+            'umi recall "What was agreed?" --where session=monday --where metadata.team=blue',
+            'umi recall "When is the release?" --also team',
             'umi recall "Who painted it?" --json',
         ),
     )(recall)
-    app.command("list", epilog=examples("umi list", "umi list --limit 20 --namespace alice"))(list_)
+    app.command(
+        "list",
+        epilog=examples(
+            "umi list",
+            "umi list --newest --limit 20 --namespace alice",
+            "umi list --type preference --where speaker=Alice",
+        ),
+    )(list_)
     app.command("show", epilog=examples("umi show ent_889b2119643382c1324144f2"))(show)
 
 
@@ -76,6 +121,9 @@ def remember(
     extract: Annotated[bool, typer.Option(help="Read statements in the text, or keep it as one note.")] = True,
     evolution: Annotated[bool, typer.Option(help="Notice what it changes.")] = True,
     later: Annotated[bool, typer.Option("--later", help="Keep it now and let `umi work` read it.")] = False,
+    origin: SaidBy = None,
+    expires_at: ExpiresAt = None,
+    ttl: Ttl = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -92,14 +140,18 @@ def remember(
             role=role,
             session=session,
             metadata=_json_object(metadata),
+            origin=origin,
             idempotency_key=key,
             extract_entities=extract,
             track_evolution=evolution,
             derived_from=tuple(derived_from or ()),
             read="later" if later else "now",
+            expires_at=moment(expires_at, "--expires-at"),
+            ttl=duration_s(ttl, "--ttl"),
         )
         known = await entities_of(memory, receipt.evolutions)
-        return Answer(receipt, lambda console: show_remembered(console, receipt, known))
+        expiry = await _expiry_of(memory, *receipt.episode_ids)
+        return Answer(receipt, lambda console: show_remembered(console, receipt, known, expiry))
 
     on_memory(Target(db, namespace, as_json, llm, embedder), work, create=True)
 
@@ -110,31 +162,29 @@ def recall(
     ],
     *,
     limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many hits.")] = RECALL_LIMIT_DEFAULT,
-    deep: Annotated[
-        bool | None,
-        typer.Option("--deep/--fast", help="Search variations of the query too. Default: as the query needs."),
-    ] = None,
+    deep: Deep = None,
     as_of: Annotated[
         str | None, typer.Option(help="What held in the world at that moment, with all that is known today.")
     ] = None,
-    known_at: Annotated[str | None, typer.Option(help="What Umi knew at that moment.")] = None,
+    known_at: KnownAt = None,
     since: Annotated[str | None, typer.Option("--from", help="Start of a time range; with --to.")] = None,
     until: Annotated[str | None, typer.Option("--to", help="End of a time range, not included.")] = None,
     superseded: Annotated[
         bool, typer.Option("--include-superseded", help="Show what no longer holds too, marked.")
     ] = False,
-    min_score: Annotated[
-        float | None, typer.Option(help="Least score, 0..1; 0 shows the nearest whatever they are.")
+    min_score: MinScore = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="Stop before the lines of --context exceed this many tokens (4 bytes each).")
     ] = None,
-    max_tokens: Annotated[int | None, typer.Option(help="Stop before the hits exceed about this many tokens.")] = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Show what each part of the search gave.")] = False,
+    explain: Explain = False,
     context: Annotated[bool, typer.Option("--context", help="Print plain lines to paste into a prompt.")] = False,
     learn: Annotated[
         bool, typer.Option("--learn", envvar="UMI_LEARN", help="Let what outcomes have taught move the order.")
     ] = False,
-    task: Annotated[
-        str | None, typer.Option(help="Your name for the task this serves, for signals to find it.")
-    ] = None,
+    task: Task = None,
+    also: Also = None,
+    where: Where = None,
+    types: Types = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -162,11 +212,16 @@ def recall(
             max_tokens=max_tokens,
             explain=explain,
             task_id=task,
+            where=where_of(where),
+            types=types_of(types),
+            namespaces=[namespace, *also] if also else None,
         )
         data = {"context": found.as_context()} if context else found
         return Answer(
             data,
-            lambda console: show_recalled(console, found, explain=explain, context=context, learn=learn),
+            lambda console: show_recalled(
+                console, found, explain=explain, context=context, learn=learn, several=bool(also)
+            ),
             Code.OK if found.hits else Code.NOTHING_FOUND,
         )
 
@@ -176,6 +231,9 @@ def recall(
 def list_(
     limit: Annotated[int, typer.Option("--limit", "-l", help="At most this many.")] = LIST_LIMIT_DEFAULT,
     after: Annotated[str | None, typer.Option(help="Go on after this mark, which the page before ends with.")] = None,
+    newest: Annotated[bool, typer.Option("--newest", help="The newest first.")] = False,
+    where: Where = None,
+    types: Types = None,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -183,8 +241,15 @@ def list_(
     """List what is known, oldest first, with the state of each."""
 
     async def work(memory: Memory) -> Answer:
-        page = await memory.list(limit=limit, after=after)
-        return Answer(page, lambda console: _show_page(console, page, limit))
+        page = await memory.list(
+            limit=limit,
+            after=after,
+            order="newest" if newest else "oldest",
+            where=where_of(where),
+            types=types_of(types),
+        )
+        chosen = bool(where or types or after)
+        return Answer(page, lambda console: _show_page(console, page, chosen=chosen))
 
     on_memory(Target(db, namespace, as_json), work)
 
@@ -208,7 +273,9 @@ def show(
             steps = await memory.history(id_)
             state = next((step.state for step in steps if step.entity.id == id_), None)
             texts = await texts_of(memory, steps)
-            return Answer(found, lambda console: _show_entity(console, render.entity(found, state), steps, texts))
+            expiry = await _expiry_of(memory, found.episode_id)
+            drawn = render.entity(found, state, expiry)
+            return Answer(found, lambda console: _show_entity(console, drawn, steps, texts))
         return Answer(found, lambda console: console.print(render.episode(found)))
 
     on_memory(Target(db, namespace, as_json), work)
@@ -225,6 +292,12 @@ async def entities_of(memory: Memory, relations: tuple[EvolutionRelation, ...]) 
     ids = dict.fromkeys(id_ for relation in relations for id_ in (relation.source_id, relation.target_id))
     found = {id_: await memory.get(id_) for id_ in ids}
     return {id_: one for id_, one in found.items() if isinstance(one, Entity)}
+
+
+async def _expiry_of(memory: Memory, *episode_ids: str) -> datetime | None:
+    """When the first of these messages expires; None is never."""
+    found = [await memory.get(id_) for id_ in episode_ids]
+    return min((one.expires_at for one in found if isinstance(one, Episode) and one.expires_at), default=None)
 
 
 def _standard_input() -> str:
@@ -257,28 +330,37 @@ def degradations(console: Console, degraded: tuple[Degradation, ...]) -> None:
         console.print(Text.assemble(("poorer: ", "yellow"), _POORER.get(one, one.value.replace("_", " "))))
 
 
-def show_remembered(console: Console, receipt: RememberReceipt, known: dict[str, Entity]) -> None:
-    """What was stored, read in it and changed by it, and what is left to do."""
+def show_remembered(
+    console: Console, receipt: RememberReceipt, known: dict[str, Entity], expires_at: datetime | None = None
+) -> None:
+    """What was stored and until when, read in it and changed by it, and what is left to do."""
     word = "known already, nothing stored" if receipt.replayed else "stored"
-    console.print(Text.assemble((word, "green"), "  ", (" ".join(receipt.episode_ids), "dim")))
+    until = f"  expires {render.second(expires_at)}" if expires_at else ""
+    console.print(Text.assemble((word, "green"), "  ", (" ".join(receipt.episode_ids), "dim"), until))
     console.print(render.indented(render.entities(receipt.entities)))
     for relation in receipt.evolutions:
         drawn = render.change(relation, known.get(relation.source_id), known.get(relation.target_id))
         console.print(render.indented(Text(""), drawn))
     if receipt.deferred:
-        console.print(Text("it is to be read yet: `umi work` or `umi maintain` does it", style="yellow"))
+        console.print(Text("it waits to be finished: `umi work` or `umi maintain` does it", style="yellow"))
     degradations(console, receipt.degraded)
 
 
 def show_recalled(
-    console: Console, found: RecallReceipt, *, explain: bool = False, context: bool = False, learn: bool = False
+    console: Console,
+    found: RecallReceipt,
+    *,
+    explain: bool = False,
+    context: bool = False,
+    learn: bool = False,
+    several: bool = False,
 ) -> None:
-    """The hits of a recall, or an honest "I don't know"."""
+    """The hits of a recall, or an honest "I don't know"; over `several` namespaces, where each is from."""
     if context:
         console.print(Text(render.clean(found.as_context())), soft_wrap=True)
         return
     if found.hits:
-        console.print(render.hits(found.hits, explain=explain))
+        console.print(render.hits(found.hits, explain=explain, several=several))
         changes = {one.id: one for hit in found.hits for one in hit.evolutions}
         if changes:
             console.print(Text("`umi why ID` and `umi history ID` say what changed", style="dim"))
@@ -306,9 +388,14 @@ def _show_entity(
         console.print(render.timeline(steps, texts))
 
 
-def _show_page(console: Console, page: Page, limit: int) -> None:
+def _show_page(console: Console, page: Page, *, chosen: bool) -> None:
     if not page.items:
-        console.print(Text("nothing is stored here yet; `umi remember` or `umi import` changes that"))
+        none = (
+            "nothing here is like that"
+            if chosen
+            else "nothing is stored here yet; `umi remember` or `umi import` changes that"
+        )
+        console.print(Text(none))
         return
     made = render.table("since", "what", "read as", "state")
     for step in page.items:
@@ -317,4 +404,4 @@ def _show_page(console: Console, page: Page, limit: int) -> None:
         made.add_row(render.day(one.valid_from or one.at), what, render.reading(one), render.state_of(step.state))
     console.print(made)
     if page.next is not None:
-        console.print(Text(f"more: umi list --limit {limit} --after {page.next}", style="dim"))
+        console.print(Text(f"more: the same command with --after {page.next}", style="dim"))

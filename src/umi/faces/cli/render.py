@@ -13,7 +13,17 @@ from rich.progress import Progress, ProgressColumn
 from rich.table import Table
 from rich.text import Text
 
-from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, Explanation, HistoryStep, Hit, HitState
+from umi.types import (
+    Entity,
+    Episode,
+    EvolutionRelation,
+    EvolutionType,
+    Explanation,
+    HistoryStep,
+    Hit,
+    HitState,
+    origin_mark,
+)
 
 WIDTH_PIPED_CHARS = 100
 _TEXT_SHOWN_CHARS = 600
@@ -82,6 +92,11 @@ def minute(at: datetime | None) -> str:
     return f"{at:%Y-%m-%d %H:%M}" if at else ""
 
 
+def second(at: datetime | None) -> str:
+    """As `minute`, to the second: for times that may be close."""
+    return f"{at:%Y-%m-%d %H:%M:%S}" if at else ""
+
+
 def state_of(state: HitState) -> Text:
     """A state in its colour."""
     return Text(state.value, style=_STATE_STYLE[state])
@@ -138,15 +153,16 @@ def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None, 
     )
 
 
-def hits(found: Sequence[Hit], *, explain: bool = False) -> Table:
-    """What a recall found, best first."""
+def hits(found: Sequence[Hit], *, explain: bool = False, several: bool = False) -> Table:
+    """What a recall found, best first; of `several` namespaces with the name of each."""
     made = table("score", "when", "who", "what", "state")
     for hit in found:
-        what = [said(hit.content), Text(hit.id, style="dim")]
+        what = [said(hit.content), Text(f"{hit.id} in {clean(hit.namespace)}" if several else hit.id, style="dim")]
         if explain and hit.legs:
             what.append(Text(", ".join(f"{name} {value:.3f}" for name, value in sorted(hit.legs.items())), style="dim"))
         score = f"{hit.score:.2f}" if hit.calibrated else f"({hit.score:.2f})"
-        made.add_row(score, day(hit.at), said(hit.speaker or ""), Group(*what), state_of(hit.state))
+        who = said(f"{origin_mark(hit.origin)}{hit.speaker or ''}".strip())
+        made.add_row(score, day(hit.at), who, Group(*what), state_of(hit.state))
     return made
 
 
@@ -163,6 +179,8 @@ def timeline(steps: Sequence[HistoryStep], texts: Mapping[str, str], *, ids: boo
     for step in steps:
         one, style = step.entity, _STATE_STYLE[step.state]
         body: list[RenderableType] = [said(one.content, "" if step.state is HitState.CURRENT else style)]
+        if step.reason:
+            body.append(Text(f"set because {clean(step.reason)}", style="dim"))
         if ids:
             body.append(Text(one.id, style="dim"))
         for relation in step.evolutions:
@@ -224,16 +242,18 @@ def episode(one: Episode) -> Table:
     rows = {
         "said": minute(one.at),
         "by": one.speaker or one.role,
+        "origin": one.origin.value,
         "session": one.session or "",
         "recorded": minute(one.recorded_at),
+        "expires": second(one.expires_at),
         "message id": one.message_id or "",
         "id": one.id,
     }
     return facts({"text": clean(one.content)} | rows)
 
 
-def entity(one: Entity, state: HitState | None = None) -> Table:
-    """A statement with its times."""
+def entity(one: Entity, state: HitState | None = None, expires_at: datetime | None = None) -> Table:
+    """A statement with its times; `expires_at` is its message's."""
     rows = {
         "text": clean(one.content),
         "type": one.entity_type.value,
@@ -241,6 +261,7 @@ def entity(one: Entity, state: HitState | None = None) -> Table:
         "state": state.value if state else "",
         "holds": f"{minute(one.valid_from)} .. {minute(one.valid_to) or 'now'}" if one.valid_from else "",
         "known": f"{minute(one.recorded_at)} .. {minute(one.invalidated_at) or 'now'}" if one.recorded_at else "",
+        "expires": second(expires_at),
         "episode": one.episode_id,
         "id": one.id,
     }

@@ -117,7 +117,7 @@ def _show_stats(console: Console, mine: Stats, all_: Sequence[NamespaceInfo]) ->
 
 def show_maintained(console: Console, receipt: MaintainReceipt) -> None:
     """What was finished and what still waits."""
-    console.print(Text.assemble((f"{receipt.completed:,} finished", "green"), f", {len(receipt.waiting):,} waiting"))
+    console.print(Text.assemble((f"{receipt.completed:,} finished", "green"), f", {receipt.waiting_count:,} waiting"))
     if receipt.waiting:
         made = render.table("message", "attempts", "last reason")
         for item in receipt.waiting:

@@ -21,6 +21,8 @@ from umi.limits import TEXT_POOL_COUNT
 from umi.ports import EpisodeRow, Matrix, Vector
 from umi.ports.candidates import (
     NO_KEYS,
+    Eligible,
+    Flags,
     Keys,
     Surroundings,
     TermCounts,
@@ -29,16 +31,29 @@ from umi.ports.candidates import (
     in_days,
     union,
 )
+from umi.stores.index.masks import Masks, Matching
 from umi.stores.index.postings import Postings
 from umi.stores.index.quantised_vectors import Windows
-from umi.stores.index.term_counts import Entries, Reaches, Room, choose, count_sessions, count_turns, largest
+from umi.stores.index.term_counts import (
+    KEPT_TIMES,
+    Entries,
+    Reaches,
+    Room,
+    choose,
+    count_sessions,
+    count_turns,
+    largest,
+)
+from umi.types.filters import Filter
 
+_FEW_COUNT: Final = 1_024  # documents that a filter keeps, up to which all of them are candidates
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1  # no neighbour
 _NOBODY: Final = 0  # speaker code of a message without speaker
 _COSINE_DECIMALS: Final = 6  # rounded, so that all machines agree
+_OBJECTS_BYTES: Final = 6 * 1024  # of an empty index: some fifty Python objects, measured with tracemalloc
 
 
 class Documents(NamedTuple):
@@ -110,6 +125,7 @@ class NamespaceIndex:
         self._windows = Windows()
         self._room = Room()
         self._reaches = Reaches()
+        self._masks = Masks()
         # Whole numbers, so these sums are exact in any order.
         self._total_length = self._total_around = 0.0
 
@@ -120,10 +136,12 @@ class NamespaceIndex:
     def bytes(self) -> int:
         """An estimate of the memory it takes, accurate to about a third."""
         return (
-            sum(column.nbytes for column in self._columns())
+            _OBJECTS_BYTES
+            + sum(column.nbytes for column in self._columns())
             + self._windows.bytes
             + self._postings.bytes
             + self._room.bytes
+            + self._masks.bytes
         )
 
     # Growing.
@@ -196,23 +214,44 @@ class NamespaceIndex:
         if gone.any():
             self._postings.drop(gone)
             self._reaches.forget()
+            self._masks.forget()
 
     # Queries.
 
-    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
+    def kept_by(self, filter_: Filter, sequence: int, matching: Matching) -> Flags | None:
+        """For each document whether a filter keeps it; None where it keeps all. See `Masks.of`."""
+        return self._masks.of(filter_, self._keys.rows, sequence, matching) if filter_ else None
+
+    def among(self, keys: Keys, kept: Flags | None) -> Eligible:
+        """For each of these documents whether a filter keeps it, and how many it keeps in all."""
+        if kept is None:
+            return Eligible(np.ones(len(keys), dtype=np.bool_), len(self))
+        return Eligible(kept[np.searchsorted(self._keys.rows, keys)], int(np.count_nonzero(kept & self._alive.rows)))
+
+    def text_candidates(
+        self, terms: Sequence[str], *, also: Keys = NO_KEYS, kept: Flags | None = None
+    ) -> TextCandidates:
         """Statistics of the documents that share a term with the query in their turn or its neighbours, and of those in `also`.
 
-        If there are more than `TEXT_POOL_COUNT`, those with the most and rarest of the terms are chosen.
+        If there are more than `TEXT_POOL_COUNT`, those with the most and rarest of the terms are chosen. With a filter, the
+        best of those that it keeps are chosen too. The neighbours of each come with it: they tell how good it is, so that the
+        order of the first hits does not depend on how many candidates there are.
 
         Args:
             terms: The analysed query, without repeats.
             also: Keys of documents to include whatever they share.
+            kept: The documents that a filter keeps, as of `kept_by`.
         """
         hits = [self._postings.of(term) for term in terms]
         before, after = self._previous.rows, self._next.rows
-        chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches)
+        few = self._few(kept)
+        among = kept if few is None else None
+        chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches, among)
         # What the vector leg has found gets its word statistics too.
         places = union(chosen, self._places(also)) if len(also) else chosen
+        best = few if few is not None else places if kept is None else places[kept[places]]
+        around = np.concatenate([before[best], after[best]])
+        places = union(union(places, best), around[around != _NONE])
         sessions, session_unit = np.unique(self._session.rows[places], return_inverse=True)
         turn, near = count_turns(hits, places, before, after, reach, self._room)
         whole = count_sessions(hits, sessions, self._session.rows, len(self._session_size))
@@ -229,13 +268,16 @@ class NamespaceIndex:
             session=_level(whole, self._session_length.rows[sessions], self._total_length, session_count),
         )
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
+    def vector_candidates(
+        self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int, kept: Flags | None = None
+    ) -> VectorCandidates:
         """The `pool` documents nearest to a vector, and those in `also` that have vectors.
 
         Args:
             embedding: Shape (dimensions,), L2-normalised.
             also: Keys of documents to include however far they are.
             pool: How many of the nearest; of equally near ones the first to arrive.
+            kept: The documents that a filter keeps, of which the nearest are given too, four times the pool.
 
         Raises:
             EmbedderMismatch: When the embedding's dimensions differ from those of the stored vectors.
@@ -248,6 +290,10 @@ class NamespaceIndex:
         near = windows.compare(embedding)
         # Chosen by the rough comparison; their cosines are computed exactly below.
         places = largest(near.best, min(pool, windows.documents))
+        if kept is not None and pool:
+            few = self._few(kept)
+            best = few if few is not None else largest(np.where(kept, near.best, np.float32(-2)), KEPT_TIMES * pool)
+            places = union(places, best)
         if len(also):
             places = union(places, self._places(also))
         places = places[windows.known[places]]
@@ -283,6 +329,12 @@ class NamespaceIndex:
         return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
 
     # Helpers.
+
+    def _few(self, kept: Flags | None) -> Ints | None:
+        """The places of all documents that a filter keeps, if they are few; None where they are many, or there is no filter."""
+        if kept is None or np.count_nonzero(kept) > _FEW_COUNT:
+            return None
+        return np.flatnonzero(kept & self._alive.rows)
 
     def _link_to_sessions(self, first: int, sessions: Ints) -> None:
         """Link each document from `first` on to the one before it in its session, and update lengths with neighbours."""

@@ -13,6 +13,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from umi.ports.candidates import union
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Hits = Sequence[tuple[Ints, Floats]]  # for each query term the turns with it, ascending, and how often each has it
@@ -23,6 +25,9 @@ _NEIGHBOUR_SHARE: Final = np.float32(0.3)  # share of a neighbour's weight that 
 _ROUNDED: Final = np.float32(0.999)  # lowers the two bounds below, so that rounding errors exclude no turn
 _ENOUGH_SHARE: Final = _ROUNDED / (1 + 2 * _NEIGHBOUR_SHARE)
 _NEEDED_SHARE: Final = _ROUNDED / (2 * _NEIGHBOUR_SHARE)
+KEPT_TIMES: Final = (
+    4  # so many times a pool of what a filter keeps: its first hits are then those of ranking everything
+)
 _COMMON_COUNT: Final = 1_024  # the reach of a term with at least so many turns is cached
 _NONE: Final = -1  # no neighbour
 _GROUPS_COUNT: Final = 16_384  # groups whose maxima give `largest` a lower bound
@@ -130,7 +135,14 @@ def _among(turns: Ints, some: Ints) -> Flags:
 
 
 def choose(
-    terms: Sequence[str], hits: Hits, before: Ints, after: Ints, pool: int, room: Room, reaches: Reaches
+    terms: Sequence[str],
+    hits: Hits,
+    before: Ints,
+    after: Ints,
+    pool: int,
+    room: Room,
+    reaches: Reaches,
+    kept: Flags | None = None,
 ) -> tuple[Ints, Floats]:
     """The turns that share a term with the query, or whose neighbours do; at most `pool`, those with the most and rarest terms.
 
@@ -145,6 +157,7 @@ def choose(
         pool: The largest number of turns.
         room: Working memory.
         reaches: The cache for the same turns.
+        kept: A flag per turn: of those that have it the best are chosen too, `KEPT_TIMES` the pool.
 
     Returns:
         The turns, ascending, shape (turns,), and the reach of each term, shape (terms,).
@@ -163,6 +176,12 @@ def choose(
         weight[turns] = so_far + np.float32(np.log1p(count / len(turns))) * counts / (counts + 1)
     having = np.concatenate(found) if found else np.empty(0, dtype=np.int64)
     chosen = _heaviest(having, weight, here, before, after, pool)
+    if kept is not None:
+        # Every turn with any weight, then the best of those that the filter keeps.
+        reached = _heaviest(having, weight, here, before, after, count)
+        reached = reached[kept[reached]]
+        best = reached[largest(_total(reached, weight, before, after), KEPT_TIMES * pool)]
+        chosen = union(chosen, best)
     # Zeroed again for the next query, only where it was changed.
     weight[having] = 0
     room.put_back(weight, here)

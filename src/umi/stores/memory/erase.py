@@ -3,28 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from datetime import UTC
+from functools import partial
 
 from umi.ports import EpisodeRow, ReplayRow
-from umi.stores.memory.rows import Kept, MemoryTransaction, copied
+from umi.stores.memory.rows import MemoryTransaction
+from umi.stores.memory.space import Kept, Space, copied, whole_zone
 from umi.stores.namespace_view import repointed, subjects_of
-from umi.types import Entity, EvolutionRelation
+from umi.types import ChangeKind, Entity, EvolutionRelation
 
 
 class ErasingTransaction(MemoryTransaction):
     """The complete `umi.ports.Transaction`: adds deleting and replacing to `MemoryTransaction`."""
 
+    dropped = False  # the namespace itself was deleted
+
     def rewrite_episode(self, row: EpisodeRow) -> None:
         arrival = self._arrival(row.episode.id)
         episode = replace(
             row.episode,
-            at=row.episode.at.astimezone(UTC),
+            at=whole_zone(row.episode.at),
             recorded_at=row.episode.recorded_at.astimezone(UTC),
             metadata=copied(row.episode.metadata),
         )
         self._put(self._space.rows, arrival, replace(row, episode=episode))
         self._drop(self._space.vectors, arrival)
+        self._note(ChangeKind.REWORDED, episode.id)
         self._touched.add(arrival)  # its vectors are gone, so `_followed` drops the index
 
     def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
@@ -40,6 +45,7 @@ class ErasingTransaction(MemoryTransaction):
         for relations in moving.values():
             for relation in relations:
                 self._drop_relation(relation.id)
+        self._note(ChangeKind.READ, episode_id)
         # Entities are removed under their old ids and subjects, then added under the new ones.
         for old, one in kept.items():
             for subject in subjects_of(one.entity):
@@ -74,3 +80,10 @@ class ErasingTransaction(MemoryTransaction):
     def replace_replay(self, key: str, row: ReplayRow) -> None:
         self._drop(self._space.replays, key)
         self._put(self._space.replays, row.key, row)
+
+    def drop_namespace(self) -> None:
+        empty = Space(sequence=self._space.sequence)
+        for one in fields(Space):
+            self._undo.append(partial(setattr, self._space, one.name, getattr(self._space, one.name)))
+            setattr(self._space, one.name, getattr(empty, one.name))
+        self.dropped = True

@@ -1,4 +1,4 @@
-"""The rows of one namespace in dicts, and the transactions on them.
+"""The transactions on the rows of one namespace in dicts.
 
 A write keeps an undo log, so a closure that raises leaves nothing behind. Vectors are stored in half precision as in
 the SQLite store, so that both rank alike.
@@ -6,96 +6,43 @@ the SQLite store, so that both rank alike.
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Final, NoReturn, TypeVar, cast
-
-import numpy as np
+from typing import NoReturn, TypeVar, cast
 
 from umi._core.invariants import InvariantError, check
-from umi._core.vectors import pack, unpack
-from umi.errors import InvalidInput, NotFound, UmiError
-from umi.ports import Counts, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
-from umi.ports.candidates import NO_KEYS, Keys, Surroundings, TextCandidates, VectorCandidates
-from umi.stores.index.search_index import NamespaceIndex, as_documents
-from umi.stores.memory.learning import LearnedSpace, Log, MemoryLearned
+from umi._core.vectors import pack
+from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
+from umi.ports import Counts, EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.memory.learning import Log, MemoryLearned
 from umi.stores.memory.routing import MemoryRouted
-from umi.stores.namespace_view import packed_fault, subjects_of, vector_fault
-from umi.types import Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
-from umi.types.routing_rows import Decision
+from umi.stores.memory.sessions import SessionReads
+from umi.stores.memory.space import (
+    LAST,
+    Kept,
+    Space,
+    copied,
+    entity_out,
+    episode_out,
+    followed,
+    grow,
+    newest,
+    span_order,
+    utc,
+    whole_zone,
+    windows_of,
+)
+from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
+from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
+from umi.types.filters import EVERYTHING, Filter
 
 K = TypeVar("K")
 V = TypeVar("V")
-
-_LAST: Final = 1 << 62  # sorts entities without a span after those with one
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """An entity and its place within its episode."""
-
-    entity: Entity
-    place: int
-
-
-@dataclass(slots=True)
-class Space:
-    """The rows of one namespace. The search index is derived from them, and None until it is needed."""
-
-    sequence: int = 0
-    next_arrival: int = 0
-    rows: dict[int, EpisodeRow] = field(default_factory=dict)
-    arrivals: dict[str, int] = field(default_factory=dict)
-    entities: dict[str, Kept] = field(default_factory=dict)
-    of_episode: dict[int, tuple[str, ...]] = field(default_factory=dict)  # entity ids in order of place
-    places: dict[int, int] = field(default_factory=dict)  # next free place of an episode
-    of_subject: dict[str, dict[str, None]] = field(default_factory=dict)
-    relations: dict[str, EvolutionRelation] = field(default_factory=dict)
-    at_end: dict[str, dict[str, None]] = field(default_factory=dict)  # relation ids by entity id
-    subjects: dict[str, str] = field(default_factory=dict)  # by alias
-    replays: dict[str, ReplayRow] = field(default_factory=dict)
-    outbox: dict[int, OutboxItem] = field(default_factory=dict)
-    vectors: dict[int, PackedVectors] = field(default_factory=dict)
-    restoring: str | None = None
-    learned: LearnedSpace = field(default_factory=LearnedSpace)
-    routed: dict[str, Decision] = field(default_factory=dict)
-    index: NamespaceIndex | None = None
-
-
-def _newest(kept: Kept) -> tuple[datetime, int, int]:
-    check(kept.entity.at is not None, f"entity {kept.entity.id} has no time")
-    return kept.entity.at or datetime.min.replace(tzinfo=UTC), kept.entity.arrival, kept.place
-
-
-def _span(kept: Kept) -> tuple[tuple[int, int], int]:
-    return (kept.entity.span or (_LAST, _LAST)), kept.place
-
-
-def copied(metadata: JSONObject) -> JSONObject:
-    """Metadata as a JSON round trip returns it, so that the store shares no mutable object with the caller."""
-    return cast("JSONObject", json.loads(json.dumps(dict(metadata)))) if metadata else {}
-
-
-def _utc(moment: datetime | None) -> datetime | None:
-    return None if moment is None else moment.astimezone(UTC)
-
-
-def _episode_out(episode: Episode) -> Episode:
-    return replace(episode, metadata=copied(episode.metadata)) if episode.metadata else episode
-
-
-def _entity_out(kept: Kept) -> Entity:
-    entity = kept.entity
-    return replace(entity, metadata=copied(entity.metadata)) if entity.metadata else entity
-
-
-def _windows(space: Space, arrival: int) -> Matrix:
-    packed = space.vectors[arrival]
-    return unpack(packed.blob, packed.dimensions)
 
 
 class _Ended:
@@ -105,13 +52,14 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot:
+class MemorySnapshot(SessionReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
-    def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex]) -> None:
-        self._namespace = namespace
-        self._space = space
-        self._index = index
+    def __init__(
+        self, namespace: str, space: Space, index: Callable[[], NamespaceIndex], embedder: EmbedderIdentity | None
+    ) -> None:
+        self._namespace, self._index, self._embedder = namespace, index, embedder
+        self._space: Space = space
 
     def end(self) -> None:
         """Refuse all look-ups from now on."""
@@ -126,6 +74,10 @@ class MemorySnapshot:
         return self._space.sequence
 
     @property
+    def embedder(self) -> EmbedderIdentity | None:
+        return self._embedder
+
+    @property
     def learned(self) -> MemoryLearned:
         return MemoryLearned(lambda: self._space.learned, lambda: self._space.rows)
 
@@ -135,28 +87,29 @@ class MemorySnapshot:
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         arrivals = self._space.arrivals
-        return {id_: _episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
+        return {id_: episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         rows = self._space.rows
-        return {int(key): _episode_out(rows[int(key)].episode) for key in keys if int(key) in rows}
+        return {int(key): episode_out(rows[int(key)].episode) for key in keys if int(key) in rows}
 
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
         entities = self._space.entities
-        return {id_: _entity_out(entities[id_]) for id_ in ids if id_ in entities}
+        return {id_: entity_out(entities[id_]) for id_ in ids if id_ in entities}
 
     def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
         found: dict[str, tuple[Entity, ...]] = {}
         for episode_id in episode_ids:
             mine = self._space.of_episode.get(self._space.arrivals.get(episode_id, -1), ())
             if mine:
-                kept = sorted((self._space.entities[id_] for id_ in mine), key=_span)
-                found[episode_id] = tuple(map(_entity_out, kept))
+                kept = sorted((self._space.entities[id_] for id_ in mine), key=span_order)
+                found[episode_id] = tuple(map(entity_out, kept))
         return found
 
-    def statements(self, subject: str, *, limit: int) -> list[Entity]:
+    def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
         kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
-        return [_entity_out(each) for each in sorted(kept, key=_newest, reverse=True)[:limit]]
+        kept = [one for one in kept if self._space.keeps(one.entity, where)]
+        return [entity_out(each) for each in sorted(kept, key=newest, reverse=True)[:limit]]
 
     def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
@@ -167,16 +120,29 @@ class MemorySnapshot:
                     found[pair].append(one)
         return found
 
-    def list_entities(self, *, after: tuple[int, int] | None, limit: int) -> list[tuple[tuple[int, int], Entity]]:
+    def list_entities(
+        self, *, after: tuple[int, int] | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
+    ) -> list[tuple[tuple[int, int], Entity]]:
         page: list[tuple[tuple[int, int], Entity]] = []
-        for arrival in sorted(self._space.of_episode):
-            if after is not None and arrival < after[0]:
-                continue
-            for kept in (self._space.entities[id_] for id_ in self._space.of_episode[arrival]):
+        for arrival in sorted(self._space.of_episode, reverse=newest):
+            mine = [self._space.entities[id_] for id_ in self._space.of_episode[arrival]]
+            for kept in reversed(mine) if newest else mine:
                 if len(page) >= limit:
                     return page
-                if after is None or (arrival, kept.place) > after:
-                    page.append(((arrival, kept.place), _entity_out(kept)))
+                at = arrival, kept.place
+                follows = after is None or (at < after if newest else at > after)
+                if follows and self._space.keeps(kept.entity, where):
+                    page.append((at, entity_out(kept)))
+        return page
+
+    def list_episodes(
+        self, *, after: int | None, limit: int, where: Filter = EVERYTHING, newest: bool = False
+    ) -> list[Episode]:
+        page: list[Episode] = []
+        for arrival in sorted(self._space.rows, reverse=newest):
+            follows = after is None or (arrival < after if newest else arrival > after)
+            if follows and len(page) < limit and self._space.has(arrival, where):
+                page.append(episode_out(self._space.rows[arrival].episode))
         return page
 
     def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
@@ -190,8 +156,8 @@ class MemorySnapshot:
                 found[entity_id] = tuple(sorted(mine, key=lambda relation: (relation.created_at, relation.id)))
         return found
 
-    def subject_of(self, alias: str) -> str | None:
-        return self._space.subjects.get(alias)
+    def subjects_of(self, aliases: Iterable[str]) -> dict[str, str]:
+        return {alias: self._space.subjects[alias] for alias in aliases if alias in self._space.subjects}
 
     def aliases(self, subject: str) -> tuple[str, ...]:
         return tuple(sorted(alias for alias, owner in self._space.subjects.items() if owner == subject))
@@ -215,11 +181,24 @@ class MemorySnapshot:
             cache_bytes=0 if space.index is None else space.index.bytes,
         )
 
-    def text_candidates(self, terms: Sequence[str], *, also: Keys = NO_KEYS) -> TextCandidates:
-        return self._current().text_candidates(terms, also=also)
+    def text_candidates(
+        self, terms: Sequence[str], *, also: Keys = NO_KEYS, where: Filter = EVERYTHING
+    ) -> TextCandidates:
+        index = self._current()
+        return index.text_candidates(terms, also=also, kept=self._kept_in(index, where))
 
-    def vector_candidates(self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int) -> VectorCandidates:
-        return self._current().vector_candidates(embedding, also=also, pool=pool)
+    def vector_candidates(
+        self, embedding: Vector, *, also: Keys = NO_KEYS, pool: int, where: Filter = EVERYTHING
+    ) -> VectorCandidates:
+        index = self._current()
+        return index.vector_candidates(embedding, also=also, pool=pool, kept=self._kept_in(index, where))
+
+    def among(self, keys: Keys, where: Filter) -> Eligible:
+        index = self._current()
+        return index.among(keys, self._kept_in(index, where))
+
+    def _kept_in(self, index: NamespaceIndex, where: Filter) -> Flags | None:
+        return index.kept_by(where, self._space.sequence, self._space.matching)
 
     def surroundings(self, keys: Keys) -> Surroundings:
         return self._current().surroundings(keys)
@@ -230,13 +209,33 @@ class MemorySnapshot:
     def catch_up(self) -> bool:
         return True  # the index follows every write at once
 
-    def scan_episodes(self) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
+    def scan_episodes(self, where: Filter = EVERYTHING) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
         for arrival, row in sorted(self._space.rows.items()):
-            yield replace(row, episode=_episode_out(row.episode)), self._space.vectors.get(arrival)
+            if not self._space.has(arrival, where):
+                continue
+            yield replace(row, episode=episode_out(row.episode)), self._space.vectors.get(arrival)
 
-    def scan_entities(self) -> Iterator[Entity]:
-        for _, ids in sorted(self._space.of_episode.items()):
-            yield from (_entity_out(self._space.entities[id_]) for id_ in ids)
+    def scan_entities(self, where: Filter = EVERYTHING) -> Iterator[Entity]:
+        for arrival, ids in sorted(self._space.of_episode.items()):
+            if self._space.has(arrival, where):
+                yield from (entity_out(self._space.entities[id_]) for id_ in ids)
+
+    def changes(self, after: int, limit: int) -> list[Change]:
+        found = [one for one in self._space.changes if one.sequence > after]
+        if len(found) <= limit:
+            return found
+        last = found[limit - 1].sequence
+        whole = (
+            [one for one in found[:limit] if one.sequence < last] if found[limit].sequence == last else found[:limit]
+        )
+        return whole or [one for one in found if one.sequence == last]
+
+    def first_expiry(self) -> datetime | None:
+        return min(self._space.expiring.values(), default=None)
+
+    def expired(self, now: datetime, limit: int) -> list[str]:
+        due = sorted((at, arrival) for arrival, at in self._space.expiring.items() if at <= now)
+        return [self._space.rows[arrival].episode.id for _, arrival in due[:limit]]
 
     def scan_relations(self) -> Iterator[EvolutionRelation]:
         return (relation for _, relation in sorted(self._space.relations.items()))
@@ -259,7 +258,7 @@ class MemorySnapshot:
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """The stored windows of each episode; an episode without vectors has no key."""
         wanted = {id_: self._space.arrivals.get(id_, -1) for id_ in episode_ids}
-        return {id_: _windows(self._space, key) for id_, key in wanted.items() if key in self._space.vectors}
+        return {id_: windows_of(self._space, key) for id_, key in wanted.items() if key in self._space.vectors}
 
 
 class MemoryTransaction(MemorySnapshot):
@@ -268,10 +267,18 @@ class MemoryTransaction(MemorySnapshot):
     An error raised by one of its methods fails the whole transaction, even if the caller's closure swallows it.
     """
 
-    def __init__(self, namespace: str, space: Space, index: Callable[[], NamespaceIndex], dimensions: int) -> None:
-        super().__init__(namespace, space, index)
+    def __init__(
+        self,
+        namespace: str,
+        space: Space,
+        index: Callable[[], NamespaceIndex],
+        embedder: EmbedderIdentity | None,
+        dimensions: int,
+    ) -> None:
+        super().__init__(namespace, space, index, embedder)
         self._dimensions = dimensions  # of the vectors kept, 0 while there are none
         self._undo: list[Callable[[], object]] = []
+        self._noted: dict[tuple[ChangeKind, str], None] = {}  # what was done, each once
         self._refused: UmiError | None = None
         self._known = space.next_arrival  # an index may hold episodes that arrived before this
         self._touched: set[int] = set()
@@ -287,8 +294,9 @@ class MemoryTransaction(MemorySnapshot):
         if not self._undo:
             return
         self._space.sequence += 1
+        self._space.changes += [Change(self._space.sequence, kind, id_) for kind, id_ in self._noted]
         if self._space.index is not None:
-            self._space.index = _followed(self._space, self._space.index, sorted(self._touched), self._known)
+            self._space.index = followed(self._space, self._space.index, sorted(self._touched), self._known)
 
     def undo(self) -> None:
         """Take every change back, the last one first."""
@@ -317,30 +325,34 @@ class MemoryTransaction(MemorySnapshot):
                 raise self._refuse(InvalidInput(f"episode {given.id} is here already: each is written once"))
             episode = replace(
                 given,
-                at=given.at.astimezone(UTC),
+                at=whole_zone(given.at),
                 recorded_at=given.recorded_at.astimezone(UTC),
                 metadata=copied(given.metadata),
             )
             self._put(self._space.rows, episode.arrival, replace(row, episode=episode))
             self._put(self._space.arrivals, episode.id, episode.arrival)
+            if episode.expires_at is not None:
+                self._put(self._space.expiring, episode.arrival, episode.expires_at)
+            self._note(ChangeKind.REMEMBERED, episode.id)
             self._undo.append(partial(setattr, self._space, "next_arrival", self._space.next_arrival))
             self._space.next_arrival = episode.arrival + 1
 
     def add_entities(self, entities: Sequence[Entity]) -> None:
-        for given in sorted(entities, key=lambda entity: entity.span or (_LAST, _LAST)):
+        for given in sorted(entities, key=lambda entity: entity.span or (LAST, LAST)):
+            self._note(ChangeKind.READ, given.episode_id)
             arrival = self._arrival(given.episode_id)
             if given.id in self._space.entities:
                 raise self._refuse(InvalidInput(f"entity {given.id} is here already: each is written once"))
             episode = self._space.rows[arrival].episode
             entity = replace(
                 given,
-                at=episode.at,
+                at=episode.at.astimezone(UTC),
                 arrival=arrival,
-                valid_from=_utc(given.valid_from),
-                valid_to=_utc(given.valid_to),
-                recorded_at=_utc(given.recorded_at),
-                invalidated_at=_utc(given.invalidated_at),
-                valid_until=_utc(given.valid_until),
+                valid_from=utc(given.valid_from),
+                valid_to=utc(given.valid_to),
+                recorded_at=utc(given.recorded_at),
+                invalidated_at=utc(given.invalidated_at),
+                valid_until=utc(given.valid_until),
                 metadata=copied(given.metadata),
             )
             place = self._space.places.get(arrival, 0)
@@ -349,6 +361,11 @@ class MemoryTransaction(MemorySnapshot):
             self._put(self._space.of_episode, arrival, (*self._space.of_episode.get(arrival, ()), entity.id))
             for subject in subjects_of(entity):
                 self._put(self._space.of_subject.setdefault(subject, {}), entity.id, None)
+
+    def claim_embedder(self, identity: EmbedderIdentity) -> None:
+        if self._embedder is not None and self._embedder != identity:
+            raise self._refuse(EmbedderMismatch(another_embedder(self._embedder, identity)))
+        self._embedder, self._dimensions = identity, identity.dimensions
 
     def add_vectors(self, vectors: Mapping[str, Matrix]) -> None:
         for episode_id, windows in vectors.items():
@@ -377,6 +394,7 @@ class MemoryTransaction(MemorySnapshot):
         return self._drop(self._space.vectors, arrival)
 
     def put_relation(self, relation: EvolutionRelation) -> None:
+        self._note(ChangeKind.RELATED, relation.id)
         ends = (relation.source_id, relation.target_id)
         if any(end not in self._space.entities for end in ends):
             raise self._refuse(NotFound(f"relation {relation.id} joins {sorted(ends)}, and not all of them are here"))
@@ -389,7 +407,7 @@ class MemoryTransaction(MemorySnapshot):
         kept = self._space.entities.get(entity_id)
         if kept is None:
             raise self._refuse(NotFound(f"entity {entity_id} is not here"))
-        entity = replace(kept.entity, valid_to=_utc(valid_to), invalidated_at=_utc(invalidated_at))
+        entity = replace(kept.entity, valid_to=utc(valid_to), invalidated_at=utc(invalidated_at))
         self._put(self._space.entities, entity_id, Kept(entity, kept.place))
 
     def add_alias(self, alias: str, subject: str) -> None:
@@ -429,6 +447,8 @@ class MemoryTransaction(MemorySnapshot):
         self._drop(self._space.vectors, arrival)
         self._drop(self._space.rows, arrival)
         self._drop(self._space.arrivals, episode_id)
+        self._drop(self._space.expiring, arrival)
+        self._note(ChangeKind.DELETED, episode_id)
         self._touched.add(arrival)
         return True
 
@@ -453,6 +473,9 @@ class MemoryTransaction(MemorySnapshot):
             raise self._refuse(NotFound(f"no such episode in namespace {self._namespace!r}: {episode_id}"))
         return arrival
 
+    def _note(self, kind: ChangeKind, id_: str) -> None:
+        self._noted[kind, id_] = None
+
     def _refuse(self, error: UmiError) -> UmiError:
         self._refused = error
         return error
@@ -469,32 +492,3 @@ class MemoryTransaction(MemorySnapshot):
             return False
         self._undo.append(partial(table.__setitem__, key, table.pop(key)))
         return True
-
-
-def grow(space: Space, index: NamespaceIndex, since: int) -> None:
-    """Add the episodes from arrival `since` on to an index."""
-    arrivals = sorted(arrival for arrival in space.rows if arrival >= since)
-    index.add_documents(as_documents(arrivals, [space.rows[arrival] for arrival in arrivals]))
-    _put(space, index, [arrival for arrival in arrivals if arrival in space.vectors])
-
-
-def _put(space: Space, index: NamespaceIndex, arrivals: Sequence[int]) -> None:
-    """Give an index the vectors of these episodes."""
-    for arrival in arrivals:
-        windows = _windows(space, arrival)
-        index.add_vectors(np.array([arrival]), np.array([len(windows)]), windows)
-
-
-def _followed(space: Space, index: NamespaceIndex, touched: Iterable[int], known: int) -> NamespaceIndex | None:
-    """The index after a commit. None if it must be rebuilt, which is so when an episode lost its vectors but not its text."""
-    for arrival in touched:
-        if arrival >= known:
-            continue
-        if arrival not in space.rows:
-            index.remove(arrival)
-        elif arrival in space.vectors:
-            _put(space, index, [arrival])
-        else:
-            return None
-    grow(space, index, known)
-    return index

@@ -10,10 +10,11 @@ from umi.limits import STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.memory.erase import ErasingTransaction
-from umi.stores.memory.rows import MemorySnapshot, Space, grow
+from umi.stores.memory.rows import MemorySnapshot
+from umi.stores.memory.space import Space, grow
 from umi.stores.namespace_view import REEMBED_WHY, NamespaceView, StoreSnapshot, StoreTransaction, another_embedder
 from umi.types import NamespaceInfo, OutboxItem
-from umi.types.erasure_proof import ErasureProof, found_in_all
+from umi.types.erasure_proof import ErasureProof, Findable, found_in_all
 
 T = TypeVar("T")
 
@@ -28,6 +29,7 @@ class MemoryStore:
         self._spaces: dict[str, Space] = {}
         self._indexed: dict[str, Space] = {}  # spaces with an index, least recently used first
         self._identity: EmbedderIdentity | None = None
+        self._past_sequence = 0  # the highest sequence of a deleted namespace; new ones begin with it
         self._closed = False
 
     def namespace(self, name: str) -> NamespaceView:
@@ -37,7 +39,7 @@ class MemoryStore:
     async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
         """Run `work` on the namespace as it is now."""
         self._open()
-        snapshot = MemorySnapshot(namespace, self._space(namespace), lambda: self._index(namespace))
+        snapshot = MemorySnapshot(namespace, self._space(namespace), lambda: self._index(namespace), self._identity)
         try:
             return work(snapshot)
         finally:
@@ -47,19 +49,27 @@ class MemoryStore:
         """Run `work`; an error in it undoes all of its changes."""
         self._open()
         # A new namespace is kept only once something was written to it.
-        space = self._space(namespace)
-        transaction = ErasingTransaction(namespace, space, lambda: self._index(namespace), self._dimensions())
+        space = self._spaces.get(namespace) or Space(sequence=self._past_sequence)
+        before = space.sequence
+        transaction = ErasingTransaction(
+            namespace, space, lambda: self._index(namespace), self._identity, self._dimensions()
+        )
         done = False
         try:
             result = work(transaction)
             transaction.conclude()
+            self._identity = transaction.embedder
             done = True
         finally:
             if not done:
                 transaction.undo()
             transaction.end()
+        if transaction.dropped:
+            self._spaces.pop(namespace, None)
+            self._indexed.pop(namespace, None)
+            self._past_sequence = max(self._past_sequence, space.sequence)
         # A namespace exists once something was written to it.
-        if space.sequence:
+        elif space.sequence != before:
             self._spaces[namespace] = space
         return result
 
@@ -95,7 +105,7 @@ class MemoryStore:
         self._open()
         raise StoreUnavailable(f"a store of dicts has no file to copy to {path}: export it")
 
-    async def clean(self, proof: ErasureProof | None) -> bool:  # noqa: ARG002 - the port's
+    async def clean(self, proof: Findable | None) -> bool:  # noqa: ARG002 - the port's
         """Nothing to do: dicts keep no bytes of removed entries."""
         self._open()
         return True

@@ -14,15 +14,26 @@ import numpy.typing as npt
 from umi.ports import EmbedderIdentity, Vector
 from umi.ports.candidates import Keys, TermCounts, TextCandidates
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sqlite.cache import Head, IndexCache
-from umi.stores.sqlite.crc import Row, damaged_rows, legible, register
-from umi.stores.sqlite.rows import VECTOR_COLUMNS, to_terms, to_windows
-from umi.stores.sqlite.schema import ARRIVAL_BITS, ARRIVAL_MASK, STEPS
+from umi.stores.sql.cache import Head, IndexCache
+from umi.stores.sql.connection import Row
+from umi.stores.sql.crc import legible
+from umi.stores.sql.keys import ARRIVAL_BITS, ARRIVAL_MASK
+from umi.stores.sql.rows import VECTOR_COLUMNS, to_terms, to_windows
+from umi.stores.sqlite.damage import damaged_rows
+from umi.stores.sqlite.functions import SQL_LABELS, register
+from umi.stores.sqlite.schema import STEPS
 
 _FINDINGS_COUNT_MAX: Final = 100  # reported by one check
 _PROBES_COUNT: Final = 32  # documents per namespace whose terms and vectors are searched for in both indexes
 Units = npt.NDArray[np.int64]
 
+
+_LABELS: Final = "SELECT ns, field, value, typeof(value) AS type, key FROM labels"
+_LABELS_MEANT: Final = (
+    "SELECT p.ns, j.value ->> 0, iif(j.value ->> 1, unhex(j.value ->> 2), j.value ->> 2),"
+    " typeof(iif(j.value ->> 1, unhex(j.value ->> 2), j.value ->> 2)), p.key"
+    f" FROM episodes p, json_each({SQL_LABELS}(p.role, p.speaker, p.session, p.origin, p.metadata)) j"
+)
 
 # Each query selects the rows that violate the rule in its key, as one column named `id`.
 _CROSS_CHECKS: Final = {
@@ -37,6 +48,8 @@ _CROSS_CHECKS: Final = {
     "a vector has the wrong length": (
         "SELECT key AS id FROM vectors WHERE dimensions < 1 OR length(windows) = 0 OR length(windows) % (2 * dimensions) <> 0"
     ),
+    "a label is not what its episode says": f"SELECT key AS id FROM ({_LABELS} EXCEPT {_LABELS_MEANT})",
+    "an episode has lost a label": f"SELECT key AS id FROM ({_LABELS_MEANT} EXCEPT {_LABELS})",
     "waiting work belongs to no episode": "SELECT key AS id FROM outbox WHERE key NOT IN (SELECT key FROM episodes)",
     "an entity belongs to no episode": "SELECT id FROM entities WHERE key NOT IN (SELECT key FROM episodes)",
     "a further subject leads to no entity": (
@@ -80,6 +93,7 @@ def findings(db: apsw.Connection, cache: IndexCache, identity: Callable[[], Embe
     Returns:
         At most 100 findings, in words; empty when nothing is wrong.
     """
+    register(db)
     try:
         db.execute("BEGIN DEFERRED")
         # Each check relies on what the one before it has verified: references on sound rows, indexes on both.

@@ -18,10 +18,9 @@ from typing import Final
 
 import apsw
 
-from umi.stores.sqlite.rows import summed, verified
-from umi.types.erasure_proof import ErasureProof, chunked, found_in_all
+from umi.stores.sql.deletions import UNCLEAN, unclean
+from umi.types.erasure_proof import Findable, chunked
 
-UNCLEAN: Final = "unclean"  # the name of the counter in `meta`
 _READ_PAGES: Final = 256  # pages read at once
 _LEAF_OR_TREE: Final = {2: 12, 5: 12, 10: 8, 13: 8}  # size of a b-tree page's header by page type; interior, then leaf
 _FIRST_HEADER_BYTES: Final = 100  # the file's header, in front of the first page's own
@@ -31,22 +30,11 @@ _WHOLE_REAL: Final = 1 << 47  # reals below this without a fraction are stored a
 _FILE_BYTES_MAX: Final = 1 << 27  # bytes of a log or journal read at once
 
 
-def unclean(db: apsw.Connection) -> int:
-    """The number of transactions that deleted something since the file was last cleaned."""
-    row = db.execute("SELECT name, value, crc FROM meta WHERE name = ?", (UNCLEAN,)).fetchone()
-    return 0 if row is None else int(verified("meta", row, 0)[1])
-
-
-def count_deletion(db: apsw.Connection) -> None:
-    """Increment the counter. To be called inside a transaction that deletes."""
-    db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", summed((UNCLEAN, str(unclean(db) + 1))))
-
-
-def clean(db: apsw.Connection, proof: ErasureProof | None, *, in_file: bool) -> bool:
+def clean(db: apsw.Connection, proof: Findable | None, *, in_file: bool) -> bool:
     """Clean the file as far as other connections allow. Nothing else may use this connection meanwhile.
 
     Args:
-        db: Idle, with a busy timeout of 0.
+        db: Idle, with a busy handler that soon gives up.
         proof: What was just deleted. None when that is not known; then any nonzero byte that no row uses counts.
         in_file: Whether there is a file at all.
 
@@ -92,7 +80,9 @@ def raw_bytes(db: apsw.Connection, path: Path | None) -> Iterator[bytes]:
 
 def live_bytes(db: apsw.Connection) -> Iterator[bytes]:
     """Every text and blob that rows hold, in all namespaces, and the definitions of tables and indexes."""
-    yield from (sql.encode() for (sql,) in db.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL"))
+    # Whole rows: names that lie side by side spell other words, as "entities" twice does "sent".
+    for definition in db.execute("SELECT type, name, tbl_name, rootpage, sql FROM sqlite_schema"):
+        yield b"".join(map(_stored, definition))
     tables = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name")
     for (table,) in tables.fetchall():
         # An index stores its columns in an order of their own, which may spell other words.
@@ -127,12 +117,12 @@ def _stored(value: str | bytes | float | None) -> bytes:
     return whole.to_bytes(size, "big", signed=True)
 
 
-def _rewritten(db: apsw.Connection, proof: ErasureProof | None) -> bool:
+def _rewritten(db: apsw.Connection, proof: Findable | None) -> bool:
     """Empty the log, and rewrite the file if bytes that no row uses hold deleted text. False when others are in the way."""
     if not _log_is_empty(db):
         return False
     dead = chunked(_dead_bytes(db))
-    if any(any(part) for part in dead) if proof is None else found_in_all(proof, dead):
+    if any(any(part) for part in dead) if proof is None else any(proof.found_in(part) for part in dead):
         # Writes the whole database anew, through the log, which is emptied again.
         db.execute("VACUUM")
         return _log_is_empty(db)

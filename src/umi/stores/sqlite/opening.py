@@ -9,8 +9,8 @@ from urllib.parse import quote
 import apsw
 
 from umi.errors import StoreUnavailable, StoreVersion
-from umi.stores.sqlite.crc import register
 from umi.stores.sqlite.errors import mapped, not_a_database, translate
+from umi.stores.sqlite.functions import register
 from umi.stores.sqlite.schema import APPLICATION_ID, STEPS, VERSION
 
 MEMORY: Final = ":memory:"

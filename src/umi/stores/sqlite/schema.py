@@ -2,8 +2,7 @@
 
 A new file runs the same steps as an old one, so there is only one path, and it is used all the time.
 
-A `key` is `ns << ARRIVAL_BITS | arrival`. It starts with its namespace and is SQLite's row number, so it needs no index
-of its own and a namespace is one range of keys. Everything that belongs to an episode carries the episode's key. Times
+A `key` (`umi.stores.sql.keys`) is SQLite's row number, so it needs no index of its own. Everything that belongs to an episode carries the episode's key. Times
 are microseconds since 1970, UTC. Large columns come last, so that reading the small ones need not follow the overflow
 pages of a long text.
 """
@@ -15,9 +14,6 @@ from typing import Final
 from umi._core.invariants import check
 
 APPLICATION_ID: Final = 0x556D6931  # "Umi1"; identifies a file of Umi before anything is written to it
-ARRIVAL_BITS: Final = 40  # room for about 10**12 episodes in a namespace
-ARRIVAL_MASK: Final = (1 << ARRIVAL_BITS) - 1
-NAMESPACE_LAST: Final = (1 << (63 - ARRIVAL_BITS)) - 1
 
 _BASE: Final = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -123,7 +119,7 @@ CREATE TABLE changes (
 ALTER TABLE namespaces ADD COLUMN changes_from INTEGER NOT NULL DEFAULT 0;
 """
 
-# A checksum of each row, see `umi.stores.sqlite.crc`. An entity's validity, which changes, has one of its own.
+# A checksum of each row, see `umi.stores.sql.crc`. An entity's validity, which changes, has one of its own.
 _CHECKSUMS: Final = """
 ALTER TABLE meta ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE namespaces ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;
@@ -320,6 +316,40 @@ UPDATE entities SET
     p.id, span_start, span_end, entities.at, valid_from, entities.recorded_at, entities.metadata, also, mode, said_by, valid_until);
 """
 
+# Where a message's words come from and when they expire, and the zone of its time. NULL: what its role says, never, UTC.
+# `labels` is an index of what `where=` can ask for, see `umi.types.filters`; it holds nothing that an episode does not, so its
+# rows need no sums: the check of integrity makes them again. A boolean is a blob, so that it equals no number.
+# `events` is what each write did, by ids. As above, only sums that were right are made anew.
+_SELECTING: Final = """
+ALTER TABLE episodes ADD COLUMN origin TEXT;
+ALTER TABLE episodes ADD COLUMN expires_at INTEGER;
+ALTER TABLE episodes ADD COLUMN zone INTEGER;
+UPDATE episodes SET
+  crc = umi_crc(key, id, content, role, speaker, session, at, recorded_at, message_id, metadata, origin, expires_at, zone)
+  WHERE crc = umi_crc(key, id, content, role, speaker, session, at, recorded_at, message_id, metadata);
+CREATE INDEX episodes_by_expiry ON episodes (ns, expires_at) WHERE expires_at IS NOT NULL;
+CREATE INDEX entities_by_type ON entities (ns, type, key, place);
+CREATE TABLE labels (
+  ns INTEGER NOT NULL,
+  field TEXT NOT NULL,
+  value ANY NOT NULL,
+  key INTEGER NOT NULL,
+  PRIMARY KEY (ns, field, value, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX labels_by_key ON labels (key);
+INSERT INTO labels SELECT p.ns, j.value ->> 0, iif(j.value ->> 1, unhex(j.value ->> 2), j.value ->> 2), p.key
+  FROM episodes p, json_each(umi_labels(p.role, p.speaker, p.session, p.origin, p.metadata)) j;
+CREATE TABLE events (
+  ns INTEGER NOT NULL,
+  sequence INTEGER NOT NULL,
+  place INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  id TEXT NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, sequence, place)
+) STRICT, WITHOUT ROWID;
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
@@ -329,18 +359,8 @@ STEPS: Final = (
     _ROUTING,
     _MODEL_READING,
     _READER_NOTES,
+    _SELECTING,
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: files that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 
 check(VERSION >= 1, "version 0 is an empty file")
-check(NAMESPACE_LAST << ARRIVAL_BITS | ARRIVAL_MASK < 1 << 63, "a key fits SQLite's signed 64 bits")
-
-
-def key_of(ns: int, arrival: int) -> int:
-    """The key of an episode, from its namespace's number and its arrival."""
-    return ns << ARRIVAL_BITS | arrival
-
-
-def arrival_of(key: int) -> int:
-    """The arrival within a key."""
-    return key & ARRIVAL_MASK

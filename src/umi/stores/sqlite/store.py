@@ -8,7 +8,6 @@ its WAL frames are on the disk (`synchronous=FULL`).
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,37 +18,35 @@ from typing import Final, Self, TypeVar, cast
 
 import apsw
 
-from umi._core.invariants import InvariantError, check
+from umi._core.invariants import InvariantError
+from umi._core.stages import in_this_context
 from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreCorrupt, StoreUnavailable
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
 from umi.stores.namespace_view import NamespaceView, StoreSnapshot, StoreTransaction, another_embedder
+from umi.stores.sql.cache import Head, IndexCache
+from umi.stores.sql.crc import CURE
+from umi.stores.sql.deletions import unclean
+from umi.stores.sql.embedder import embedder_values, identity_of, replace_embedder
+from umi.stores.sql.namespaces import add_namespace, all_namespaces
+from umi.stores.sql.read import SqlSnapshot, read_head
+from umi.stores.sql.rows import to_relation, verified
 from umi.stores.sqlite.backup import copy_database
-from umi.stores.sqlite.cache import Head, IndexCache
 from umi.stores.sqlite.check import findings
-from umi.stores.sqlite.clean import clean, live_bytes, raw_bytes, unclean
-from umi.stores.sqlite.crc import CURE, damaged_rows
-from umi.stores.sqlite.embedder import embedder_values, replace_embedder
+from umi.stores.sqlite.clean import clean, live_bytes, raw_bytes
+from umi.stores.sqlite.damage import damaged_rows
 from umi.stores.sqlite.errors import busy, mapped
 from umi.stores.sqlite.opening import MEMORY, connect
-from umi.stores.sqlite.read import SqliteSnapshot, read_head
-from umi.stores.sqlite.rows import summed, to_relation, verified
-from umi.stores.sqlite.schema import NAMESPACE_LAST
-from umi.stores.sqlite.write import SqliteTransaction
+from umi.stores.sqlite.transaction import SqliteTransaction
 from umi.types import NamespaceInfo
-from umi.types.erasure_proof import ErasureProof, found_in_all
+from umi.types.erasure_proof import ErasureProof, Findable, found_in_all
 
 T = TypeVar("T")
 
 _OPEN_PAUSE_S: Final = 0.02  # between two tries to open, or to clean
 _LOCK_PAUSE_S: Final = 0.001  # between two tries to get the write lock, see `_locked`
+_CLEAN_WAITS: Final = 30  # of `_LOCK_PAUSE_S` each, for one lock that cleaning takes
 _CLEAN_TRIES: Final = 25  # reads of other processes take milliseconds; a longer one leaves the cleaning to `maintain`
-_NAMESPACES: Final = (
-    "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc, coalesce(p.count, 0), coalesce(e.count, 0)"
-    " FROM namespaces n"
-    " LEFT JOIN (SELECT ns, count(*) AS count FROM episodes GROUP BY ns) p ON p.ns = n.ns"
-    " LEFT JOIN (SELECT ns, count(*) AS count FROM entities GROUP BY ns) e ON e.ns = n.ns ORDER BY n.name"
-)
 
 
 class SqliteStore:
@@ -138,14 +135,7 @@ class SqliteStore:
         return await self._locked(partial(self._write, namespace, work))
 
     async def namespaces(self) -> list[NamespaceInfo]:
-        def work() -> list[NamespaceInfo]:
-            found = self._db.execute(_NAMESPACES)
-            return [
-                NamespaceInfo(verified("namespaces", tuple(row), 1)[1], episodes, entities)
-                for *row, episodes, entities in found
-            ]
-
-        return await self._run(work)
+        return await self._run(lambda: all_namespaces(self._db, self._cache))
 
     async def embedder_identity(self) -> EmbedderIdentity | None:
         return await self._run(self._identity)
@@ -172,7 +162,7 @@ class SqliteStore:
             stopped.set()
             raise
 
-    async def clean(self, proof: ErasureProof | None) -> bool:
+    async def clean(self, proof: Findable | None) -> bool:
         to_relation.cache_clear()  # reasons quote values
         for _ in range(_CLEAN_TRIES):
             if await self._run(partial(self._try_clean, proof)):
@@ -272,7 +262,9 @@ class SqliteStore:
     async def _run(self, job: Callable[[], T]) -> T:
         """Run a job on the worker thread."""
         self._require_open()
-        return await asyncio.get_running_loop().run_in_executor(self._worker, partial(self._mapped, job))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._worker, in_this_context(partial(self._mapped, job))
+        )
 
     def _mapped(self, job: Callable[[], T]) -> T:
         with mapped(self._path, self._connection):
@@ -292,7 +284,9 @@ class SqliteStore:
         self._require_same_file()
         db.execute("BEGIN DEFERRED")
         try:
-            snapshot = SqliteSnapshot(db, namespace, read_head(db, namespace), self._cache)
+            head = read_head(db, namespace)
+            self._cache.follow(namespace, head.ns)
+            snapshot = SqlSnapshot(db, namespace, head, self._cache)
             try:
                 return work(snapshot)
             finally:
@@ -313,11 +307,12 @@ class SqliteStore:
             self._db.execute("COMMIT")
         return result
 
-    def _try_clean(self, proof: ErasureProof | None) -> bool:
-        """Clean once, without waiting for other connections."""
+    def _try_clean(self, proof: Findable | None) -> bool:
+        """Clean once; other connections are waited for as long as a short write takes."""
         self._require_same_file()
         try:
-            self._db.set_busy_timeout(0)  # waiting happens in `clean`, as for the write lock
+            # Asked for often, each of its locks finds the gaps between others' writes; longer waiting happens in `clean`.
+            self._db.set_busy_handler(_wait_a_little)
             return clean(self._db, proof, in_file=self._is_file)
         finally:
             self._db.set_busy_timeout(self._busy_timeout_ms)
@@ -363,9 +358,7 @@ class SqliteStore:
         head = read_head(self._db, namespace)
         if head.ns:
             return head
-        ns = self._db.execute("SELECT coalesce(max(ns), 0) + 1 FROM namespaces").get
-        check(ns <= NAMESPACE_LAST, "no number is left for another namespace")
-        self._db.execute("INSERT INTO namespaces VALUES (?, ?, ?, ?, ?, ?)", summed((ns, namespace, 0, 0, 0)))
+        add_namespace(self._db, namespace)
         return read_head(self._db, namespace)
 
     def _roll_back(self) -> None:
@@ -375,7 +368,7 @@ class SqliteStore:
 
     def _identity(self) -> EmbedderIdentity | None:
         row = self._db.execute("SELECT name, value, crc FROM meta WHERE name = 'embedder'").fetchone()
-        return None if row is None else EmbedderIdentity(**json.loads(verified("meta", row, 0)[1]))
+        return None if row is None else identity_of(verified("meta", row, 0)[1])
 
     def _set_identity(self, identity: EmbedderIdentity) -> None:
         kept = self._identity()
@@ -395,6 +388,11 @@ class SqliteStore:
         if self._connection is not None:
             with mapped(self._path):  # the last close deletes the WAL, which a failing disk may refuse
                 self._connection.close()
+
+
+def _wait_a_little(waits: int) -> bool:
+    """A busy handler for SQLite: wait a moment and try again, a few times."""
+    return waits < _CLEAN_WAITS and not Event().wait(_LOCK_PAUSE_S)
 
 
 def _file_id(path: Path) -> tuple[int, int] | None:

@@ -1,0 +1,362 @@
+"""What a small world asks after each step, and what each answer must be.
+
+Everything that is stored is compared after every step. Beside that a few questions are drawn, at, one microsecond before and after the
+borders at which something begins, ends or becomes known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final
+
+from umi.sim.rng import DeterministicRng
+from umi.types import Entity, Episode
+from umi_lab.worlds.ledger.acts import arrived, passes
+from umi_lab.worlds.ledger.book import TODAY, Book, Look, Said, Statement
+from umi_lab.worlds.ledger.expected import Wrong, same
+from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
+
+if TYPE_CHECKING:
+    from umi_lab.worlds.ledger.world import SmallWorld
+
+US: Final = timedelta(microseconds=1)
+_QUESTIONS: Final = 4  # after each step
+_ITEM: Final = re.compile(r"item\d+")
+_WHERES: Final = (
+    None, {"session": "dawn"}, {"role": {"in": ["tool", "document"]}}, {"metadata": {"level": {"gte": 2, "lt": 3}}},
+    {"metadata": {"tags": "a"}}, {"speaker": {"exists": False}}, {"origin": "user"}, {"speaker": "Kiba", "role": "user"},
+)  # fmt: skip
+_TYPES: Final = (None, None, ["event"], ["note", "task"])
+
+
+class Asks:
+    """Asks the memory of one world."""
+
+    def __init__(self, world: SmallWorld) -> None:
+        self._world = world
+        self._book = world.acts.book
+        self._compared = world.acts.compared
+
+    async def everything(self) -> None:
+        """Compare all messages, statements and relations, and the counts."""
+        book, call = self._book, self._world.call
+        await self._world.acts.adopt_all()
+        found = await call("list", limit=10_000)
+        self._compared.steps("the list", found.items, arrived(book))
+        page = await call("episodes", limit=10_000)
+        said = sorted(book.said, key=lambda one: one.arrival)
+        same("the messages", [one.id for one in page.items], [one.id for one in said])
+        for episode, one in zip(page.items, said, strict=True):
+            self._compared.episode(episode, one)
+        await self._counts()
+
+    async def _counts(self) -> None:
+        book = self._book
+        found = await self._world.call("stats")
+        states = Counter(book.state(one) for one in book.statements)
+        right = {
+            "namespace": "ledger",
+            "episodes": len(book.said),
+            "entities": len(book.statements),
+            "vectors": 0,
+            "states": dict(states),
+            "waiting": 0,
+            "embedder": None,
+            "evolutions": dict(Counter(link.type for link in book.links if link.undone_at is None)),
+        }
+        self._compared.record("stats", found, right)
+
+    async def some(self, rng: DeterministicRng) -> None:
+        """Ask a few questions drawn from the seed."""
+        kinds = (
+            self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
+            self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+        )  # fmt: skip
+        for place in range(_QUESTIONS):
+            await rng.choice(kinds)(rng.fork(str(place)))
+
+    # Listings.
+
+    async def _pages(self, rng: DeterministicRng) -> None:
+        """Pages of any size, in both orders, with a filter, give everything once."""
+        where, types, order = rng.choice(_WHERES), rng.choice(_TYPES), rng.choice(("oldest", "newest"))
+        right = [one for one in arrived(self._book) if passes(where or {}, one.said) and _is(one, types)]
+        right = right[::-1] if order == "newest" else right
+        found, after, size = [], None, rng.next_int(1, 4)
+        for _ in range(len(right) + 1):
+            page = await self._world.call("list", limit=size, after=after, order=order, where=where, types=types)
+            found += page.items
+            after = page.next
+            if after is None:
+                break
+            same("size of a page that is not the last", len(page.items), size)
+        self._compared.steps(f"list {order} {where} {types}", found, right)
+        self._world.tally.saw("Page", {"items": 0, "next": 0})
+
+    async def _episode_pages(self, rng: DeterministicRng) -> None:
+        """As `_pages`, of messages."""
+        where, types, order = rng.choice(_WHERES), rng.choice(_TYPES), rng.choice(("oldest", "newest"))
+        right = sorted(self._book.said, key=lambda one: one.arrival, reverse=order == "newest")
+        right = [said for said in right if passes(where or {}, said)]
+        right = [said for said in right if types is None or any(_is(one, types) for one in self._book.of(said))]
+        found: list[Episode] = []
+        after, size = None, rng.next_int(1, 4)
+        for _ in range(len(right) + 1):
+            page = await self._world.call("episodes", limit=size, after=after, order=order, where=where, types=types)
+            found += page.items
+            after = page.next
+            if after is None:
+                break
+        same(f"episodes {order} {where} {types}", [one.id for one in found], [said.id for said in right])
+        self._world.tally.saw("EpisodePage", {"items": 0, "next": 0})
+
+    async def _sessions(self, rng: DeterministicRng) -> None:
+        """Sessions by name, with their counts and times."""
+        groups: dict[str, list[Said]] = {}
+        for said in self._book.said:
+            if said.session is not None:
+                groups.setdefault(said.session, []).append(said)
+        found: list[Any] = []
+        after, size = None, rng.next_int(1, 3)
+        for _ in range(len(groups) + 1):
+            page = await self._world.call("sessions", limit=size, after=after)
+            found += page.items
+            after = page.next
+            if after is None:
+                break
+        same("the sessions", [one.name for one in found], sorted(groups))
+        for one in found:
+            mine = groups[one.name]
+            right = {
+                "name": one.name,
+                "episodes": len(mine),
+                "first_at": min(said.at for said in mine),
+                "last_at": max(said.at for said in mine),
+                "speakers": tuple(sorted({said.speaker for said in mine if said.speaker is not None})),
+            }
+            self._compared.record("session", one, right)
+        self._world.tally.saw("SessionPage", {"items": 0, "next": 0})
+
+    async def _get(self, rng: DeterministicRng) -> None:
+        """A row by each of its ids."""
+        if not self._book.statements:
+            same("get of an unknown id", await self._world.call("get", "nothing"), None)
+            return
+        one = rng.choice(self._book.statements)
+        found = await self._world.call("get", one.id)
+        if not isinstance(found, Entity):
+            raise Wrong(f"get of {one.content!r} is {found!r}")
+        self._compared.entity(found, one)
+        for name in (one.said.id, one.said.message_id):
+            if name is not None:
+                self._compared.episode(await self._world.call("get", name), one.said)
+
+    # What was said of somebody, and why it stands so.
+
+    async def _history(self, rng: DeterministicRng) -> None:
+        where, types = rng.choice(_WHERES), rng.choice(_TYPES)
+        if self._book.statements and rng.chance(0.5):
+            one = rng.choice(self._book.statements)
+            key, right = one.id, self._book.chain(one)
+        else:
+            key = rng.choice(NAMES)
+            right = self._book.about(key.lower())
+        beside: dict[str, Any] = {}
+        if rng.chance(0.3):
+            beside["attribute"] = rng.choice(ATTRIBUTES)
+            right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
+        right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
+        found = await self._world.call("history", key, where=where, types=types, **beside)
+        self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
+
+    async def _why(self, rng: DeterministicRng) -> None:
+        book = self._book
+        if not book.statements:
+            return
+        one = rng.choice(book.statements)
+        found = await self._world.call("why", one.id)
+        self._compared.entity(found.entity, one)
+        self._compared.episode(found.episode, one.said)
+        self._compared.links("why", found.evolutions, book.all_links_of(one))
+        same("what it rests on", [each.id for each in found.derived_from], [each.id for each in book.sources(one)])
+        same("what rests on it", [each.id for each in found.supports], [each.id for each in book.conclusions(one)])
+        causes = sorted(link.id for link in book.causes(one))
+        same("why it is stale", [each.id for each in found.stale_because], causes)
+        self._compared.record("why", found, {"state": book.state(one), "lesson": None})
+        names = ("entity", "episode", "evolutions", "derived_from", "supports", "stale_because")
+        self._world.tally.saw("Explanation", dict.fromkeys(names))
+
+    async def _facts(self, rng: DeterministicRng) -> None:
+        """What was set and holds, at a border or now."""
+        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.6) else None
+        look = Look(as_of=as_of, now=self._world.clock.now())
+        right = [one for one in self._book.about(key.lower()) if one.slot and one.subject == key.lower()]
+        only = rng.choice((None, *ATTRIBUTES))
+        right = [one for one in right if only is None or one.slot == f"attr:{only}"]
+        right = [one for one in right if self._book.shown(one, look)]
+        found = await self._world.call("facts", key, attribute=only, as_of=as_of)
+        self._require_facts(f"facts of {key} {only} as of {as_of}", found, right, look)
+        same("order of attributes", [fact.attribute for fact in found], sorted(fact.attribute for fact in found))
+
+    def _require_facts(self, what: str, found: Sequence[Any], right: Sequence[Statement], look: Look) -> None:
+        same(what, sorted(fact.entity.id for fact in found), sorted(one.id for one in right))
+        by_id = {one.id: one for one in right}
+        for fact in found:
+            one = by_id[fact.entity.id]
+            fields = {
+                "attribute": one.metadata["attribute"],
+                "value": one.value,
+                "negated": False,
+                "state": self._book.state(one, look),
+                "origin": one.said.origin,
+                "reason": one.reason,
+            }
+            self._compared.record(what, fact, fields)
+            self._world.tally.saw("Fact", {"entity": 0})
+            self._compared.entity(fact.entity, one)
+
+    async def _profile(self, rng: DeterministicRng) -> None:
+        """The facts that were set are in the profile, and none that is over."""
+        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.5) else None
+        found = await self._world.call("profile", key, as_of=as_of)
+        look = Look(as_of=as_of, now=self._world.clock.now())
+        right = [one for one in self._book.statements if one.slot and one.subject == key.lower()]
+        right = [one for one in right if self._book.shown(one, look)]
+        shown = [fact for fact in found.facts if fact.entity.slot]
+        self._require_facts(f"profile of {key} as of {as_of}", shown, right, look)
+        self._compared.record("profile", found, {"name": key, "subject": key.lower()})
+
+    async def _context(self, rng: DeterministicRng) -> None:
+        """A context keeps to its room, has whole lines, and says what it left out."""
+        room = rng.choice((1, 40, 90, 400))
+        found = await self._world.call(
+            "context", "item", max_tokens=room, profile=rng.chance(0.5), changes=rng.chance(0.5)
+        )
+        same("tokens of the context", found.tokens, -(-len(found.text.encode()) // 4))
+        same("a context within its room", found.tokens <= room, True)  # noqa: FBT003
+        ids = {one.id for one in self._book.statements} | {said.id for said in self._book.said}
+        same("lines about what is not there", [item.line for item in found.items if item.id not in ids], [])
+        for item in found.items:
+            same("a line is in the text", item.line in found.text, True)  # noqa: FBT003
+        self._world.tally.saw("Context", {"tokens": 0, "text": 0, "items": 0})
+
+    # Questions.
+
+    def _border(self, rng: DeterministicRng) -> datetime:
+        """A moment at, just before or just after a border."""
+        borders = sorted(set(self._book.borders())) or [self._world.clock.now()]
+        borders = [border for border in borders if border.year > 1] or [self._world.clock.now()]
+        return rng.choice(borders) + rng.choice((-1, 0, 1)) * US
+
+    def _look(self, rng: DeterministicRng) -> Look:
+        look = {
+            "as_of": self._border(rng) if rng.chance(0.35) else None,
+            "known_at": self._border(rng) if rng.chance(0.35) else None,
+        }
+        # An empty interval is refused, so its ends differ.
+        ends = sorted((self._border(rng), self._border(rng)))
+        span = (ends[0], ends[1]) if rng.chance(0.25) and ends[0] < ends[1] else None
+        return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._world.clock.now())
+
+    async def _recall(self, query: str, look: Look, **beside: Any) -> Any:
+        arguments = {"as_of": look.as_of, "known_at": look.known_at, "time_range": look.time_range}
+        given = {name: value for name, value in arguments.items() if value is not None}
+        return await self._world.call(
+            "recall",
+            query,
+            limit=1_000,
+            min_score=0.0,
+            deep=False,
+            include_superseded=look.include_superseded,
+            **given,
+            **beside,
+        )
+
+    async def _recall_one(self, rng: DeterministicRng) -> None:
+        """The word that one statement alone has finds it, unless it is hidden."""
+        # What is only wished or supposed stands behind what else its message says.
+        real = [
+            one
+            for one in self._book.statements
+            if one.mode not in ("wished", "hypothetical") or len(self._book.of(one.said)) == 1
+        ]
+        worded = [one for one in real if _ITEM.search(one.content) and not one.slot]
+        if not worded:
+            return
+        one, look = rng.choice(worded), self._look(rng)
+        if any(link.old.said is link.new.said is one.said for link in self._book.links):
+            return  # which of two statements of one message that dispute each other is shown is a matter of ranking
+        word = _ITEM.search(one.content)
+        found = await self._recall(word[0] if word else "", look, explain=rng.chance(0.3))
+        hits = [hit for hit in found.hits if hit.episode.id == one.said.id]
+        shown = self._book.shown(one, look) and (one.said.recorded_at <= (look.known_at or one.said.recorded_at))
+        whole = self._book.of(one.said)
+        if not shown:
+            wrong = [hit for hit in hits if hit.entity is not None and hit.entity.id == one.id]
+            same(f"hits that show the hidden {one.content!r} from {look}", len(wrong), 0)
+            return
+        same(f"hits on {one.content!r} from {look}", len(hits), 1)
+        self._hit(hits[0], one, look, whole)
+
+    def _hit(self, hit: Any, one: Statement, look: Look, whole: Sequence[Statement]) -> None:
+        book = self._book
+        same(f"statement of the hit of {one.content!r}", hit.entity.id, one.id)
+        self._compared.entity(hit.entity, one, look)
+        self._compared.episode(hit.episode, one.said)
+        fields: dict[str, Any] = {"state": book.state(one, look), "namespace": "ledger", "id": one.id}
+        if look.include_superseded or all(book.shown(each, look) for each in whole):
+            fields["content"] = one.said.content
+        self._compared.record(f"hit {one.content!r} from {look}", hit, fields)
+        self._compared.links("the hit", hit.evolutions, book.links_of(one, look.known_at))
+        hidden = [] if look.include_superseded else [each for each in whole if not book.shown(each, look)]
+        same("hidden words in a hit", [each.content for each in hidden if each.content in hit.content], [])
+        self._world.tally.saw("Hit", {"entity": 0, "episode": 0, "evolutions": 0})
+
+    async def _recall_all(self, rng: DeterministicRng) -> None:
+        """A word that all messages share finds exactly those of which something is shown."""
+        look, where, types = self._look(rng), rng.choice(_WHERES), rng.choice(_TYPES)
+        book = self._book
+        right = []
+        for said in book.said:
+            shown = [one for one in book.of(said) if _is(one, types) and book.shown(one, look)]
+            early = look.known_at is not None and said.recorded_at > look.known_at
+            if shown and not early and passes(where or {}, said) and any("logged" in one.content for one in shown):
+                right.append(said)
+        found = await self._recall("logged", look, where=where, types=types)
+        hits = [hit for hit in found.hits if "logged" in hit.episode.content]
+        what = f"messages found from {look} where {where} types {types}"
+        same(what, sorted(hit.episode.id for hit in hits), sorted(said.id for said in right))
+        for hit in hits:
+            mine = [one for one in book.statements if one.id == hit.entity.id and book.shown(one, look)]
+            same("the statement of the hit is shown", len(mine), 1)
+            same(f"state of {mine[0].content!r} from {look}", hit.state, book.state(mine[0], look))
+        same("abstained", found.abstained, not found.hits)
+        fields: dict[str, Any] = {
+            "query": "logged",
+            "degraded": ("no_embedder",),
+            "deep_search_used": False,
+            "query_variations": (),
+        }
+        self._compared.record("recall", found, fields)
+        first = await self._world.call("recall", "logged", limit=1, min_score=0.0, deep=False)
+        same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
+        self._world.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
+
+    async def _elsewhere(self, _rng: DeterministicRng) -> None:
+        """Asked with another namespace, the hits of this one are the same, and say where they are from."""
+        found = await self._world.call(
+            "recall", "logged", limit=1_000, min_score=0.0, deep=False, namespaces=["ledger", "elsewhere"]
+        )
+        here = await self._recall("logged", TODAY)
+        mine = [hit.id for hit in found.hits if hit.namespace == "ledger"]
+        same("hits of this namespace among others", sorted(mine), sorted(hit.id for hit in here.hits))
+
+
+def _is(one: Statement, types: Sequence[str] | None) -> bool:
+    return types is None or one.entity_type in types
+
+
+__all__ = ["Asks", "Book"]

@@ -1,0 +1,216 @@
+"""Plans of small worlds: a dozen steps from a seed, each complete in itself, so that any subset of a plan is a plan.
+
+Steps name messages and the steps that made a relation by number. A step whose reference is not there does nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from umi.sim.rng import DeterministicRng
+from umi_lab.worlds.ledger import portions
+
+STEPS_MIN: Final = 6
+STEPS_MAX: Final = 18
+NAMES: Final = ("Kiba", "Lomo", "Sedna")
+SESSIONS: Final = (None, "dawn", "dusk")
+ATTRIBUTES: Final = ("shelf", "badge")
+TYPES: Final = ("note", "event", "task", "preference", "person", "location")
+MODES: Final = ("asserted", "asserted", "asserted", "planned", "wished", "hypothetical", "reported")
+_STEP_KINDS: Final = (
+    ("say", 5.0), ("relate", 4.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.5), ("forget", 1.2),
+    ("forget_where", 0.5), ("erase", 0.6), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.6), ("changes", 0.6),
+    ("switch", 0.4), ("reread", 0.3), ("backup", 0.2), ("clear", 0.1),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step. `number` is its place in the whole plan, `gap_us` the microseconds that pass before it."""
+
+    number: int
+    kind: str
+    gap_us: int = 1_000_000
+    arguments: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    def line(self) -> str:
+        """The step as a line of a report."""
+        told = " ".join(f"{name}={value!r}" for name, value in self.arguments.items() if value is not None)
+        return f"#{self.number} {self.kind} {told}"
+
+
+@dataclass(frozen=True, slots=True)
+class SmallPlan:
+    """What a small world does. `portions` are sizes by name, `store` is "sqlite" or "dict"."""
+
+    seed: int
+    store: str
+    portions: dict[str, int] = field(hash=False)
+    steps: tuple[Step, ...] = ()
+    act_from: float = 0.6
+
+    def describe(self) -> str:
+        """The settings in a few words."""
+        return f"{self.store} store, {len(self.steps)} steps, portions {self.portions}"
+
+
+def make_small(seed: int) -> SmallPlan:
+    """The plan of a seed."""
+    rng = DeterministicRng(seed).fork("ledger")
+    draw = _Draw(rng)
+    count = rng.next_int(STEPS_MIN, STEPS_MAX)
+    steps = [draw.step(number) for number in range(count)]
+    store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)))
+
+
+class _Draw:
+    """Draws steps, knowing what the steps before said."""
+
+    def __init__(self, rng: DeterministicRng) -> None:
+        self._rng = rng
+        self._said: list[tuple[int, int, int]] = []  # step, message, number of statements
+        self._makers: list[int] = []  # steps that may have made a relation
+        self._words = 0
+
+    def step(self, number: int) -> Step:
+        kind = self._rng.weighted(_STEP_KINDS) if number > 1 else "say"
+        arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
+        gap = self._rng.choice((1, 1_000, 1_000_000, 86_400_000_000))
+        return Step(number, kind, gap, arguments(number))
+
+    def _sentence(self) -> str:
+        rng = self._rng
+        self._words += 1
+        said = {}
+        if rng.chance(0.6):
+            said["type"] = rng.choice(TYPES)
+        if rng.chance(0.3):
+            said["mode"] = rng.choice(MODES)
+        if rng.chance(0.25):
+            said["from"] = f"2029-12-{rng.next_int(1, 20):02d}"
+        if rng.chance(0.2):
+            said["until"] = f"20{rng.choice((29, 30))}-12-{rng.next_int(10, 28):02d}"
+        if rng.chance(0.25):
+            said["also"] = rng.choice(NAMES)
+        if rng.chance(0.2):
+            said["sure"] = rng.choice(("0.5", "0.9"))
+        told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""
+        return f"{rng.choice(NAMES)} logged item{self._words}{told}."
+
+    def _message(self, number: int, place: int) -> dict[str, Any]:
+        rng = self._rng
+        sentences = [self._sentence() for _ in range(rng.choice((1, 1, 2, 3)))]
+        self._said.append((number, place, len(sentences)))
+        role = rng.choice(("user", "user", "user", "assistant", "tool", "document"))
+        return {
+            "content": " ".join(sentences),
+            "role": role,
+            "speaker": rng.choice((None, *NAMES)),
+            "session": rng.choice(SESSIONS),
+            "at_days": rng.choice((None, None, 0, 1, 2, 5, 5, 20)),
+            "own_id": rng.chance(0.5),
+            "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
+            if rng.chance(0.5)
+            else {},
+            "origin": rng.choice((None, None, None, "document", "user")),
+            "expires_s": rng.choice((None, None, None, None, 1, 90_000)),
+        }
+
+    def _say(self, number: int) -> dict[str, Any]:
+        rng = self._rng
+        derived = [self._statement() for _ in range(rng.choice((0, 0, 0, 1, 2)))] if self._said else []
+        return {
+            "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
+            "call_key": rng.chance(0.3),
+            "later": rng.chance(0.2),
+            "extract": not rng.chance(0.1),
+            "track": not rng.chance(0.2),
+            "derived": derived,
+            "whole_source": rng.chance(0.3),
+            "form": rng.choice(("message", "mapping", "arguments")),
+        }
+
+    def _bulk(self, number: int) -> dict[str, Any]:
+        return {
+            "messages": [self._message(number, place) | {"own_id": True} for place in range(self._rng.next_int(1, 4))]
+        }
+
+    def _statement(self) -> tuple[int, int, int]:
+        """The step, message and place of a statement said before."""
+        number, message, count = self._rng.choice(self._said[-8:])
+        return number, message, self._rng.next_int(0, count - 1)
+
+    def _maker(self) -> tuple[int, int]:
+        """A step that may have made relations, and which of them."""
+        return self._rng.choice(self._makers or [0]), self._rng.next_int(0, 2)
+
+    def _relate(self, number: int) -> dict[str, Any]:
+        self._makers.append(number)
+        kind = self._rng.weighted((("update", 4.0), ("contradict", 2.0), ("derive", 2.5), ("extend", 1.0)))
+        # Mostly earlier to later, at times the other way round, at times again.
+        return {
+            "old": self._statement(),
+            "new": self._statement(),
+            "type": kind,
+            "turn": not self._rng.chance(0.15),
+            "again": self._rng.chance(0.2),
+        }
+
+    def _undo(self, number: int) -> dict[str, Any]:
+        made = self._maker()
+        self._makers.append(number)
+        return {"made": made, "again": self._rng.chance(0.2)}
+
+    def _resolve(self, _number: int) -> dict[str, Any]:
+        return {"made": self._maker(), "keep": self._rng.choice(("new", "old", "both")), "again": self._rng.chance(0.2)}
+
+    def _set_fact(self, number: int) -> dict[str, Any]:
+        rng = self._rng
+        self._makers.append(number)
+        return {
+            "subject": rng.choice(NAMES),
+            "attribute": rng.choice(ATTRIBUTES),
+            "value": rng.choice(("red", "teal", "grey")),
+            "at_days": rng.choice((None, None, 0, 3, 3, 9)),
+            "reason": rng.choice((None, "as agreed")),
+            "again": rng.chance(0.3),
+        }
+
+    def _repeat(self, _number: int) -> dict[str, Any]:
+        return {"step": self._rng.choice(self._said)[0], "other": self._rng.chance(0.3)}
+
+    def _forget(self, number: int) -> dict[str, Any]:
+        self._makers.append(number)
+        return {
+            "what": self._statement(),
+            "by": self._rng.choice(("statement", "episode", "own id")),
+            "again": self._rng.chance(0.3),
+        }
+
+    def _forget_where(self, _number: int) -> dict[str, Any]:
+        return {
+            "where": self._rng.choice(
+                (
+                    {"session": "dawn"},
+                    {"metadata": {"level": {"gte": 3}}},
+                    {"metadata": {"tags": "b"}},
+                    {"role": "tool"},
+                )
+            )
+        }
+
+    def _erase(self, _number: int) -> dict[str, Any]:
+        rng = self._rng
+        hows: tuple[dict[str, Any], ...] = (
+            {"session": "dusk"},
+            {"session": "dawn"},
+            {"where": {"metadata": {"level": 1}}},
+        )
+        how = rng.choice(hows)
+        return {**how, "derived": rng.choice(("stale", "erase"))}
+
+    def _switch(self, _number: int) -> dict[str, Any]:
+        return {"said": self._sentence()}

@@ -1,0 +1,41 @@
+"""Portions of work, made small for a world, so that a second portion exists: pages, batches, windows, caches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Final
+from unittest.mock import patch
+
+from umi import limits
+from umi._archive import restore
+from umi._erasure import operations
+from umi._retrieval import history
+from umi.sim.rng import DeterministicRng
+from umi.stores.sql import cache, write
+
+_SMALL: Final = (
+    (limits, "CHANGES_PAGE_COUNT", (1, 2, 7)),
+    (limits, "BULK_BATCH_COUNT", (1, 2, 5)),
+    (limits, "OUTBOX_DRAIN_COUNT", (1, 2, 16)),
+    (history, "COUNT_PAGE", (1, 3, 8)),
+    (operations, "EXPIRED_BATCH_COUNT", (1, 2, 500)),
+    (restore, "RESTORE_BATCH_COUNT", (1, 3, 512)),
+    (cache, "CATCH_UP_COUNT", (1, 2, 4_096)),
+    (write, "CHANGE_LOG_SEQUENCES_COUNT_MAX", (1, 4, 65_536)),
+)
+
+
+def drawn(rng: DeterministicRng) -> dict[str, int]:
+    """A size for each portion."""
+    return {name: rng.choice(sizes) for _, name, sizes in _SMALL}
+
+
+@contextmanager
+def applied(sizes: dict[str, int]) -> Iterator[None]:
+    """Work in portions of these sizes; those that are not named stay as they are."""
+    with ExitStack() as stack:
+        for owner, name, _ in _SMALL:
+            if name in sizes:
+                stack.enter_context(patch.object(owner, name, sizes[name]))
+        yield

@@ -1,0 +1,187 @@
+"""What the MCP tools answer: short records in a budget of tokens, and the same as text for a model to read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import BaseModel, Field
+
+from umi.limits import CONTEXT_TOKEN_BYTES
+from umi.types import Entity, Episode, EvolutionRelation, HistoryStep, Hit
+
+Row = TypeVar("Row", bound=BaseModel)
+
+_CUT: Final = " ..."
+_AROUND_BYTES: Final = 600  # of an answer beside its rows
+_CUT_TO_CHARACTERS_MIN: Final = 40
+_REASON_BYTES_MAX: Final = 120
+_CHANGES_COUNT_MAX: Final = 3  # of one statement, the newest
+
+
+class Recalled(BaseModel):
+    """One message that answers."""
+
+    id: str = Field(description="For history and forget.")
+    said: str = Field(description="The message, word for word; cut where it ends with ' ...'.")
+    at: str
+    speaker: str | None = None
+    state: str = Field(description="current, superseded, stale or disputed.")
+    origin: str = Field(default="user", description="Who put it there: user, assistant, tool or document.")
+
+
+class RecallAnswer(BaseModel):
+    """What recall found in the namespace, best first."""
+
+    namespace: str
+    hits: list[Recalled]
+    left_out: int = Field(default=0, description="Further hits that found no room in max_tokens.")
+    abstained: bool = Field(description="Nothing stored is relevant enough.")
+    why_abstained: str = ""
+    degraded: list[str] = Field(default_factory=list, description="What failed and makes this answer poorer.")
+
+
+class Noted(BaseModel):
+    """A change that was noticed or made: the newer statement and the older one."""
+
+    relation_id: str = Field(description="For undo.")
+    kind: str
+    old_id: str
+    new_id: str
+    reason: str
+
+
+class RememberAnswer(BaseModel):
+    """What was kept. `stored` is False when it was known already."""
+
+    namespace: str
+    id: str
+    stored: bool
+    changes: list[Noted]
+    waits: bool = Field(default=False, description="The text is safe; reading it waits for a model.")
+
+
+class Step(BaseModel):
+    """One statement, as it was said then and stands now."""
+
+    id: str
+    said: str
+    at: str
+    state: str
+    changed_by: list[Noted] = Field(default_factory=list)
+
+
+class HistoryAnswer(BaseModel):
+    """Statements about a subject, oldest first."""
+
+    namespace: str
+    steps: list[Step]
+    left_out: int = Field(default=0, description="Older steps that found no room in max_tokens.")
+
+
+class UndoAnswer(BaseModel):
+    """The change that was taken back."""
+
+    namespace: str
+    undone: Noted
+
+
+class ForgetAnswer(BaseModel):
+    """What was deleted, or would be: `deleted` is 0 for a preview."""
+
+    namespace: str
+    deleted: int
+    would_delete: list[Recalled] = Field(default_factory=list)
+    next_step: str = ""
+
+
+def answer(made: BaseModel, text: str) -> CallToolResult:
+    """An answer in both forms."""
+    return CallToolResult(
+        content=[TextContent(text=text)], structured_content=made.model_dump(mode="json", by_alias=True)
+    )
+
+
+def within(rows: Iterable[Row], max_tokens: int) -> list[Row]:
+    """The first rows whose JSON fits into so many tokens of four bytes, with what stands around them. The first is cut if it must be."""
+    room = max_tokens * CONTEXT_TOKEN_BYTES - _AROUND_BYTES
+    kept: list[Row] = []
+    for row in rows:
+        size = _size(row)
+        said = getattr(row, "said", "")
+        while size > room and not kept and len(said) > _CUT_TO_CHARACTERS_MIN:
+            # Signs that JSON escapes take more room than they had.
+            said = cut(said, min(len(said.encode()) // 2, room))
+            row = row.model_copy(update={"said": said})  # noqa: PLW2901
+            size = _size(row)
+        room -= size
+        if room < 0:
+            break
+        kept.append(row)
+    return kept
+
+
+def _size(row: BaseModel) -> int:
+    return len(row.model_dump_json().encode()) + len(", ")
+
+
+def cut(text: str, bytes_max: int) -> str:
+    """A text, or its beginning with a mark that it is one."""
+    raw = text.encode()
+    if len(raw) <= bytes_max:
+        return text
+    return raw[: max(0, bytes_max - len(_CUT))].decode(errors="ignore") + _CUT
+
+
+def hit_row(hit: Hit) -> Recalled:
+    """A hit as a row."""
+    return Recalled(
+        id=hit.id,
+        said=hit.content,
+        at=hit.at.isoformat(),
+        speaker=hit.speaker,
+        state=hit.state,
+        origin=hit.episode.origin,
+    )
+
+
+def found_row(found: Entity | Episode, bytes_max: int) -> Recalled:
+    """What an id stands for as a row."""
+    at = "" if found.at is None else found.at.isoformat()
+    speaker = found.speaker if isinstance(found, Episode) else None
+    return Recalled(id=found.id, said=cut(found.content, bytes_max), at=at, speaker=speaker, state="current")
+
+
+def noted(relation: EvolutionRelation) -> Noted:
+    """A relation as a row."""
+    return Noted(
+        relation_id=relation.id,
+        kind=relation.evolution_type,
+        old_id=relation.source_id,
+        new_id=relation.target_id,
+        reason=cut(relation.reason, _REASON_BYTES_MAX),
+    )
+
+
+def step_row(step: HistoryStep) -> Step:
+    """A step of a history as a row, with what changed it."""
+    mine = [noted(one) for one in step.evolutions if one.source_id == step.entity.id and one.undone_at is None]
+    at = "" if step.entity.at is None else step.entity.at.isoformat()
+    return Step(
+        id=step.entity.id, said=step.entity.content, at=at, state=step.state, changed_by=mine[-_CHANGES_COUNT_MAX:]
+    )
+
+
+def lines(rows: Sequence[Recalled | Step]) -> str:
+    """Rows as lines for a model: date, state, speaker, text, id."""
+    made = []
+    for row in rows:
+        state = "" if row.state == "current" else f" [{row.state}]"
+        speaker = f"{row.speaker}: " if isinstance(row, Recalled) and row.speaker else ""
+        changes = "".join(
+            f"\n    {one.kind} by {one.new_id}: {one.reason} (undo {one.relation_id})"
+            for one in getattr(row, "changed_by", ())
+        )
+        made.append(f"- {row.at[:10]}{state} {speaker}{' '.join(row.said.split())} [{row.id}]{changes}")
+    return "\n".join(made)

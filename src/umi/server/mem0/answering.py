@@ -1,0 +1,79 @@
+"""What the routes of both dialects share: the caller's memories, ids in the query, and answers."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, Query, Request
+from starlette.responses import JSONResponse, Response
+
+from umi import limits
+from umi.errors import InvalidInput
+from umi.server.mem0.memories import Memories
+from umi.server.mem0.records import Given
+from umi.server.paths import service_of, use_of
+
+_IGNORED: Final = "Umi-Ignored"
+_SHOWN_COUNT_MAX: Final = 20
+_FILTERS_CHARACTERS_MAX: Final = 10_000
+
+
+def answer(value: Any, body: Given | None = None) -> Response:
+    """An answer; what the body had that does nothing here is named in a header."""
+    ignored = [name for name in (body.ignored() if body else []) if name.isascii() and name.isidentifier()]
+    headers = {_IGNORED: ", ".join(ignored[:_SHOWN_COUNT_MAX])} if ignored else None
+    return JSONResponse(value, headers=headers)
+
+
+def read(value: Any, body: Given | None = None) -> Response:
+    """An answer that shows what is stored.
+
+    Raises:
+        InvalidInput: When it is longer than `SERVER_ANSWER_BYTES_MAX`.
+    """
+    made = answer(value, body)
+    size = len(made.body)
+    if size > limits.SERVER_ANSWER_BYTES_MAX:
+        raise InvalidInput(
+            f"the answer has {size:,} bytes, the limit is {limits.SERVER_ANSWER_BYTES_MAX:,}: ask for a smaller page_size or top_k, or for fields",
+            limit=limits.SERVER_ANSWER_BYTES_MAX,
+            value=size,
+        )
+    return made
+
+
+def _memories(request: Request) -> Memories:
+    return Memories(service_of(request), use_of(request))
+
+
+def _ids(
+    user_id: str | None = None,
+    agent_id: str | None = None,
+    app_id: str | None = None,
+    run_id: str | None = None,
+    filters: Annotated[str | None, Query(max_length=_FILTERS_CHARACTERS_MAX)] = None,
+) -> dict[str, Any]:
+    found: dict[str, Any] = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
+    given = {} if filters is None else _literal(filters)
+    unknown = [name for name in given if name not in found]
+    if unknown:
+        raise InvalidInput(f"filters: {unknown[0]!r:.40} is none of {', '.join(found)}")
+    return found | given
+
+
+def _literal(text: str) -> dict[str, Any]:
+    """Filters in a query: JSON, or as mem0's client sends them, the text of a Python dict."""
+    for read in (json.loads, ast.literal_eval):
+        try:
+            found = read(text)
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(found, dict):
+            return found
+    raise InvalidInput("filters must be a JSON object")
+
+
+Mine = Annotated[Memories, Depends(_memories)]
+Ids = Annotated[dict[str, Any], Depends(_ids)]

@@ -1,0 +1,247 @@
+"""A memory as mem0 shows it, and what requests say. What Umi has no field for is kept in metadata of the message, under these names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from umi import limits
+from umi.errors import InvalidInput
+from umi.server.mem0.owners import MemoryId, Owner
+from umi.types import Episode, Origin
+
+_PREFIX: Final = "mem0_"
+KEY: Final = "mem0_id"  # shared by all versions of a memory
+CREATED: Final = "mem0_created_at"  # of the first version
+EXPIRES: Final = "mem0_expires_on"
+AGENT: Final = "mem0_agent_id"
+APP: Final = "mem0_app_id"
+
+
+class Given(BaseModel):
+    """A request's body. Fields that are not known are taken, as mem0's server takes them; the header `Umi-Ignored` of the answer names them."""
+
+    model_config = ConfigDict(extra="allow")
+
+    def ignored(self) -> list[str]:
+        """The fields that were given and do nothing here."""
+        return sorted(self.model_extra or {})
+
+
+class AddBody(Given):
+    """What to remember, and whose it is."""
+
+    messages: list[dict[str, Any]] | dict[str, Any] | str
+    user_id: str | None = None
+    agent_id: str | None = None
+    app_id: str | None = None
+    run_id: str | None = None
+    filters: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    infer: bool | None = None
+    timestamp: float | str | None = None
+    expiration_date: str | None = None
+
+    def ids(self) -> dict[str, Any]:
+        """The ids of owners, from the body or from its filters."""
+        own = {"user_id": self.user_id, "agent_id": self.agent_id, "app_id": self.app_id, "run_id": self.run_id}
+        given = self.filters or {}
+        return {name: given.get(name) if value is None else value for name, value in own.items()}
+
+
+class ListBody(Given):
+    """Whose memories to list."""
+
+    filters: dict[str, Any] = Field(default_factory=dict)
+    start_date: str | None = None
+    end_date: str | None = None
+    show_expired: bool | None = None
+    fields: list[str] | None = None
+
+
+class SearchBody(Given):
+    """A question, and whose memories may answer."""
+
+    query: str
+    filters: dict[str, Any] = Field(default_factory=dict)
+    metadata: dict[str, Any] | None = None
+    top_k: int | None = None
+    threshold: float | None = None
+    fields: list[str] | None = None
+    show_expired: bool | None = None
+    latest_only: bool | None = None
+
+
+class UpdateBody(Given):
+    """What to change of a memory; what is not given stays."""
+
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+    timestamp: float | str | None = None
+    expiration_date: str | None = None
+
+
+class BatchItem(UpdateBody):
+    """One memory of several."""
+
+    memory_id: str
+
+
+class BatchBody(Given):
+    """Several memories."""
+
+    memories: list[BatchItem]
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One version of a memory: the message that holds it, and the namespace."""
+
+    owner: Owner
+    episode: Episode
+
+    @property
+    def key(self) -> str:
+        """What all versions of this memory share. A message that came by another way has the id of the message."""
+        found = self.episode.metadata.get(KEY)
+        return found if isinstance(found, str) else self.episode.id
+
+    @property
+    def id(self) -> str:
+        """The memory's id, as clients see it."""
+        return str(MemoryId(self.owner.namespace, self.key))
+
+    def is_expired(self, today: date) -> bool:
+        """Whether mem0 hides it: from the day after its expiration_date on."""
+        expires = self.episode.metadata.get(EXPIRES)
+        return isinstance(expires, str) and expires < today.isoformat()
+
+    def record(self) -> dict[str, Any]:
+        """The memory as mem0 shows it."""
+        episode, metadata = self.episode, self.episode.metadata
+        ids = {"user_id": None, "agent_id": metadata.get(AGENT), "app_id": metadata.get(APP), "run_id": episode.session}
+        ids[f"{self.owner.kind}_id"] = self.owner.name
+        return {
+            "id": self.id,
+            "memory": episode.content,
+            **ids,
+            "actor_id": episode.speaker,
+            "role": episode.role,
+            "metadata": own_metadata(metadata) or None,
+            "categories": [],
+            "created_at": metadata.get(CREATED) or _text(episode.at),
+            "updated_at": _text(episode.recorded_at),
+            "expiration_date": metadata.get(EXPIRES),
+        }
+
+
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """The caller's own metadata of a message."""
+    return {key: value for key, value in metadata.items() if not key.startswith(_PREFIX)}
+
+
+def checked_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Metadata of a request.
+
+    Raises:
+        InvalidInput: For a key that this server keeps its own notes under.
+    """
+    taken = [key for key in given or {} if key.startswith(_PREFIX)]
+    if taken:
+        raise InvalidInput(f"metadata: keys that begin with {_PREFIX!r} are the server's own, got {taken[0]!r:.80}")
+    return dict(given or {})
+
+
+def text_of(message: Mapping[str, Any]) -> str:
+    """The words of a message: its content, or the texts among its parts.
+
+    Raises:
+        InvalidInput: When it has none.
+    """
+    content = message.get("content")
+    parts = content if isinstance(content, list) else [content]
+    texts = [one.get("text") if isinstance(one, Mapping) else one for one in parts]
+    said = "\n".join(one for one in texts if isinstance(one, str))
+    if not said.strip():
+        raise InvalidInput("messages: each needs a content that is a text, or has parts of type text")
+    return said
+
+
+def said_message(message: Mapping[str, Any], owner: Owner, agent: str | None) -> dict[str, Any] | None:
+    """One of mem0's messages as `Memory.remember` takes it; None for instructions to a model, which are no memory.
+
+    A user speaks in the name of the user_id, so that "I" is that user; an assistant in that of the agent_id.
+    """
+    role = message.get("role", "user")
+    if not isinstance(role, str):
+        raise InvalidInput(f"messages: role must be a text, got {role!r:.40}")
+    if role in {"system", "developer"}:
+        return None
+    name = message.get("name")
+    by_role = {"user": owner.name if owner.kind == "user" else None, "assistant": agent}
+    speaker = name if isinstance(name, str) and name.strip() else by_role.get(role)
+    made = {"content": text_of(message), "role": role, "speaker": speaker}
+    return made | ({"origin": Origin.TOOL.value} if role == "tool" else {})
+
+
+def moment_of(given: float | str | None) -> str | None:
+    """A time as `Memory.remember` takes it, from seconds since 1970 or ISO 8601; a text without a zone is in UTC.
+
+    Raises:
+        InvalidInput: When it is neither.
+    """
+    if given is None:
+        return None
+    try:
+        if isinstance(given, str):
+            moment = datetime.fromisoformat(given.strip())
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()
+        if not math.isfinite(given):
+            raise ValueError  # noqa: TRY301 - the same end as one outside the calendar
+        return datetime.fromtimestamp(given, UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise InvalidInput(f"timestamp {given!r:.40} is neither seconds since 1970 nor ISO 8601") from None
+
+
+def day_of(given: str | None) -> str | None:
+    """A day, from YYYY-MM-DD.
+
+    Raises:
+        InvalidInput: When it is none.
+    """
+    if given is None:
+        return None
+    try:
+        return date.fromisoformat(given.strip()).isoformat()
+    except ValueError:
+        raise InvalidInput(f"expiration_date {given!r:.40} is no day; write it as 2026-12-31") from None
+
+
+def shown(record: Mapping[str, Any], fields: list[str] | None) -> dict[str, Any]:
+    """A record, or the fields of it that were asked for, with its id."""
+    return dict(record) if not fields else {key: one for key, one in record.items() if key in {"id", *fields}}
+
+
+def page_bounds(page: int, size: int) -> tuple[int, int]:
+    """The first and the last place of a page, counted from 1.
+
+    Raises:
+        InvalidInput: For a page or a size outside its limits.
+    """
+    if page < 1:
+        raise InvalidInput(f"page is {page}, it must be 1 or more", limit=1, value=page)
+    if not 1 <= size <= limits.MEM0_PAGE_COUNT_MAX:
+        passed = 1 if size < 1 else limits.MEM0_PAGE_COUNT_MAX
+        raise InvalidInput(
+            f"page_size is {size:,}, it must lie in 1..{limits.MEM0_PAGE_COUNT_MAX:,}", limit=passed, value=size
+        )
+    return (page - 1) * size, page * size
+
+
+def _text(moment: datetime) -> str:
+    return moment.isoformat()

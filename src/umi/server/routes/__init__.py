@@ -1,0 +1,1 @@
+"""The REST paths, by what they do."""

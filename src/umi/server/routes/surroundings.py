@@ -1,0 +1,80 @@
+"""What is not about one namespace: the list of them, and whether the server is well."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.responses import Response
+
+from umi.server.access import Right
+from umi.server.answers import answers, reply
+from umi.server.bounded import check_limit, fitting
+from umi.server.paths import LIMIT_DEFAULT, After, Limit, service_of, use_of
+from umi.server.problems import Refused
+from umi.types import NamespaceInfo
+
+router = APIRouter()
+
+
+class Namespaces(BaseModel):
+    """A page of namespaces by name; give `next` back as `after` for the following one."""
+
+    items: list[NamespaceInfo]
+    next: str | None = None
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: str
+
+
+@router.get("/v1/namespaces", tags=["namespaces"], summary="List namespaces", **answers(Namespaces))
+async def list_namespaces(request: Request, limit: Limit = LIMIT_DEFAULT, after: After = None) -> Response:
+    """The namespaces that the key may read, by name, and how much each holds."""
+    service, use = service_of(request), use_of(request)
+    use.action = "list_namespaces"
+    check_limit(limit)
+    found = [
+        one
+        for one in await service.memory.namespaces()
+        if (after is None or one.name > after) and use.caller.may(Right.READ, one.name)
+    ]
+    shown = fitting(found, NamespaceInfo, limit)
+    return reply(Namespaces(items=shown, next=shown[-1].name if len(found) > len(shown) else None))
+
+
+@router.get("/healthz", tags=["health"], summary="Is it alive?", **answers(Health))
+async def healthz() -> Response:
+    """The process answers."""
+    return reply(Health(status="ok"))
+
+
+@router.get(
+    "/metrics",
+    tags=["health"],
+    summary="Metrics",
+    response_class=Response,
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Prometheus text"}},
+)
+async def metrics(request: Request) -> Response:
+    """Counts and times of requests by action and status, and sizes of the store. With keys: for who administers all namespaces."""
+    service, use = service_of(request), use_of(request)
+    use.action = "metrics"
+    if not use.caller.is_operator:
+        raise Refused(403, "forbidden", "this needs the right to admin in '*'")
+    stats = await service.memory.stats()
+    gauges = {
+        "umi_store_bytes": ("Size of the store's files.", stats.store_bytes),
+        "umi_cache_bytes": ("Memory that caches take.", stats.cache_bytes),
+        "umi_namespaces_ready": ("Namespaces that are kept ready.", len(service.spaces)),
+        "umi_streams": ("Streams of changes that are open.", service.streams),
+    }
+    return Response(service.metrics.text(gauges), media_type="text/plain; version=0.0.4")
+
+
+@router.get("/readyz", tags=["health"], summary="Can it serve?", **answers(Health))
+async def readyz(request: Request) -> Response:
+    """The store can be read. A store that cannot: 503."""
+    await service_of(request).memory.waiting(limit=1)
+    return reply(Health(status="ok"))

@@ -1,0 +1,111 @@
+"""What all requests share: the open memory, and the namespaces seen through it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from umi import limits
+from umi.memory import Memory
+from umi.ports import Clock
+from umi.server.access import Verifier
+from umi.server.audit import Audit
+from umi.server.buckets import Buckets
+from umi.server.credentials import Credentials
+from umi.server.metrics import Metrics
+from umi.server.settings import Settings
+
+if TYPE_CHECKING:
+    from umi.server.telemetry import Spans
+
+
+class Spaces:
+    """Views of one memory by namespace, the least recently used of which go first."""
+
+    def __init__(self, memory: Memory, count_max: int = limits.SERVER_NAMESPACES_COUNT_MAX) -> None:
+        self._memory = memory
+        self._count_max = count_max
+        self._views: OrderedDict[str, Memory] = OrderedDict()
+
+    def view(self, name: str) -> Memory:
+        """The namespace of that name.
+
+        Raises:
+            InvalidInput: For a name outside its limits.
+        """
+        found = self._views.get(name)
+        if found is None:
+            found = self._views[name] = self._memory.switch(name)
+            if len(self._views) > self._count_max:
+                self._views.popitem(last=False)
+        self._views.move_to_end(name)
+        return found
+
+    def __len__(self) -> int:
+        """How many are kept ready."""
+        return len(self._views)
+
+
+class Underway:
+    """Idempotency keys of requests that are being worked on, by namespace."""
+
+    def __init__(self) -> None:
+        self._keys: set[tuple[str, str]] = set()
+
+    @contextmanager
+    def only(self, namespace: str, key: str | None) -> Iterator[bool]:
+        """Whether no other request with this key is under way; True without a key."""
+        if key is None:
+            yield True
+        elif (namespace, key) in self._keys:
+            yield False
+        else:
+            self._keys.add((namespace, key))
+            try:
+                yield True
+            finally:
+                self._keys.discard((namespace, key))
+
+
+@dataclass(slots=True)
+class Service:
+    """One server: its memory, settings and clock, who may use it, and what is under way.
+
+    `streams` counts answers that go on until the client has enough. `spans` is None where OpenTelemetry is off. `stopping` is set when the server shall end.
+    """
+
+    memory: Memory
+    settings: Settings
+    clock: Clock
+    credentials: Credentials
+    audit: Audit
+    spaces: Spaces = field(init=False)
+    buckets: Buckets = field(init=False)
+    metrics: Metrics = field(default_factory=Metrics)
+    spans: Spans | None = None
+    streams: int = 0
+    underway: Underway = field(default_factory=Underway)
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def verifier(self) -> Verifier | None:
+        """What tells whose a token is; None where everybody on this machine may do everything, since no key was ever made."""
+        return self.credentials if self.credentials.count else None
+
+    def __post_init__(self) -> None:
+        self.spaces = Spaces(self.memory)
+        self.buckets = Buckets(self.clock, self.settings.requests_per_s)
+        if self.settings.otel:
+            from umi.server.telemetry import Spans  # noqa: PLC0415 - what is off costs nothing
+
+            self.spans = Spans(self.clock)
+
+    @contextmanager
+    def observing(self) -> Iterator[None]:
+        """Entered while requests are answered: with OpenTelemetry the stages of operations have spans."""
+        with nullcontext() if self.spans is None else self.spans.observing():
+            yield

@@ -1,0 +1,1 @@
+"""The PostgreSQL store: one database that many machines share (ADR 24)."""

@@ -1,0 +1,75 @@
+"""Open a PostgreSQL database: connect, and create or migrate Umi's tables."""
+
+from __future__ import annotations
+
+from typing import Final
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg
+
+from umi.errors import StoreUnavailable, StoreVersion
+from umi.limits import STORE_BUSY_TIMEOUT_MS
+from umi.stores.postgres.connection import PostgresConnection
+from umi.stores.postgres.errors import mapped
+from umi.stores.postgres.schema import STEPS, VERSION
+
+# Each transaction sets what it needs, and the connection keeps nothing: a pooler may give every transaction another one.
+# All tables are in a schema of their own, so that Umi can share a database with others. What is acknowledged must survive a
+# crash, whatever the server's default is; a stricter setting, for replicas, is kept.
+_SETTINGS: Final = (
+    f"SET LOCAL search_path = umi; SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}; SELECT set_config('synchronous_commit',"
+    " CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+)
+BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = umi"
+BEGIN_WRITE: Final = f"BEGIN; {_SETTINGS}"
+_OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
+_CONNECT_S: Final = 10
+_MIGRATION_LOCK: Final = 0x556D6931  # any number that other programs do not use
+
+
+def shown(url: str) -> str:
+    """The address without its password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if parts.netloc else url
+
+
+def connect(url: str) -> PostgresConnection:
+    """Open a connection; nothing is created.
+
+    Raises:
+        StoreError: When the server cannot be reached or refuses.
+    """
+    with mapped(shown(url)):
+        return PostgresConnection(
+            psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S, application_name="umi")
+        )
+
+
+def migrate(url: str) -> None:
+    """Create Umi's tables or bring older ones up to date, under a lock, in one transaction.
+
+    Raises:
+        StoreVersion: When a newer Umi wrote them.
+        StoreUnavailable: When the server is too old.
+        StoreError: When the server cannot be reached or refuses.
+    """
+    name = shown(url)
+    with mapped(name), psycopg.connect(url, connect_timeout=_CONNECT_S, application_name="umi migration") as inner:
+        if inner.info.server_version < _OLDEST_SERVER:
+            raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
+        # Two processes that open a new database: the second waits and finds nothing left to do.
+        inner.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
+        inner.execute("CREATE SCHEMA IF NOT EXISTS umi")
+        inner.execute("SET LOCAL search_path = umi")
+        inner.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
+        row = inner.execute("SELECT version FROM schema_version").fetchone()
+        version = 0 if row is None else row[0]
+        if version > VERSION:
+            raise StoreVersion(
+                f"{name} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
+            )
+        for step in STEPS[version:]:
+            inner.execute(step.encode())
+        if version < VERSION:
+            inner.execute("DELETE FROM schema_version")
+            inner.execute("INSERT INTO schema_version VALUES (%s)", (VERSION,))

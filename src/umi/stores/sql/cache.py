@@ -1,0 +1,283 @@
+"""The search indexes of one process, one per namespace.
+
+An index is derived from committed rows. It is brought up to date inside the snapshot that asks for it: new episodes are
+those past the arrival it has seen, other changes come from the change log. So it follows the writes of every process
+alike (ADR 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from umi._core.vectors import unpack
+from umi.limits import CATCH_UP_COUNT, STORE_INDEXES_COUNT_MAX
+from umi.ports import EmbedderIdentity
+from umi.stores.index.search_index import Documents, NamespaceIndex
+from umi.stores.sql.connection import Row
+from umi.stores.sql.crc import damaged, wrong_row, wrong_vector
+from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sql.rows import MICROSECONDS_PER_DAY, TERM_COLUMNS, VECTOR_COLUMNS, verified
+
+_CHANGED: Final = (
+    "SELECT ns, sequence, key, crc FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
+)
+_DOCUMENTS: Final = (
+    f"SELECT {TERM_COLUMNS}, {VECTOR_COLUMNS}"
+    " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
+    " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
+)
+_COUNT: Final = "SELECT count(*) FROM terms WHERE key >= ? AND key < ?"
+_VECTORS: Final = (
+    f"SELECT p.key, {VECTOR_COLUMNS} FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
+    " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
+)
+
+_TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
+_VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
+_PORTION_COUNT: Final = 8_192  # rows given to an index at once, as columns
+_CHECKED_COUNT: Final = 256  # rows fetched and verified at once
+_UNPACKED_COUNT: Final = 512  # vectors unpacked at once, so that they fit into the processor's cache
+
+Execute = Callable[..., Iterator[Row]]
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The state of a namespace in a snapshot.
+
+    `ns` is its number, `sequence` counts its write transactions, `next_arrival` is the next episode's, and
+    `changes_from` the first sequence that is still in the change log. `first_expiry` is the earliest moment at which one of
+    its messages expires, in microseconds. `embedder` is the one whose vectors the file keeps.
+    """
+
+    ns: int
+    sequence: int
+    next_arrival: int
+    changes_from: int
+    first_expiry: int | None = None
+    embedder: EmbedderIdentity | None = None
+
+
+@dataclass(slots=True)
+class _Entry:
+    index: NamespaceIndex
+    sequence: int
+    next_arrival: int
+    bytes: int = 0
+
+    def is_of(self, head: Head) -> bool:
+        """Whether the index is at this state. During `catch_up` it may have all changes but only the first episodes."""
+        return self.sequence == head.sequence and self.next_arrival == head.next_arrival
+
+
+class IndexCache:
+    """Search indexes by namespace. Above `bytes_max` in total or `count_max`, the least recently used are dropped; the last used is kept."""
+
+    def __init__(self, bytes_max: int, count_max: int = STORE_INDEXES_COUNT_MAX) -> None:
+        self._bytes_max = bytes_max
+        self._count_max = count_max
+        self._bytes = 0
+        self._entries: dict[int, _Entry] = {}  # least recently used first
+        self._numbers: dict[str, int] = {}  # of namespaces that were read, by name
+
+    @property
+    def bytes(self) -> int:
+        """The memory that all indexes take."""
+        return self._bytes
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def bytes_of(self, ns: int) -> int:
+        """The memory that a namespace's index takes; 0 when it has none."""
+        entry = self._entries.get(ns)
+        return 0 if entry is None else entry.index.bytes
+
+    def current(self, execute: Execute, head: Head, touched: AbstractSet[int] = frozenset()) -> NamespaceIndex:
+        """The index of a namespace as of `head`, which must belong to the snapshot that `execute` reads.
+
+        An index that outlives the transaction may hold committed rows only. So one that had to read a row in `touched`
+        serves this transaction and is dropped afterwards.
+
+        Args:
+            execute: Runs a statement in the snapshot.
+            head: The state of the namespace as committed.
+            touched: Keys whose rows the asking transaction has changed and not committed.
+        """
+        entry = self._entries.get(head.ns)
+        if entry is not None and entry.is_of(head):
+            # The usual case: it has not changed, so its bytes are not counted again.
+            self._entries[head.ns] = self._entries.pop(head.ns)
+            return entry.index
+        # Taken out of the cache while it changes: if a read fails half-way, the half-updated index is dropped.
+        entry = self._take(head)
+        if self._advance(entry, execute, head, touched):
+            self._keep(head.ns, entry)
+        return entry.index
+
+    def catch_up(self, execute: Execute, head: Head) -> bool:
+        """Bring the index nearer to `head` by at most `CATCH_UP_COUNT` new episodes.
+
+        Returns:
+            Whether it is complete.
+        """
+        entry = self._entries.get(head.ns)
+        if entry is not None and entry.is_of(head):
+            return True
+        entry = self._take(head)
+        # All changes of old episodes, but only some of the new episodes, in each step.
+        until = min(head.next_arrival, entry.next_arrival + CATCH_UP_COUNT)
+        self._advance(entry, execute, replace(head, next_arrival=until), frozenset(), to_come=head.next_arrival)
+        self._keep(head.ns, entry)
+        return until == head.next_arrival
+
+    def drop(self, ns: int) -> None:
+        """Drop the index of a namespace that was deleted; without one nothing happens."""
+        entry = self._entries.pop(ns, None)
+        if entry is not None:
+            self._bytes -= entry.bytes
+
+    def follow(self, name: str, ns: int) -> None:
+        """Note which number a namespace's name leads to; 0 for none. The index of another number that it led to is dropped.
+
+        So the index of a namespace that another process deleted leaves this process with the next look at that name.
+        """
+        before = self._numbers.get(name, 0)
+        if before == ns:
+            return
+        self.drop(before)
+        # A name whose index was dropped leads to nothing that could be outdated.
+        if len(self._numbers) > 2 * self._count_max:
+            self._numbers = {known: number for known, number in self._numbers.items() if number in self._entries}
+        if ns:
+            self._numbers[name] = ns
+        else:
+            self._numbers.pop(name, None)
+
+    def keep_only(self, live: AbstractSet[int]) -> None:
+        """Drop the indexes of all namespaces but these."""
+        for ns in [ns for ns in self._entries if ns not in live]:
+            self.drop(ns)
+        self._numbers = {name: ns for name, ns in self._numbers.items() if ns in live}
+
+    def rebuilt(self, execute: Execute, head: Head) -> NamespaceIndex:
+        """The same index built from nothing, for comparison; the cache is not changed."""
+        entry = _Entry(NamespaceIndex(), 0, 0)
+        self._advance(entry, execute, head, frozenset())
+        return entry.index
+
+    def __contains__(self, ns: int) -> bool:
+        return ns in self._entries
+
+    def _take(self, head: Head) -> _Entry:
+        entry = self._entries.pop(head.ns, None)
+        if entry is not None:
+            self._bytes -= entry.bytes
+            if head.changes_from - 1 <= entry.sequence <= head.sequence:
+                return entry
+        return _Entry(NamespaceIndex(), 0, 0)  # there is none yet, or it is older than the change log
+
+    def _keep(self, ns: int, entry: _Entry) -> None:
+        entry.bytes = entry.index.bytes
+        self._entries[ns] = entry
+        self._bytes += entry.bytes
+        # The index in use stays, even if it alone exceeds the bound.
+        while len(self._entries) > 1 and (self._bytes > self._bytes_max or len(self._entries) > self._count_max):
+            self._bytes -= self._entries.pop(next(iter(self._entries))).bytes
+
+    def _advance(
+        self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], *, to_come: int = 0
+    ) -> bool:
+        """Bring an index from its own state to the head's. True if it read no touched row.
+
+        `to_come` is the next arrival that later calls will reach, where that is more than the head's; memory is
+        reserved for it.
+        """
+        known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
+        # Changes of episodes that the index holds. Later ones are read from their rows below.
+        log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
+        changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
+        # An index that cannot follow a change is built anew from the first episode.
+        if not self._follow(entry.index, execute, changed):
+            entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+        # A new index: reserve memory for all that is to come.
+        if not len(entry.index):
+            entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
+        rows = execute(_DOCUMENTS, (known, end))
+        portion = _Portion()
+        while some := list(islice(rows, _CHECKED_COUNT)):
+            portion.add(some)
+            if len(portion) >= _PORTION_COUNT:
+                portion = portion.given_to(entry.index)
+        portion.given_to(entry.index)
+        entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
+        return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
+
+    def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
+        """Apply late vectors and deletions. False if an episode lost its vectors but not its text.
+
+        An index has no operation for that case, so it must be rebuilt.
+        """
+        found = list(execute(_VECTORS, (f"[{','.join(map(str, changed))}]",))) if changed else []
+        if any(dimensions is None for _, dimensions, *_ in found):
+            return False
+        _put(index, found)
+        # A changed key without a row belongs to a deleted episode.
+        here = {key for key, *_ in found}
+        index.remove(*(arrival_of(key) for key in changed if key not in here))
+        return True
+
+
+class _Portion:
+    """Verified rows of `_DOCUMENTS`, by column."""
+
+    def __init__(self) -> None:
+        self._columns: tuple[list[Any], ...] = tuple([] for _ in range(_TERM_COUNT - 1))
+        self._vectors: list[Row] = []
+
+    def __len__(self) -> int:
+        return len(self._columns[0])
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Verify and add rows.
+
+        Raises:
+            StoreCorrupt: When a checksum does not match.
+        """
+        wrong = wrong_row(rows, 0, _TERM_COUNT - 1)
+        if wrong is not None:
+            raise damaged("terms", wrong[0])
+        # The checksum and the vector's columns follow the document's and are not collected here.
+        for column, values in zip(self._columns, zip(*rows, strict=True), strict=False):
+            column.extend(values)
+        self._vectors += [(row[0], *row[-_VECTOR_COUNT:]) for row in rows if row[-1] is not None]
+
+    def given_to(self, index: NamespaceIndex) -> _Portion:
+        """Give the rows to an index; returns a new, empty portion."""
+        keys, words, traits, lines, sessions, speakers, at = self._columns
+        # An index knows no namespaces: its keys are arrivals.
+        arrivals = np.array(keys, dtype=np.int64) & ARRIVAL_MASK
+        days = np.array(at, dtype=np.float64) / MICROSECONDS_PER_DAY
+        index.add_documents(Documents(arrivals, lines, words, sessions, speakers, traits, days))
+        _put(index, self._vectors)
+        return _Portion()
+
+
+def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
+    """Give an index vectors, from rows of key, dimensions, windows and checksum."""
+    for start in range(0, len(rows), _UNPACKED_COUNT):
+        some = rows[start : start + _UNPACKED_COUNT]
+        wrong = wrong_vector(some)
+        if wrong is not None:
+            raise damaged("vectors", wrong)
+        for dimensions in sorted({row[1] for row in some}):  # one embedder gives one; the index refuses a second
+            mine = [row for row in some if row[1] == dimensions]
+            counts = np.array([len(row[2]) // (2 * dimensions) for row in mine])
+            keys = np.array([arrival_of(row[0]) for row in mine])
+            index.add_vectors(keys, counts, unpack(b"".join([row[2] for row in mine]), dimensions))

@@ -1,0 +1,40 @@
+"""The namespaces of a database: list them, and give a new one its number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from umi._core.invariants import check
+from umi.stores.sql.cache import IndexCache
+from umi.stores.sql.connection import Connection
+from umi.stores.sql.keys import NAMESPACE_LAST
+from umi.stores.sql.leaving import floor
+from umi.stores.sql.rows import summed, verified
+from umi.types import NamespaceInfo
+
+_ALL: Final = (
+    "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc, coalesce(p.count, 0), coalesce(e.count, 0)"
+    " FROM namespaces n"
+    " LEFT JOIN (SELECT ns, count(*) AS count FROM episodes GROUP BY ns) p ON p.ns = n.ns"
+    " LEFT JOIN (SELECT ns, count(*) AS count FROM entities GROUP BY ns) e ON e.ns = n.ns ORDER BY n.name"
+)
+
+
+def all_namespaces(db: Connection, cache: IndexCache) -> list[NamespaceInfo]:
+    """Every namespace, by name. Indexes of namespaces that are gone leave the cache."""
+    found = [
+        (verified("namespaces", tuple(row), 1), NamespaceInfo(row[1], episodes, entities))
+        for *row, episodes, entities in db.execute(_ALL)
+    ]
+    cache.keep_only(frozenset(row[0] for row, _ in found))
+    return [info for _, info in found]
+
+
+def add_namespace(db: Connection, name: str) -> None:
+    """Give a new namespace the next number. Inside a transaction that keeps others from doing the same."""
+    past = floor(db)
+    (last,) = next(db.execute("SELECT coalesce(max(ns), 0) FROM namespaces"))
+    ns = max(past.ns, last) + 1
+    check(ns <= NAMESPACE_LAST, "no number is left for another namespace")
+    values = summed((ns, name, past.sequence, 0, 0))
+    db.execute("INSERT OR IGNORE INTO namespaces VALUES (?, ?, ?, ?, ?, ?)", values)

@@ -1,0 +1,140 @@
+"""PostgreSQL that is cut off, killed or crowded: nothing acknowledged is lost, nothing is there twice or by half, and Umi goes on by itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import postgres_server
+import psycopg
+import pytest
+
+import umi
+from umi.errors import StoreBusy, StoreError, StoreUnavailable
+from umi.stores.postgres.connection import PostgresConnection
+from umi.stores.postgres.store import PostgresStore
+
+SAID = "Alice works at Acme."
+NEXT = "Alice left Acme and joined Initech."
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    made = postgres_server.new_database()
+    yield made
+    postgres_server.drop_database(made)
+
+
+@pytest.fixture
+async def memory(url: str) -> AsyncIterator[umi.Memory]:
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.remember(SAID)
+        yield memory
+
+
+@contextmanager
+def cut_at(url: str, number: int, patch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """The server ends Umi's connection right before its statement of that number is sent; yields the statements seen."""
+    seen = [0]
+    execute = PostgresConnection.execute
+
+    def cut(self: PostgresConnection, sql: str, values: Any = ()) -> Any:
+        seen[0] += 1
+        if seen[0] == number:
+            with psycopg.connect(url, autocommit=True) as other:
+                other.execute("SELECT pg_terminate_backend(%s, 5000)", (self._inner.info.backend_pid,))
+        return execute(self, sql, values)
+
+    with patch.context() as patched:
+        patched.setattr(PostgresConnection, "execute", cut)
+        yield seen
+
+
+async def _rows(memory: umi.Memory) -> tuple[Any, ...]:
+    page = await memory.list()
+    return tuple((one.entity.content, one.entity.valid_to is None) for one in page.items)
+
+
+async def remember(memory: umi.Memory) -> None:
+    await memory.remember(NEXT, idempotency_key="next")
+
+
+async def recall(memory: umi.Memory) -> None:
+    await memory.recall("Where does Alice work?", min_score=0)
+
+
+async def forget(memory: umi.Memory) -> None:
+    page = await memory.list()
+    await memory.forget(page.items[0].entity.id)
+
+
+ACTS: tuple[Callable[[umi.Memory], Awaitable[None]], ...] = (remember, recall, forget)
+
+
+@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
+    url: str, act: Callable[[umi.Memory], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried, number = 0, 1
+    while True:
+        async with umi.Memory.open(url, namespace=f"n{number}", embedder=None) as memory:
+            await memory.remember(SAID)
+            before = await _rows(memory)
+            with cut_at(url, number, monkeypatch) as seen:
+                try:
+                    await act(memory)
+                except (StoreUnavailable, StoreError):
+                    tried += 1
+            if seen[0] < number:
+                break  # the whole act runs in fewer statements
+            # The same memory goes on by itself, on a new connection.
+            there = await _rows(memory)
+            if act is not remember:
+                assert there in {before, ()}
+            else:
+                assert there == before or len(there) > len(before)
+                await remember(memory)  # a retry under its key settles what a lost answer left open
+                again = await _rows(memory)
+                await remember(memory)
+                assert await _rows(memory) == again
+                assert len(again) > len(before)
+            assert await memory.check() == []
+        number += 1
+    assert tried >= 3
+
+
+async def test_a_lock_that_others_hold_is_waited_for_and_then_said(url: str, memory: umi.Memory) -> None:
+    with psycopg.connect(url) as other:
+        other.execute("SELECT ns FROM umi.namespaces FOR UPDATE")
+        async with umi.Memory.open(url, embedder=None, config=umi.Config(busy_timeout_ms=200)) as impatient:
+            with pytest.raises(StoreBusy, match="busy_timeout_ms"):
+                await impatient.remember(NEXT)
+            assert await impatient.recall("Alice", min_score=0)  # reads go on
+        waiting = asyncio.create_task(memory.remember(NEXT))
+        await asyncio.sleep(0.3)
+        assert not waiting.done()
+        other.rollback()
+    await waiting
+    assert len(await _rows(memory)) > 1
+
+
+async def test_a_server_that_is_not_there_is_said() -> None:
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        async with umi.Memory.open("postgresql://127.0.0.1:1/none", embedder=None):
+            pass
+
+
+async def test_a_password_is_in_no_message() -> None:
+    with pytest.raises(StoreUnavailable) as error:
+        await PostgresStore.open("postgresql://ann:secret@127.0.0.1:1/none", clock=None, entropy=None)  # type: ignore[arg-type]
+    assert "secret" not in str(error.value)
+
+
+async def test_tables_of_a_newer_version_are_refused(url: str, memory: umi.Memory) -> None:
+    with psycopg.connect(url) as other:
+        other.execute("UPDATE umi.schema_version SET version = 99")
+    with pytest.raises(umi.StoreVersion, match="upgrade"):
+        async with umi.Memory.open(url, embedder=None):
+            pass
