@@ -1,5 +1,7 @@
 """A call that is made again is recognised by its key, whatever recall has shown in between."""
 
+import pytest
+
 import umi
 
 TOLD = [
@@ -36,3 +38,17 @@ async def test_messages_with_ids_keep_their_order_after_their_words_were_recalle
         again = await memory.remember(told)
         assert again.replayed
         assert again.episode_ids == first.episode_ids
+
+
+async def test_a_conclusion_is_replayed_after_its_source_was_deleted(tmp_path):
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory:
+        (source,) = (await memory.remember("Kiba works at Acme.")).episode_ids
+        told = {"derived_from": [source], "idempotency_key": "turn-2"}
+        first = await memory.remember("Kiba is at Acme on weekdays.", **told)
+        await memory.forget(source)
+        again = await memory.remember("Kiba is at Acme on weekdays.", **told)
+        assert again.replayed
+        assert again.episode_ids == first.episode_ids
+        with pytest.raises(umi.NotFound, match="derived_from"):
+            await memory.remember("Kiba is away at weekends.", derived_from=[source])
+        assert (await memory.stats()).episodes == 1

@@ -79,14 +79,14 @@ def edited(target: object, attribute: str, before: str, after: str) -> Planted:
 
     Args:
         target: The module or class whose callers shall see it.
-        attribute: The function's name there; a plain function, without decorators, `super()` or closures.
+        attribute: The function's name there; a function without `super()` or closures, whose decorators keep what they wrap.
         before: What its source says, exactly once.
         after: What it says instead.
 
     Raises:
         InvalidInput: When the source does not say `before`, or says it more than once.
     """
-    function = vars(target)[attribute]
+    function = inspect.unwrap(vars(target)[attribute])
     source = _changed(inspect.getsource(function), before, after, function.__qualname__)
     flags = __future__.annotations.compiler_flag
     code = compile(textwrap.dedent(source), f"<{function.__qualname__}, mutated>", "exec", flags, dont_inherit=True)
@@ -297,7 +297,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         "clash-taken-for-a-replay",
         "A known message id with other content counts as a replay.",
         "umi._remember.admission.admit",
-        partial(edited, ingest, "admit", "            _require_same(row, _digest([message]))\n", ""),
+        partial(edited, ingest, "admit", "            _require_same(row, digest([message]))\n", ""),
     ),
     Mutation(
         "stale-cache",

@@ -94,9 +94,8 @@ def admit(tx: Transaction, now: datetime, drafts: Sequence[Draft], options: Reme
 
     Raises:
         IdempotencyConflict: When a known key comes with different content.
-        NotFound: When `derived_from` names an id that is not in this namespace.
+        NotFound: When something is new, and `derived_from` names an id that is not in this namespace.
     """
-    _require_sources(tx, options.derived_from)
     if options.idempotency_key is not None:
         return _admit_under_key(tx, now, drafts, options)
     known = known_rows(tx, [message_key(one.message.id) for one in drafts if one.message.id is not None])
@@ -125,6 +124,8 @@ def admit(tx: Transaction, now: datetime, drafts: Sequence[Draft], options: Reme
             known[row.key] = row
             tx.add_replay(row)
     if fresh:
+        # Not asked of what is known already: a call made again is replayed, whatever became of its sources.
+        _require_sources(tx, options.derived_from)
         tx.add_episodes([episode_row(episode) for episode in fresh])
     return Admitted(tuple(fresh), tuple(replayed), tuple(dict.fromkeys(episode_ids)), tuple(forgotten))
 

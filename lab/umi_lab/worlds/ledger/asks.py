@@ -10,17 +10,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi.types import Entity, Episode
-from umi_lab.worlds.ledger.acts import arrived, passes
 from umi_lab.worlds.ledger.book import TODAY, Book, Look, Said, Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
+from umi_lab.worlds.ledger.filters import passes
+from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
-
-if TYPE_CHECKING:
-    from umi_lab.worlds.ledger.world import SmallWorld
 
 US: Final = timedelta(microseconds=1)
 _QUESTIONS: Final = 4  # after each step
@@ -35,17 +34,18 @@ _TYPES: Final = (None, None, ["event"], ["note", "task"])
 class Asks:
     """Asks the memory of one world."""
 
-    def __init__(self, world: SmallWorld) -> None:
-        self._world = world
-        self._book = world.acts.book
-        self._compared = world.acts.compared
+    def __init__(self, opened: OpenedMemory, journal: Journal) -> None:
+        self._opened = opened
+        self._journal = journal
+        self._book = journal.book
+        self._compared = journal.compared
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
-        book, call = self._book, self._world.call
-        await self._world.acts.adopt_all()
+        book, call = self._book, self._opened.call
+        await self._journal.adopt_all()
         found = await call("list", limit=10_000)
-        self._compared.steps("the list", found.items, arrived(book))
+        self._compared.steps("the list", found.items, book.arrived())
         page = await call("episodes", limit=10_000)
         said = sorted(book.said, key=lambda one: one.arrival)
         same("the messages", [one.id for one in page.items], [one.id for one in said])
@@ -55,7 +55,7 @@ class Asks:
 
     async def _counts(self) -> None:
         book = self._book
-        found = await self._world.call("stats")
+        found = await self._opened.call("stats")
         states = Counter(book.state(one) for one in book.statements)
         right = {
             "namespace": "ledger",
@@ -83,18 +83,18 @@ class Asks:
     async def _pages(self, rng: DeterministicRng) -> None:
         """Pages of any size, in both orders, with a filter, give everything once."""
         where, types, order = rng.choice(_WHERES), rng.choice(_TYPES), rng.choice(("oldest", "newest"))
-        right = [one for one in arrived(self._book) if passes(where or {}, one.said) and _is(one, types)]
+        right = [one for one in self._book.arrived() if passes(where or {}, one.said) and _is(one, types)]
         right = right[::-1] if order == "newest" else right
         found, after, size = [], None, rng.next_int(1, 4)
         for _ in range(len(right) + 1):
-            page = await self._world.call("list", limit=size, after=after, order=order, where=where, types=types)
+            page = await self._opened.call("list", limit=size, after=after, order=order, where=where, types=types)
             found += page.items
             after = page.next
             if after is None:
                 break
             same("size of a page that is not the last", len(page.items), size)
         self._compared.steps(f"list {order} {where} {types}", found, right)
-        self._world.tally.saw("Page", {"items": 0, "next": 0})
+        self._opened.tally.saw("Page", {"items": 0, "next": 0})
 
     async def _episode_pages(self, rng: DeterministicRng) -> None:
         """As `_pages`, of messages."""
@@ -105,13 +105,13 @@ class Asks:
         found: list[Episode] = []
         after, size = None, rng.next_int(1, 4)
         for _ in range(len(right) + 1):
-            page = await self._world.call("episodes", limit=size, after=after, order=order, where=where, types=types)
+            page = await self._opened.call("episodes", limit=size, after=after, order=order, where=where, types=types)
             found += page.items
             after = page.next
             if after is None:
                 break
         same(f"episodes {order} {where} {types}", [one.id for one in found], [said.id for said in right])
-        self._world.tally.saw("EpisodePage", {"items": 0, "next": 0})
+        self._opened.tally.saw("EpisodePage", {"items": 0, "next": 0})
 
     async def _sessions(self, rng: DeterministicRng) -> None:
         """Sessions by name, with their counts and times."""
@@ -122,7 +122,7 @@ class Asks:
         found: list[Any] = []
         after, size = None, rng.next_int(1, 3)
         for _ in range(len(groups) + 1):
-            page = await self._world.call("sessions", limit=size, after=after)
+            page = await self._opened.call("sessions", limit=size, after=after)
             found += page.items
             after = page.next
             if after is None:
@@ -138,21 +138,21 @@ class Asks:
                 "speakers": tuple(sorted({said.speaker for said in mine if said.speaker is not None})),
             }
             self._compared.record("session", one, right)
-        self._world.tally.saw("SessionPage", {"items": 0, "next": 0})
+        self._opened.tally.saw("SessionPage", {"items": 0, "next": 0})
 
     async def _get(self, rng: DeterministicRng) -> None:
         """A row by each of its ids."""
         if not self._book.statements:
-            same("get of an unknown id", await self._world.call("get", "nothing"), None)
+            same("get of an unknown id", await self._opened.call("get", "nothing"), None)
             return
         one = rng.choice(self._book.statements)
-        found = await self._world.call("get", one.id)
+        found = await self._opened.call("get", one.id)
         if not isinstance(found, Entity):
             raise Wrong(f"get of {one.content!r} is {found!r}")
         self._compared.entity(found, one)
         for name in (one.said.id, one.said.message_id):
             if name is not None:
-                self._compared.episode(await self._world.call("get", name), one.said)
+                self._compared.episode(await self._opened.call("get", name), one.said)
 
     # What was said of somebody, and why it stands so.
 
@@ -169,7 +169,7 @@ class Asks:
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
-        found = await self._world.call("history", key, where=where, types=types, **beside)
+        found = await self._opened.call("history", key, where=where, types=types, **beside)
         self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
 
     async def _why(self, rng: DeterministicRng) -> None:
@@ -177,7 +177,7 @@ class Asks:
         if not book.statements:
             return
         one = rng.choice(book.statements)
-        found = await self._world.call("why", one.id)
+        found = await self._opened.call("why", one.id)
         self._compared.entity(found.entity, one)
         self._compared.episode(found.episode, one.said)
         self._compared.links("why", found.evolutions, book.all_links_of(one))
@@ -187,17 +187,17 @@ class Asks:
         same("why it is stale", [each.id for each in found.stale_because], causes)
         self._compared.record("why", found, {"state": book.state(one), "lesson": None})
         names = ("entity", "episode", "evolutions", "derived_from", "supports", "stale_because")
-        self._world.tally.saw("Explanation", dict.fromkeys(names))
+        self._opened.tally.saw("Explanation", dict.fromkeys(names))
 
     async def _facts(self, rng: DeterministicRng) -> None:
         """What was set and holds, at a border or now."""
         key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.6) else None
-        look = Look(as_of=as_of, now=self._world.clock.now())
+        look = Look(as_of=as_of, now=self._opened.clock.now())
         right = [one for one in self._book.about(key.lower()) if one.slot and one.subject == key.lower()]
         only = rng.choice((None, *ATTRIBUTES))
         right = [one for one in right if only is None or one.slot == f"attr:{only}"]
         right = [one for one in right if self._book.shown(one, look)]
-        found = await self._world.call("facts", key, attribute=only, as_of=as_of)
+        found = await self._opened.call("facts", key, attribute=only, as_of=as_of)
         self._require_facts(f"facts of {key} {only} as of {as_of}", found, right, look)
         same("order of attributes", [fact.attribute for fact in found], sorted(fact.attribute for fact in found))
 
@@ -215,14 +215,14 @@ class Asks:
                 "reason": one.reason,
             }
             self._compared.record(what, fact, fields)
-            self._world.tally.saw("Fact", {"entity": 0})
+            self._opened.tally.saw("Fact", {"entity": 0})
             self._compared.entity(fact.entity, one)
 
     async def _profile(self, rng: DeterministicRng) -> None:
         """The facts that were set are in the profile, and none that is over."""
         key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.5) else None
-        found = await self._world.call("profile", key, as_of=as_of)
-        look = Look(as_of=as_of, now=self._world.clock.now())
+        found = await self._opened.call("profile", key, as_of=as_of)
+        look = Look(as_of=as_of, now=self._opened.clock.now())
         right = [one for one in self._book.statements if one.slot and one.subject == key.lower()]
         right = [one for one in right if self._book.shown(one, look)]
         shown = [fact for fact in found.facts if fact.entity.slot]
@@ -232,7 +232,7 @@ class Asks:
     async def _context(self, rng: DeterministicRng) -> None:
         """A context keeps to its room, has whole lines, and says what it left out."""
         room = rng.choice((1, 40, 90, 400))
-        found = await self._world.call(
+        found = await self._opened.call(
             "context", "item", max_tokens=room, profile=rng.chance(0.5), changes=rng.chance(0.5)
         )
         same("tokens of the context", found.tokens, -(-len(found.text.encode()) // 4))
@@ -241,14 +241,14 @@ class Asks:
         same("lines about what is not there", [item.line for item in found.items if item.id not in ids], [])
         for item in found.items:
             same("a line is in the text", item.line in found.text, True)  # noqa: FBT003
-        self._world.tally.saw("Context", {"tokens": 0, "text": 0, "items": 0})
+        self._opened.tally.saw("Context", {"tokens": 0, "text": 0, "items": 0})
 
     # Questions.
 
     def _border(self, rng: DeterministicRng) -> datetime:
         """A moment at, just before or just after a border."""
-        borders = sorted(set(self._book.borders())) or [self._world.clock.now()]
-        borders = [border for border in borders if border.year > 1] or [self._world.clock.now()]
+        borders = sorted(set(self._book.borders())) or [self._opened.clock.now()]
+        borders = [border for border in borders if border.year > 1] or [self._opened.clock.now()]
         return rng.choice(borders) + rng.choice((-1, 0, 1)) * US
 
     def _look(self, rng: DeterministicRng) -> Look:
@@ -259,12 +259,12 @@ class Asks:
         # An empty interval is refused, so its ends differ.
         ends = sorted((self._border(rng), self._border(rng)))
         span = (ends[0], ends[1]) if rng.chance(0.25) and ends[0] < ends[1] else None
-        return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._world.clock.now())
+        return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._opened.clock.now())
 
     async def _recall(self, query: str, look: Look, **beside: Any) -> Any:
         arguments = {"as_of": look.as_of, "known_at": look.known_at, "time_range": look.time_range}
         given = {name: value for name, value in arguments.items() if value is not None}
-        return await self._world.call(
+        return await self._opened.call(
             "recall",
             query,
             limit=1_000,
@@ -313,7 +313,7 @@ class Asks:
         self._compared.links("the hit", hit.evolutions, book.links_of(one, look.known_at))
         hidden = [] if look.include_superseded else [each for each in whole if not book.shown(each, look)]
         same("hidden words in a hit", [each.content for each in hidden if each.content in hit.content], [])
-        self._world.tally.saw("Hit", {"entity": 0, "episode": 0, "evolutions": 0})
+        self._opened.tally.saw("Hit", {"entity": 0, "episode": 0, "evolutions": 0})
 
     async def _recall_all(self, rng: DeterministicRng) -> None:
         """A word that all messages share finds exactly those of which something is shown."""
@@ -341,13 +341,13 @@ class Asks:
             "query_variations": (),
         }
         self._compared.record("recall", found, fields)
-        first = await self._world.call("recall", "logged", limit=1, min_score=0.0, deep=False)
+        first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
         same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
-        self._world.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
+        self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
     async def _elsewhere(self, _rng: DeterministicRng) -> None:
         """Asked with another namespace, the hits of this one are the same, and say where they are from."""
-        found = await self._world.call(
+        found = await self._opened.call(
             "recall", "logged", limit=1_000, min_score=0.0, deep=False, namespaces=["ledger", "elsewhere"]
         )
         here = await self._recall("logged", TODAY)

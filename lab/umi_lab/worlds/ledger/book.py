@@ -134,6 +134,10 @@ class Book:
         """The statements of a message, in the order of the text."""
         return sorted((one for one in self.statements if one.said is said), key=lambda one: one.span)
 
+    def arrived(self) -> list[Statement]:
+        """All statements in order of arrival, then of the text."""
+        return sorted(self.statements, key=lambda one: (one.said.arrival, one.span))
+
     def links_of(self, one: Statement, known_at: datetime | None = None) -> list[Link]:
         """Living relations at either end, in order of recording."""
         return [link for link in self.all_links_of(one) if link.alive(known_at)]

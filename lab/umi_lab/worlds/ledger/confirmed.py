@@ -6,7 +6,7 @@ An argument counts as confirmed when the step that gave it was compared with the
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -57,7 +57,7 @@ def kind(value: object) -> str:
     if isinstance(value, str) and value in WORDS:
         return value
     name = type(value).__name__
-    return f"{name}, empty" if hasattr(value, "__len__") and not len(value) else name
+    return f"{name}, empty" if isinstance(value, Sized) and not len(value) else name
 
 
 WORDS = frozenset(

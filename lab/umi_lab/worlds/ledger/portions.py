@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import Final
-from unittest.mock import patch
 
 from umi import limits
 from umi._archive import restore
@@ -34,8 +33,11 @@ def drawn(rng: DeterministicRng) -> dict[str, int]:
 @contextmanager
 def applied(sizes: dict[str, int]) -> Iterator[None]:
     """Work in portions of these sizes; those that are not named stay as they are."""
-    with ExitStack() as stack:
-        for owner, name, _ in _SMALL:
-            if name in sizes:
-                stack.enter_context(patch.object(owner, name, sizes[name]))
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in _SMALL if name in sizes]
+    try:
+        for owner, name, _ in before:
+            setattr(owner, name, sizes[name])
         yield
+    finally:
+        for owner, name, size in before:
+            setattr(owner, name, size)

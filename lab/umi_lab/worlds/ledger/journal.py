@@ -1,0 +1,133 @@
+"""What steps of every kind share: the oracle's book, names of what earlier steps made, and what a receipt must say."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from datetime import datetime
+from typing import Any
+
+from umi.errors import UmiError
+from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
+from umi_lab.worlds.ledger.expected import Compared, Wrong, same
+from umi_lab.worlds.ledger.opened import OpenedMemory
+from umi_lab.worlds.ledger.rules import Recorder
+
+
+class Journal:
+    """The book of one world, and what its steps have in common."""
+
+    def __init__(self, world: OpenedMemory) -> None:
+        self._opened = world
+        self.book = Book()
+        self.compared = Compared(self.book, world.tally)
+        self._by_key: dict[tuple[int, int], Said] = {}
+        self._made: dict[int, list[Link]] = {}
+        self._was_deferred = False
+        self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
+        self._buried: list[str] = []  # own ids of messages that were deleted
+        self.cut: list[Said] = []  # messages of which a part was deleted
+
+    @property
+    def now(self) -> datetime:
+        """The moment of recording."""
+        return self._opened.clock.now()
+
+    def recorder(self) -> Recorder:
+        """Changes of the book at this moment."""
+        return Recorder(self.book, self.now, self._opened.plan.act_from)
+
+    def expire(self) -> None:
+        """Delete what has expired by now, as `forget` does."""
+        over = [said for said in self.book.said if said.expires_at is not None and said.expires_at <= self.now]
+        if over:
+            self._bury(over)
+            self.recorder().delete(over, ())
+
+    def _bury(self, gone: Iterable[Said]) -> None:
+        self._buried += [said.message_id for said in gone if said.message_id is not None]
+
+    def _statement(self, ref: tuple[int, int, int]) -> Statement | None:
+        said = self._by_key.get((ref[0], ref[1]))
+        return next((one for one in self.book.statements if one.said is said and one.place == ref[2]), None)
+
+    def _link(self, ref: tuple[int, int]) -> Link | None:
+        made = [link for link in self._made.get(ref[0], ()) if link in self.book.links]
+        return made[ref[1] % len(made)] if made else None
+
+    def _adopt(self, rows: Iterable[Any]) -> None:
+        """Give new relations of the book the ids of the product's rows between the same ends."""
+        known = {link.id for link in self.book.links}
+        for row in sorted(rows, key=lambda each: each.id):
+            ends = (row.source_id, row.target_id, str(row.evolution_type))
+            for link in self.book.links:
+                if not link.id and row.id not in known and (link.old.id, link.new.id, link.type) == ends:
+                    link.id = row.id
+                    known.add(row.id)
+
+    async def adopt_all(self) -> None:
+        """Learn the ids of relations that no receipt told."""
+        if any(not link.id for link in self.book.links):
+            found = (await self._opened.memory.list(limit=10_000)).items
+            self._adopt({row.id: row for step in found for row in step.evolutions}.values())
+
+    def _receipt(
+        self, found: Any, added: list[Said], told: list[Link], *, replayed: bool, degraded: tuple[str, ...] = ()
+    ) -> None:
+        """Require a receipt of `remember` or `set_fact`."""
+        self.compared.links("the receipt", found.evolutions, told)
+        right = [one for said in added for one in self.book.of(said)]
+        same("statements of the receipt", [one.id for one in found.entities], [one.id for one in right])
+        for entity, one in zip(found.entities, right, strict=True):
+            self.compared.entity(entity, one)
+        fields = {
+            "episode_ids": tuple(said.id for said in added),
+            "deferred": (),
+            "degraded": degraded,
+            "replayed": replayed,
+            "forgotten": (),
+            "superseded": tuple(
+                link.old.id for link in told if link.type == "update" and link.acted and link.new in right
+            ),
+        }
+        self.compared.record("the receipt", found, fields)
+        self._opened.tally.saw("RememberReceipt", {"entities": 0, "evolutions": 0})
+
+    def _add(
+        self, number: int, given: list[dict[str, Any]], told: list[dict[str, Any]], ids: Iterable[str]
+    ) -> list[Said]:
+        """Add messages to the book, with the ids that the product gave them."""
+        added = []
+        for place, (message, id_) in enumerate(zip(told, ids, strict=True)):
+            origin = message["origin"] or (
+                message["role"] if message["role"] in ("assistant", "tool", "document") else "user"
+            )
+            said = Said(
+                key=f"{number}.{place}",
+                id=id_,
+                content=message["content"],
+                role=message["role"],
+                speaker=message["speaker"],
+                session=message["session"],
+                at=message["at"] or self.now,
+                recorded_at=self.now,
+                arrival=self.book.next_arrival,
+                message_id=message["id"],
+                metadata=message["metadata"],
+                origin=origin,
+                expires_at=message["expires_at"],
+            )
+            self.book.next_arrival += 1
+            self.book.said.append(said)
+            self._by_key[number, place] = said
+            added.append(said)
+        same("number of messages", len(added), len(given))
+        return added
+
+    async def _refused(self, error: str, call: Awaitable[Any]) -> None:
+        """Require that a call is refused by the error of this name, or one that is a kind of it."""
+        try:
+            found = await call
+        except UmiError as raised:
+            same("the error", error in [kind.__name__ for kind in type(raised).__mro__], True)  # noqa: FBT003
+            return
+        raise Wrong(f"it gave {found!r}, and must raise {error}")

@@ -1,0 +1,73 @@
+"""The memory of a small world: opened with parts of the world, and what its calls were given is counted."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from umi.config import Config
+from umi.memory import Memory
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.rng import DeterministicRng
+from umi_lab.worlds.ledger.confirmed import Tally
+from umi_lab.worlds.ledger.expected import Wrong
+from umi_lab.worlds.ledger.model import ScriptedModel
+from umi_lab.worlds.ledger.plan import SmallPlan
+
+SPACE: Final = "ledger"
+# What a call means that leaves an argument out.
+_DEFAULTS: Final = {
+    name: {
+        one.name: one.default
+        for one in inspect.signature(method).parameters.values()
+        if one.default is not inspect.Parameter.empty
+    }
+    for name, method in inspect.getmembers(Memory, inspect.isfunction)
+    if not name.startswith("_")
+}
+
+
+class OpenedMemory:
+    """The memory of one small world."""
+
+    def __init__(self, plan: SmallPlan, clock: SimClock, folder: Path, tally: Tally, rng: DeterministicRng) -> None:
+        self.plan = plan
+        self.clock = clock
+        self.folder = folder
+        self.tally = tally
+        self.model = ScriptedModel()
+        self._entropy = SimEntropy(rng)
+        self._memory: Memory | None = None
+
+    @property
+    def memory(self) -> Memory:
+        """The open memory."""
+        if self._memory is None:
+            raise Wrong("the small world is not open")
+        return self._memory
+
+    def other(self, url: str) -> Memory:
+        """Another memory with the same parts, not yet open."""
+        config = Config(act_from=self.plan.act_from)
+        return Memory.open(
+            url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
+        )
+
+    async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
+        """Call a method of the memory and count its arguments."""
+        self.count(method, arguments)
+        return await getattr(self.memory, method)(*given, **arguments)
+
+    def count(self, method: str, arguments: Mapping[str, Any]) -> None:
+        """Count a call."""
+        defaults = _DEFAULTS.get(method, {})
+        self.tally.called(method, {**defaults, **arguments})
+
+    async def open(self) -> None:
+        """Open the memory, or open it again."""
+        if self._memory is not None:
+            await self._memory.close()
+        url = "dict:" if self.plan.store == "dict" else f"sqlite:///{self.folder / 'ledger.db'}"
+        self._memory = await self.other(url)
