@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi.types import Entity, Episode
-from umi_lab.worlds.ledger.book import TODAY, Book, Look, Said, Statement
+from umi_lab.worlds.ledger.book import DISPUTED, TODAY, Look, Said, Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -289,6 +289,10 @@ class Asks:
         one, look = rng.choice(worded), self._look(rng)
         if any(link.old.said is link.new.said is one.said for link in self._book.links):
             return  # which of two statements of one message that dispute each other is shown is a matter of ranking
+        if any(
+            link.type == "update" and link.new.said is one.said and link.new is not one for link in self._book.links
+        ):
+            return  # the message may also be found as what replaced another, and shows then what replaced it
         word = _ITEM.search(one.content)
         found = await self._recall(word[0] if word else "", look, explain=rng.chance(0.3))
         hits = [hit for hit in found.hits if hit.episode.id == one.said.id]
@@ -332,7 +336,10 @@ class Asks:
         for hit in hits:
             mine = [one for one in book.statements if one.id == hit.entity.id and book.shown(one, look)]
             same("the statement of the hit is shown", len(mine), 1)
-            same(f"state of {mine[0].content!r} from {look}", hit.state, book.state(mine[0], look))
+            # The hit shows the whole message: one disputed statement in it makes it disputed.
+            beside = [book.state(one, look) for one in book.of(mine[0].said) if book.shown(one, look)]
+            right_state = hit.state if hit.state == DISPUTED in beside else book.state(mine[0], look)
+            same(f"state of {mine[0].content!r} from {look}", hit.state, right_state)
         same("abstained", found.abstained, not found.hits)
         fields: dict[str, Any] = {
             "query": "logged",
@@ -357,6 +364,3 @@ class Asks:
 
 def _is(one: Statement, types: Sequence[str] | None) -> bool:
     return types is None or one.entity_type in types
-
-
-__all__ = ["Asks", "Book"]

@@ -73,6 +73,7 @@ class _Draw:
         self._rng = rng
         self._said: list[tuple[int, int, int]] = []  # step, message, number of statements
         self._makers: list[int] = []  # steps that may have made a relation
+        self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
 
     def step(self, number: int) -> Step:
@@ -145,15 +146,21 @@ class _Draw:
 
     def _maker(self) -> tuple[int, int]:
         """A step that may have made relations, and which of them."""
-        return self._rng.choice(self._makers or [0]), self._rng.next_int(0, 2)
+        return self._rng.choice(self._makers[-4:] or [0]), self._rng.next_int(0, 2)
 
     def _relate(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
         kind = self._rng.weighted((("update", 4.0), ("contradict", 2.0), ("derive", 2.5), ("extend", 1.0)))
+        # At times a chain: what replaced another is replaced itself. Drawn freely, that is too rare to be tested.
+        chained = kind == "update" and self._replacing is not None and self._rng.chance(0.5)
+        old = self._replacing if chained and self._replacing else self._statement()
+        new = self._statement()
+        if kind == "update":
+            self._replacing = new
         # Mostly earlier to later, at times the other way round, at times again.
         return {
-            "old": self._statement(),
-            "new": self._statement(),
+            "old": old,
+            "new": new,
             "type": kind,
             "turn": not self._rng.chance(0.15),
             "again": self._rng.chance(0.2),
