@@ -31,7 +31,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit sim ## Lint, types, every test, and 1,500 simulated worlds
+test: lint types unit sim ## Lint, types, every test, and 1,600 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests
@@ -44,8 +44,8 @@ types: $(STAMP)
 unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
 
-sim: $(STAMP) ## Run 1,500 simulated worlds, each with faults, restarts and power cuts
-	$(BIN)/umi sim sweep --seeds 1500
+sim: $(STAMP) ## Run 1,600 simulated worlds: 900 with faults, restarts and power cuts, 700 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 900 --small 700
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
 	$(FIT)/bin/python lab/tools/pair_reader/fit.py

@@ -10,13 +10,13 @@ import pytest
 
 # From the ground up: a room is a folder of `umi`, or one of its public files, and may import what stands below it.
 FLOORS = (
-    "errors", "limits", "types", "ports", "config", "_core",
+    "addresses", "errors", "limits", "types", "ports", "config", "_core",
     "providers", "signals", "stores",
     "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
     "_engine", "memory", "blocking", "umi", "sim", "testing", "bench", "server", "faces",
 )  # fmt: skip
-PUBLIC = frozenset({"umi", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
-GROUND = frozenset({"errors", "limits", "types", "ports", "config", "_core"})
+PUBLIC = frozenset({"umi", "addresses", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
+GROUND = frozenset({"addresses", "errors", "limits", "types", "ports", "config", "_core"})
 ADAPTERS = frozenset({"providers", "signals", "stores"})
 # What Umi does knows the ports, and no adapter behind them.
 FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})

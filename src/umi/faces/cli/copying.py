@@ -1,8 +1,10 @@
-"""Memories as files: export, restore, backup."""
+"""Memories as files, and from one store to another: export, restore, backup, copy."""
 
 from __future__ import annotations
 
+import filecmp
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -14,9 +16,10 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from umi.errors import InvalidInput
+from umi.addresses import without_password
+from umi.errors import InvalidInput, StoreError
 from umi.faces.cli import render
-from umi.faces.cli.envelope import Answer, Target, on_memory
+from umi.faces.cli.envelope import Answer, Target, answered, on_memory
 from umi.faces.cli.filters import Types, Where, types_of, where_of
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
 from umi.memory import Memory
@@ -37,6 +40,7 @@ def add_to(app: typer.Typer) -> None:
         ),
     )(restore)
     app.command("backup", epilog=examples("umi backup backups/umi-2026-11-20.db"))(backup)
+    app.command("copy", epilog=examples("umi copy umi.db postgresql://umi@localhost/umi"))(copy)
 
 
 def export(
@@ -108,6 +112,43 @@ def backup(
     on_memory(Target(db, NAMESPACE_DEFAULT, as_json, embedder="none"), work)
 
 
+def copy(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A file or a PostgreSQL address.")],
+    target: Annotated[
+        str, typer.Argument(metavar="TARGET", help="Where to; its namespaces of the same names must be empty.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Copy every namespace from one store to another, of the same kind or not.
+
+    Exports of both are the same bytes afterwards, which is checked. Nothing is read or embedded again. A copy that was cut
+    short goes on when the same command is run again, if the source has not changed. What it holds lies in a temporary file meanwhile.
+    """
+
+    async def work() -> Answer:
+        start = Target(source, NAMESPACE_DEFAULT, as_json, llm="", embedder="none")
+        end = Target(target, NAMESPACE_DEFAULT, as_json, llm="", embedder="none")
+        start.require()
+        with tempfile.TemporaryDirectory(prefix="umi-copy-") as folder:
+            first, second = Path(folder, "source.jsonl"), Path(folder, "target.jsonl")
+            async with start.open() as memory:
+                with _lines_done(quiet=as_json) as progress:
+                    exported = await memory.export(first, every_namespace=True, progress=progress)
+            async with end.open() as memory:
+                with _bytes_done(exported.bytes, quiet=as_json) as bytes_done:
+                    await memory.restore(first, progress=bytes_done)
+                with _lines_done(quiet=as_json) as progress:
+                    await memory.export(second, every_namespace=True, progress=progress)
+            if not filecmp.cmp(first, second, shallow=False):
+                raise StoreError(
+                    f"{without_password(target)} holds something else than {without_password(source)} now:"
+                    " one of them was written to meanwhile, or the target was not empty. Copy into an empty store"
+                )
+        return Answer(exported, lambda console: console.print(_counts(exported, "copied, and compared byte by byte")))
+
+    answered(work, as_json=as_json)
+
+
 async def _two_answers(_: Memory) -> Answer:
     raise InvalidInput("--json and an export to standard output cannot share it: name a file")
 
@@ -138,7 +179,7 @@ def _show_restored(console: Console, receipt: RestoreReceipt, db: str) -> None:
     if receipt.resumed:
         console.print(Text("a restore that was cut short went on from where it was; this is the rest", style="dim"))
     for name in receipt.namespaces:
-        console.print(Text(f"umi list --db {db} --namespace {render.clean(name)}", style="dim"))
+        console.print(Text(f"umi list --db {without_password(db)} --namespace {render.clean(name)}", style="dim"))
 
 
 def _counts(receipt: ExportReceipt | RestoreReceipt, word: str) -> Text:

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 import umi
+from umi.addresses import without_password
 from umi.errors import UmiError
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered
@@ -146,7 +147,7 @@ async def _store(target: Target) -> list[Finding]:
             mine, all_ = await memory.stats(), await memory.namespaces()
             waiting = await memory.waiting()
     except UmiError as error:
-        return [Finding("file", ok=False, detail=str(error))]
+        return [Finding("file" if target.path else "store", ok=False, detail=str(error))]
     size = f"{mine.store_bytes / 1e6:,.1f} MB, {len(all_)} namespaces"
     left = (
         f"{mine.waiting} texts in namespace {mine.namespace}; `umi maintain` finishes them. {_reasons(waiting)}"
@@ -154,7 +155,7 @@ async def _store(target: Target) -> list[Finding]:
         else "nothing"
     )
     return [
-        Finding("file", ok=True, detail=f"{target.db}, {size}"),
+        Finding("file" if target.path else "store", ok=True, detail=f"{without_password(target.db)}, {size}"),
         Finding("integrity", ok=not wrong, detail="; ".join(wrong) or "every check passed"),
         Finding("waiting", ok=True, detail=left),  # no fault: it is stored, findable, and will be finished
     ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from typing import Final
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 
+from umi.addresses import without_password
 from umi.errors import StoreUnavailable, StoreVersion
 from umi.limits import STORE_BUSY_TIMEOUT_MS
 from umi.stores.postgres.connection import PostgresConnection
@@ -27,19 +27,13 @@ _CONNECT_S: Final = 10
 _MIGRATION_LOCK: Final = 0x556D6931  # any number that other programs do not use
 
 
-def shown(url: str) -> str:
-    """The address without its password."""
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2])) if parts.netloc else url
-
-
 def connect(url: str) -> PostgresConnection:
     """Open a connection; nothing is created.
 
     Raises:
         StoreError: When the server cannot be reached or refuses.
     """
-    with mapped(shown(url)):
+    with mapped(without_password(url)):
         return PostgresConnection(
             psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S, application_name="umi")
         )
@@ -53,7 +47,7 @@ def migrate(url: str) -> None:
         StoreUnavailable: When the server is too old.
         StoreError: When the server cannot be reached or refuses.
     """
-    name = shown(url)
+    name = without_password(url)
     with mapped(name), psycopg.connect(url, connect_timeout=_CONNECT_S, application_name="umi migration") as inner:
         if inner.info.server_version < _OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")

@@ -18,6 +18,7 @@ import psycopg
 from psycopg.errors import LockNotAvailable
 
 from umi._core.stages import in_this_context
+from umi.addresses import without_password
 from umi.errors import Closed, EmbedderMismatch, StoreBusy, StoreUnavailable
 from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
 from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
@@ -25,7 +26,7 @@ from umi.stores.namespace_view import NamespaceView, StoreSnapshot, StoreTransac
 from umi.stores.postgres.checking import damaged_rows, live_bytes
 from umi.stores.postgres.connection import PostgresConnection
 from umi.stores.postgres.errors import mapped
-from umi.stores.postgres.opening import BEGIN_READ, BEGIN_WRITE, connect, migrate, shown
+from umi.stores.postgres.opening import BEGIN_READ, BEGIN_WRITE, connect, migrate
 from umi.stores.postgres.schema import COLUMNS
 from umi.stores.postgres.transaction import PostgresSnapshot, PostgresTransaction
 from umi.stores.sql.cache import Head, IndexCache
@@ -55,7 +56,7 @@ class PostgresStore:
         busy_timeout_ms: int = STORE_BUSY_TIMEOUT_MS,
     ) -> None:
         self._url = url
-        self._name = shown(url)
+        self._name = without_password(url)
         self._clock = clock
         self._entropy = entropy
         self._busy_timeout_ms = busy_timeout_ms
