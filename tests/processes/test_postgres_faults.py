@@ -38,17 +38,20 @@ async def memory(url: str) -> AsyncIterator[umi.Memory]:
 def cut_at(url: str, number: int, patch: pytest.MonkeyPatch) -> Iterator[list[int]]:
     """The server ends Umi's connection right before its statement of that number is sent; yields the statements seen."""
     seen = [0]
-    execute = PostgresConnection.execute
 
-    def cut(self: PostgresConnection, sql: str, values: Any = ()) -> Any:
-        seen[0] += 1
-        if seen[0] == number:
-            with psycopg.connect(url, autocommit=True) as other:
-                other.execute("SELECT pg_terminate_backend(%s, 5000)", (self._inner.info.backend_pid,))
-        return execute(self, sql, values)
+    def cutting(send: Callable[..., Any]) -> Callable[..., Any]:
+        def cut(self: PostgresConnection, *given: Any) -> Any:
+            seen[0] += 1
+            if seen[0] == number:
+                with psycopg.connect(url, autocommit=True) as other:
+                    other.execute("SELECT pg_terminate_backend(%s, 5000)", (self._inner.info.backend_pid,))
+            return send(self, *given)
+
+        return cut
 
     with patch.context() as patched:
-        patched.setattr(PostgresConnection, "execute", cut)
+        for name in ("execute", "executemany"):
+            patched.setattr(PostgresConnection, name, cutting(getattr(PostgresConnection, name)))
         yield seen
 
 
@@ -70,7 +73,12 @@ async def forget(memory: umi.Memory) -> None:
     await memory.forget(page.items[0].entity.id)
 
 
-ACTS: tuple[Callable[[umi.Memory], Awaitable[None]], ...] = (remember, recall, forget)
+async def undo(memory: umi.Memory) -> None:
+    page = await memory.list()
+    await memory.undo(next(row.id for one in page.items for row in one.evolutions))
+
+
+ACTS: tuple[Callable[[umi.Memory], Awaitable[None]], ...] = (remember, recall, forget, undo)
 
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
@@ -81,6 +89,8 @@ async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
     while True:
         async with umi.Memory.open(url, namespace=f"n{number}", embedder=None) as memory:
             await memory.remember(SAID)
+            if act is undo:
+                await memory.remember(NEXT)
             before = await _rows(memory)
             with cut_at(url, number, monkeypatch) as seen:
                 try:
@@ -91,7 +101,9 @@ async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
                 break  # the whole act runs in fewer statements
             # The same memory goes on by itself, on a new connection.
             there = await _rows(memory)
-            if act is not remember:
+            if act is undo:
+                assert there in {before, tuple((text, True) for text, _ in before)}
+            elif act is not remember:
                 assert there in {before, ()}
             else:
                 assert there == before or len(there) > len(before)

@@ -58,9 +58,11 @@ class PostgresConnection:
         return Found(iter(cursor.fetchall()) if cursor.description is not None else iter(()))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run a statement for each row of values."""
-        for row in rows:
-            self.execute(sql, row)
+        """Run a statement that writes for each row of values; psycopg sends all of them before it waits for an answer."""
+        with self._inner.cursor() as cursor:
+            cursor.executemany(translated(sql).encode(), [tuple(row) for row in rows])
+            self._changes = max(cursor.rowcount, 0)
+            self._changed += self._changes
 
     def changes(self) -> int:
         """How many rows the last statement that writes has changed."""
