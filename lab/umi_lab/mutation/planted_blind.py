@@ -21,8 +21,7 @@ from umi._retrieval import history
 from umi.errors import UmiError
 from umi.ports import Matrix, Transaction
 from umi.stores.namespace_view import StoreTransaction
-from umi.stores.sqlite.store import SqliteStore
-from umi.stores.sqlite.transaction import SqliteTransaction
+from umi.stores.sql.store import SqlStore
 from umi.types import Entity, EvolutionRelation, Message, OutboxItem
 from umi_lab.mutation.planted import Mutation, patched
 
@@ -59,9 +58,9 @@ def _echo_swallows_user() -> Iterator[None]:
 def _commit_in_finally() -> Iterator[None]:
     """Harm: a remember that is refused half-way keeps the half it had, such as a message's id without the message."""
 
-    def write(self: SqliteStore, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
+    def write(self: SqlStore, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
         db, head, cache = self._db, self._head_to_write(namespace), self._cache
-        transaction = SqliteTransaction(db, namespace, head, cache)
+        transaction = self._transaction(db, namespace, head, cache)
         try:
             return work(transaction)
         finally:
@@ -69,7 +68,7 @@ def _commit_in_finally() -> Iterator[None]:
                 db.execute("COMMIT")
             transaction.end()
 
-    with patched(SqliteStore, "_write", write):
+    with patched(SqlStore, "_write", write):
         yield
 
 
@@ -117,7 +116,7 @@ BLIND: Final[tuple[Mutation, ...]] = (
     Mutation(
         "commit-in-finally",
         "A write whose closure raises commits what it had written before.",
-        "umi.stores.sqlite.store.SqliteStore._write",
+        "umi.stores.sql.store.SqlStore._write",
         _commit_in_finally,
     ),
     Mutation(

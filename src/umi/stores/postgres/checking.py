@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from umi.stores.postgres.connection import PostgresConnection
 from umi.stores.postgres.schema import COLUMNS
+from umi.stores.sql.connection import Connection
 from umi.stores.sql.crc import SUMMED, checksum, row_named, validity_checksum, vector_checksum
 
 
-def damaged_rows(db: PostgresConnection) -> Iterator[str]:
+def damaged_rows(db: Connection) -> Iterator[str]:
     """Compare every row with its checksum.
 
     Yields:
@@ -27,7 +27,7 @@ def damaged_rows(db: PostgresConnection) -> Iterator[str]:
             yield row_named("vectors", key)
 
 
-def live_bytes(db: PostgresConnection) -> Iterator[bytes]:
+def live_bytes(db: Connection) -> Iterator[bytes]:
     """Every text of every row, as bytes."""
     for table, columns in COLUMNS.items():
         for row in db.execute(f"SELECT {', '.join(columns)} FROM {table}"):

@@ -13,7 +13,7 @@ from umi.stores.namespace_view import another_embedder
 from umi.stores.postgres.labels import ordered
 from umi.stores.postgres.schema import COLUMNS
 from umi.stores.sql import rows as codec
-from umi.stores.sql.embedder import embedder_values, identity_of
+from umi.stores.sql.embedder import embedder_values, registered_embedder
 from umi.stores.sql.read import SqlSnapshot
 from umi.stores.sql.write import SqlTransaction
 from umi.types import ChangeKind, EvolutionRelation
@@ -37,8 +37,7 @@ class PostgresTransaction(SqlTransaction):
         if self._embedder is None:
             # A transaction of another namespace may be about to register one too: this waits for it.
             self._execute("INSERT OR IGNORE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
-            row = self._execute("SELECT name, value, crc FROM meta WHERE name = 'embedder'").fetchone()
-            self._embedder = None if row is None else identity_of(codec.verified("meta", row, 0)[1])
+            self._embedder = registered_embedder(self._db)
         if self._embedder != identity and self._embedder is not None:
             raise self._refuse(EmbedderMismatch(another_embedder(self._embedder, identity)))
 

@@ -1,4 +1,4 @@
-"""Replace the embedder of a whole file: all vectors are deleted, and every episode waits for a new one."""
+"""The embedder of a database: which it is, and another in its place, with all vectors deleted and every episode waiting."""
 
 from __future__ import annotations
 
@@ -24,6 +24,12 @@ def embedder_values(identity: EmbedderIdentity) -> tuple[codec.Value, ...]:
 def identity_of(value: str) -> EmbedderIdentity:
     """The embedder that such a row names, from its value."""
     return EmbedderIdentity(**json.loads(value))
+
+
+def registered_embedder(db: Connection) -> EmbedderIdentity | None:
+    """The embedder of the database; None before the first vector."""
+    row = db.execute("SELECT name, value, crc FROM meta WHERE name = 'embedder'").fetchone()
+    return None if row is None else identity_of(codec.verified("meta", row, 0)[1])
 
 
 def replace_embedder(db: Connection, identity: EmbedderIdentity) -> int:
