@@ -11,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import httpx
 import live_server
 import pytest
 from live_server import make_key, umi
+from mcp_clients import at, failing
 
 from umi import SystemClock, SystemEntropy
 from umi.errors import InvalidInput
@@ -240,6 +242,20 @@ def test_the_audit_log_names_who_did_what_and_no_content(tenants: Tenants) -> No
         assert word not in text
 
 
+async def test_the_audit_log_has_refusals_of_tools(tenants: Tenants) -> None:
+    async with at(f"{tenants.live.url}/mcp/alice", tenants.keys["reader"]) as client:
+        assert "right to erase" in await failing(client, "forget", id="m1", confirm=True)
+    async with at(f"{tenants.live.url}/mcp/alice", tenants.keys["writer"]) as client:
+        assert "right to read" in await failing(client, "recall", question="Which door?")
+    tenants.ask("reader", "POST", "/mcp/bob", {})
+    lines = [json.loads(line) for line in tenants.audit.read_text().splitlines()]
+    assert [(one["action"], one["namespace"], one["status"], one["failed"]) for one in lines[-3:]] == [
+        ("forget", "alice", 200, "forbidden"),
+        ("recall", "alice", 200, "forbidden"),
+        ("mcp", "bob", 403, None),
+    ]
+
+
 def test_a_revoked_and_an_expired_key_open_nothing(tenants: Tenants) -> None:
     key = make_key(tenants.db, "alice=read")
     assert tenants.ask(key, "GET", "/v1/namespaces/alice/stats").status_code == 200
@@ -306,9 +322,18 @@ def test_a_bucket_fills_at_its_rate() -> None:
         buckets.take("a")
     with pytest.raises(Refused):
         buckets.take("a")
+    passed = 0
+    for _ in range(100):  # twice as fast as the rate for five seconds
+        clock.at_s += 0.05
+        with suppress(Refused):
+            buckets.take("a")
+            passed += 1
+    assert passed in {49, 50, 51}, "who is too fast still gets the rate"
 
 
-@pytest.mark.parametrize("text", ["", "alice", "alice=", "=read", "alice=fly", "alice=read,fly", f"{'a' * 257}=read"])
+@pytest.mark.parametrize(
+    "text", ["", "alice", "alice=", "=read", "alice=fly", "alice=read,fly", "\ud800=fly", f"{'a' * 257}=read"]
+)
 def test_a_grant_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(InvalidInput, match="NAMESPACE=RIGHTS"):
         Grant.parse(text)

@@ -276,6 +276,9 @@ def test_errors_are_told_as_the_client_expects_them(client: Any) -> None:
         deep = {"AND": [deep]}
     with pytest.raises(exceptions.ValidationError, match="nested more than 8"):
         client.get_all(filters=deep)
+    for long in ({"n": {"in": list(range(1_001))}}, {"AND": [{}] * 101}):
+        with pytest.raises(exceptions.ValidationError):
+            client.get_all(filters={"user_id": "a", **long})
     with pytest.raises(exceptions.ValidationError, match="top_k is 5,000"):
         client.search("x", filters={"user_id": "a"}, top_k=5_000)
     with pytest.raises(exceptions.ValidationError, match="page_size is 9,999"):

@@ -293,4 +293,5 @@ def test_metrics_count_by_action_and_name_nobody(client: Named) -> None:
 def test_another_host_or_origin_is_refused(client: Named) -> None:
     problem(client.get("/stats", headers={"Host": "evil.example"}), 421, "wrong_host")
     problem(client.get("/stats", headers={"Origin": "http://evil.example"}), 403, "wrong_origin")
+    problem(client.get("/stats", headers={"Origin": "http://["}), 403, "wrong_origin")
     assert client.get("/stats", headers={"Origin": "http://localhost:3000", "Host": "localhost"}).status_code == 200

@@ -87,6 +87,16 @@ async def test_each_operation_has_a_span_below_the_callers(tmp_path: Path) -> No
     nobody_is_named()
 
 
+async def test_paths_of_mem0_name_nobody_either(tmp_path: Path) -> None:
+    async with (
+        umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory,
+        serving(memory, otel=True, mem0=True) as client,
+    ):
+        assert (await client.get("/memories", params={"user_id": "alice"})).status_code == 200
+    assert EXPORTER.get_finished_spans()
+    nobody_is_named()
+
+
 async def test_stages_are_below_their_operation_also_on_the_threads_of_the_store(tmp_path: Path) -> None:
     path = str(tmp_path / "umi.db")
     async with umi.Memory.open(path, embedder=TopicEmbedder()) as memory, serving(memory, otel=True) as client:

@@ -50,7 +50,7 @@ class Grant:
         name, _, words = text.rpartition("=")
         rights = ALL if words == "all" else tuple(right for right in ALL if right in words.split(","))
         unknown = [] if words == "all" else [word for word in words.split(",") if word not in {*ALL}]
-        if not name.strip() or unknown or not rights or len(name.encode()) > NAME_BYTES_MAX:
+        if not name.strip() or unknown or not rights or len(name.encode("utf-8", "surrogatepass")) > NAME_BYTES_MAX:
             raise InvalidInput(
                 f"grant {text!r:.80} is not NAMESPACE=RIGHTS, with a namespace or a prefix and '*' of at most "
                 f"{NAME_BYTES_MAX} bytes, and rights of {', '.join(ALL)} or all; such as 'alice=read,write' or 'team/*=all'"

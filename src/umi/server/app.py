@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Final
 
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from fastapi.telemetry import TelemetryConfig
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -17,21 +16,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 import umi
 from umi.errors import UmiError
 from umi.server import openapi, resource
+from umi.server.bare import bare_api, bug
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
-from umi.server.problems import Refused, of_error, problem
+from umi.server.problems import of_error, problem
 from umi.server.routes import archiving, correcting, erasing, following, recalling, remembering, surroundings
 from umi.server.service import Service
 
 _CODES: Final = {404: "no_such_path", 405: "no_such_method", 413: "body_too_long"}
-# FastAPI's own spans and log records have paths, which name people, and quote what was sent. The gate makes ours.
-_SILENT: Final[TelemetryConfig] = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
 _POLICY: Final = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'"
 
 
@@ -55,17 +47,13 @@ def make_app(service: Service, mcp: ASGIApp) -> ASGIApp:
 
 def make_api(service: Service) -> FastAPI:
     """The routes, without the gate."""
-    api = FastAPI(
+    api = bare_api(
+        service,
+        {UmiError: _umi_error, RequestValidationError: _invalid, HTTPException: _http_error},
         title="Umi",
         version=umi.__version__,
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
-        redirect_slashes=False,
-        telemetry=_SILENT,
         generate_unique_id_function=_operation_id,
     )
-    api.state.service = service
     spaces = APIRouter(prefix="/v1/namespaces/{namespace}")
     # Routes are tried one after the other: what is asked for most comes first.
     for group in (recalling, remembering, correcting, erasing, following, archiving):
@@ -73,13 +61,10 @@ def make_api(service: Service) -> FastAPI:
     api.include_router(spaces)
     api.include_router(surroundings.router)
     api.include_router(resource.router)
-    api.add_exception_handler(Exception, _bug)
-    api.add_exception_handler(UmiError, _umi_error)
-    api.add_exception_handler(Refused, _refused)
-    api.add_exception_handler(RequestValidationError, _invalid)
-    api.add_exception_handler(HTTPException, _http_error)
-    document = cache(partial(openapi.document, api))
-    api.add_route("/openapi.json", lambda _: JSONResponse(document()), include_in_schema=False)
+    document = cache(lambda: JSONResponse(openapi.document(api)).body)
+    api.add_route(
+        "/openapi.json", lambda _: Response(document(), media_type="application/json"), include_in_schema=False
+    )
     api.add_route("/docs", lambda _: _page("docs.html", "text/html"), include_in_schema=False)
     api.add_route("/docs.js", lambda _: _page("docs.js", "text/javascript"), include_in_schema=False)
     return api
@@ -95,17 +80,8 @@ def _page(name: str, kind: str) -> Response:
     return Response(content, media_type=kind, headers={"Content-Security-Policy": _POLICY})
 
 
-async def _bug(_: Request, __: Exception) -> Response:
-    # The gate logs it.
-    return problem(500, "bug", "a bug in Umi, not your fault; the server's log has it")
-
-
-async def _umi_error(_: Request, error: Exception) -> Response:
-    return of_error(error) if isinstance(error, UmiError) else await _bug(_, error)
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    return error.response() if isinstance(error, Refused) else await _bug(_, error)
+async def _umi_error(request: Request, error: Exception) -> Response:
+    return of_error(error) if isinstance(error, UmiError) else await bug(request, error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

@@ -35,7 +35,9 @@ class Audit:
 
     def note(self, use: Use, status: int) -> None:
         """Write what a request was and how it ended, if that is of interest."""
-        if self._file is None or not (status in _REFUSALS or use.right not in {None, Right.READ}):
+        # A tool of MCP that is refused is an answer with status 200.
+        refused = status in _REFUSALS or use.failed == "forbidden"
+        if self._file is None or not (refused or use.right not in {None, Right.READ}):
             return
         line = {
             "at": self._clock.now().isoformat(),
@@ -44,6 +46,7 @@ class Audit:
             "right": use.right,
             "namespace": use.namespace,
             "status": status,
+            "failed": use.failed or None,
         }
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()

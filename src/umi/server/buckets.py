@@ -35,7 +35,8 @@ class Buckets:
         now = self._clock.monotonic_s()
         level, since = self._levels.get(caller, (self._held, now))
         level = min(self._held, level + (now - since) * self._per_s)
-        self._levels[caller] = max(0.0, level - 1), now
+        # A request that is refused takes nothing: who is too fast still gets the rate.
+        self._levels[caller] = (level - 1 if level >= 1 else level), now
         self._levels.move_to_end(caller)
         # The one that was quiet for longest has a full bucket by now, or nearly.
         if len(self._levels) > limits.SERVER_NAMESPACES_COUNT_MAX:

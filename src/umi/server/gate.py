@@ -52,6 +52,9 @@ class Gate:
         self._app = app
         self._service = service
         self._under_way = 0
+        known = service.settings.known_hosts
+        self._hosts = _LOOPBACK_HOSTS | known
+        self._checks_hosts = service.settings.is_loopback or bool(known)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it."""
@@ -125,14 +128,13 @@ class Gate:
         Raises:
             Refused: For such a name, in `Host` or in `Origin`.
         """
-        allowed = self._service.settings.known_hosts
-        if not self._service.settings.is_loopback and not allowed:
+        if not self._checks_hosts:
             return
         host = _header(scope, b"host")
         origin = _header(scope, b"origin")
-        if _name(host) not in {*_LOOPBACK_HOSTS, *allowed}:
+        if _host_of(f"//{host}") not in self._hosts:
             raise Refused(421, "wrong_host", f"this server is not {host!r:.80}; name it with --allow-host")
-        if origin and urlsplit(origin).hostname not in {*_LOOPBACK_HOSTS, *allowed}:
+        if origin and _host_of(origin) not in self._hosts:
             raise Refused(403, "wrong_origin", f"pages of {origin!r:.80} may not call this server; see --allow-host")
 
     async def _caller(self, scope: Scope) -> tuple[Caller, Callable[[], Awaitable[bool]]]:
@@ -276,9 +278,9 @@ def _token(scope: Scope) -> str:
     return _header(scope, b"x-api-key").strip()
 
 
-def _name(host: str) -> str | None:
-    """The name in a `Host` header, without its port."""
+def _host_of(url: str) -> str | None:
+    """The host of a URL, without its port; None for what is no URL."""
     try:
-        return urlsplit(f"//{host}").hostname
+        return urlsplit(url).hostname
     except ValueError:
         return None

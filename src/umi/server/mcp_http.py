@@ -50,7 +50,7 @@ class McpHttp:
         """Answer a request, if its caller may do anything in its namespace."""
         use = cast("Use", scope["umi.use"])
         try:
-            name = self._name(scope["path"])
+            use.namespace = name = self._name(scope["path"])
             use.caller.require_anything(name)
             self._service.spaces.view(name)  # a name outside its limits is told before the protocol begins
         except Refused as refusal:

@@ -266,6 +266,13 @@ class Tools(BoundTools):
         )
 
 
+def make_server(instructions: str) -> MCPServer:
+    """A server without tools."""
+    # Otherwise MCPServer gives the whole process a handler that draws each line as a table, which takes milliseconds.
+    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    return MCPServer("umi", title="Umi", instructions=instructions, version=umi.__version__, log_level="WARNING")
+
+
 def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
     """The MCP server.
 
@@ -273,9 +280,7 @@ def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
         bind: Gives the namespace of a call.
         read_only: Offer only what changes nothing.
     """
-    # Otherwise MCPServer gives the whole process a handler that draws each line as a table, which takes milliseconds.
-    logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    server = MCPServer("umi", title="Umi", instructions=INSTRUCTIONS, version=umi.__version__, log_level="WARNING")
+    server = make_server(INSTRUCTIONS)
     tools = Tools(bind)
     server.add_tool(tools.recall, title="Recall", annotations=READS)
     server.add_tool(tools.history, title="History", annotations=READS)

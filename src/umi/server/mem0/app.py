@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from fastapi import FastAPI, Request
+from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from umi.errors import InvalidInput, NotFound, UmiError
+from umi.server.bare import bare_api, bug
 from umi.server.mem0 import platform, selfhosted
-from umi.server.problems import MEDIA_TYPE, Refused, of_error, problem
+from umi.server.problems import MEDIA_TYPE, of_error, problem
 from umi.server.service import Service
 
 _PATHS: Final = re.compile(
@@ -29,14 +30,9 @@ def is_mem0(path: str) -> bool:
 
 def make_mem0(service: Service) -> ASGIApp:
     """The routes, without the gate."""
-    api = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    api.state.service = service
+    api = bare_api(service, {UmiError: _umi_error, RequestValidationError: _invalid, HTTPException: _http_error})
     api.include_router(platform.router)
     api.include_router(selfhosted.router)
-    api.add_exception_handler(UmiError, _umi_error)
-    api.add_exception_handler(Refused, _refused)
-    api.add_exception_handler(RequestValidationError, _invalid)
-    api.add_exception_handler(HTTPException, _http_error)
 
     async def without_slash(scope: Scope, receive: Receive, send: Send) -> None:
         await api({**scope, "path": scope["path"].rstrip("/")}, receive, send)
@@ -63,15 +59,11 @@ def with_plain_errors(app: ASGIApp) -> ASGIApp:
     return answering
 
 
-async def _umi_error(_: Request, error: Exception) -> Response:
+async def _umi_error(request: Request, error: Exception) -> Response:
     if isinstance(error, InvalidInput) and not isinstance(error, NotFound):
         limit, value = getattr(error, "limit", None), getattr(error, "value", None)
         return problem(_UNREADABLE, error.code, str(error), limit=limit, value=value)
-    return of_error(error) if isinstance(error, UmiError) else problem(500, "bug", "a bug in Umi, not your fault")
-
-
-async def _refused(_: Request, error: Exception) -> Response:
-    return error.response() if isinstance(error, Refused) else problem(500, "bug", "a bug in Umi, not your fault")
+    return of_error(error) if isinstance(error, UmiError) else await bug(request, error)
 
 
 async def _invalid(_: Request, error: Exception) -> Response:

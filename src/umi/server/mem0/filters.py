@@ -89,6 +89,8 @@ def _checked(tree: Mapping[str, Any], depth: int) -> Iterator[int]:
     for field, wanted in tree.items():
         if field in _JUNCTIONS:
             for branch in _branches(wanted, field):
+                if not branch:
+                    yield 1  # an empty one is looked at too
                 yield from _checked(branch, depth + 1)
         elif field == "metadata":
             for one in _mapping(wanted).values():
@@ -98,6 +100,12 @@ def _checked(tree: Mapping[str, Any], depth: int) -> Iterator[int]:
 
 
 def _check_operators(field: str, wanted: object) -> int:
+    values = wanted.values() if isinstance(wanted, Mapping) else (wanted,)
+    count = max((len(one) for one in values if isinstance(one, list)), default=0)
+    if count > limits.WHERE_VALUES_COUNT_MAX:
+        raise InvalidInput(
+            f"filters: {field} has a list of {count:,} values, more than {limits.WHERE_VALUES_COUNT_MAX:,}"
+        )
     if isinstance(wanted, Mapping):
         unknown = [str(one) for one in wanted if one not in _OPERATORS]
         if unknown and field != "metadata":

@@ -256,7 +256,7 @@ class Memories:
 
     async def reset(self) -> int:
         """Erase every owner's namespace that the caller may erase and administer; tells how many. Other namespaces stay."""
-        self._use.action, self._use.right = "erase", Right.ERASE
+        self._use.action, self._use.right, self._use.namespace = "erase", Right.ERASE, f"{ROOT}{ANY}"
         erased = 0
         for info in await self._service.memory.namespaces():
             may = all(self._use.caller.may(right, info.name) for right in (Right.ERASE, Right.ADMIN))
@@ -284,7 +284,7 @@ class Memories:
                 self._space(owner.namespace, action, right)
                 names[owner.namespace] = None
                 continue
-            self._use.action, self._use.right = action, right
+            self._use.action, self._use.right, self._use.namespace = action, right, f"{ROOT}{owner.kind}/{ANY}"
             for info in await self._service.memory.namespaces():
                 if info.name.startswith(f"{ROOT}{owner.kind}/") and self._use.caller.may(right, info.name):
                     names[info.name] = None

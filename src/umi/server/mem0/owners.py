@@ -81,6 +81,7 @@ class MemoryId:
         try:
             if len(parts) != _ID_PARTS or not parts[0]:
                 raise ValueError  # noqa: TRY301 - the same end as one that cannot be decoded
+            parts[0].encode()  # no id has half of a surrogate pair
             raw = parts[1].encode("ascii")
             namespace = base64.b64decode(raw + b"=" * (-len(raw) % 4), altchars=b"-_", validate=True).decode("utf-8")
         except (ValueError, binascii.Error):

@@ -8,12 +8,23 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
-import umi
 from umi.errors import NotFound
 from umi.limits import MCP_ANSWER_TOKENS_DEFAULT, MCP_ANSWER_TOKENS_MAX, RECALL_LIMIT_MAX
 from umi.server.access import Right
 from umi.server.mcp_answers import answer, within
-from umi.server.mcp_tools import ADDS, CORRECTS, DELETES, INSTRUCTIONS, READS, Binder, Bound, BoundTools, Tokens, told
+from umi.server.mcp_tools import (
+    ADDS,
+    CORRECTS,
+    DELETES,
+    INSTRUCTIONS,
+    READS,
+    Binder,
+    Bound,
+    BoundTools,
+    Tokens,
+    make_server,
+    told,
+)
 from umi.types import Episode
 
 _EVERY: Final = {"role": {"exists": True}}
@@ -190,7 +201,7 @@ def make_openmemory(bind: Binder, *, read_only: bool = False) -> MCPServer:
 
 def _server() -> MCPServer:
     about = INSTRUCTIONS.replace("Call recall", "Search").replace(" and remember when", " and add a memory when")
-    return MCPServer("umi", title="Umi", instructions=about, version=umi.__version__, log_level="WARNING")
+    return make_server(about)
 
 
 async def _statements(bound: Bound, episode: Episode) -> list[Any]:

@@ -13,7 +13,7 @@ import umi
 from umi.limits import CONTEXT_TOKEN_BYTES, MCP_ANSWER_TOKENS_DEFAULT
 from umi.server.access import Right
 from umi.server.mcp_answers import answer, cut
-from umi.server.mcp_tools import ADDS, DELETES, INSTRUCTIONS, READS, Binder, BoundTools, Tokens, told
+from umi.server.mcp_tools import ADDS, DELETES, INSTRUCTIONS, READS, Binder, BoundTools, Tokens, make_server, told
 from umi.server.profiles.graph import FROM, KIND, NAME, TO, EntityRow, Graph, RelationRow, edge, observed
 
 _PAGE_COUNT: Final = 50
@@ -155,14 +155,16 @@ class ReferenceTools(BoundTools):
         page = await memory.episodes(limit=_PAGE_COUNT, after=after, where=where)
         made, taken = _Page(bound.name, max_tokens), 0
         graph = Graph(memory)
+        kinds: dict[str, str] = {}
         for one in page.items:
             name = str(one.metadata.get(NAME, ""))
             if one.metadata.get(KIND) == "relation":
                 fits = made.take_relation(edge(one))
             else:
-                kind = await graph.type_of(name) or ""
+                if name not in kinds:
+                    kinds[name] = await graph.type_of(name) or ""
                 texts = [observed(one)] if one.metadata.get(KIND) == "observation" else []
-                fits = made.take_entity(EntityRow(name=name, entityType=kind, observations=texts))
+                fits = made.take_entity(EntityRow(name=name, entityType=kinds[name], observations=texts))
             if not fits:
                 break
             taken += 1
@@ -256,7 +258,9 @@ async def _opened(namespace: str, graph: Graph, names: list[str], max_tokens: in
             continue
         whole = made.take_entity(EntityRow(name=name, entityType=kind, observations=[]))
         async for _, text in graph.observations(name):
-            whole = whole and made.take_entity(EntityRow(name=name, entityType=kind, observations=[text]))
+            if not whole:
+                break
+            whole = made.take_entity(EntityRow(name=name, entityType=kind, observations=[text]))
         for row in await graph.edges(name):
             whole = made.take_relation(row) and whole
         if not whole and len(left_out) < _FOUND_COUNT_MAX:
@@ -271,7 +275,7 @@ def _told(made: BaseModel) -> CallToolResult:
 def make(bind: Binder, *, read_only: bool = False) -> MCPServer:
     """The reference server for memory: a graph of entities, observations and relations."""
     about = INSTRUCTIONS.replace("Call recall", "Search").replace(" and remember when", " and add observations when")
-    server = MCPServer("umi", title="Umi", instructions=about, version=umi.__version__, log_level="WARNING")
+    server = make_server(about)
     tools = ReferenceTools(bind)
     reading: list[Callable[..., Any]] = [tools.read_graph, tools.search_nodes, tools.open_nodes]
     adding: list[Callable[..., Any]] = [tools.create_entities, tools.create_relations, tools.add_observations]

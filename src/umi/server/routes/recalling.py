@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+from umi import limits
 from umi.errors import NotFound
 from umi.server import bounded
 from umi.server.access import Right
@@ -48,6 +49,9 @@ async def recall(space: Reading, body: RecallBody, request: Request) -> Response
         use_of(request).caller.require(Right.READ, name)
     receipt = await space.memory.recall(**body.model_dump())
     use_of(request).records, use_of(request).degraded = len(receipt.hits), receipt.degraded
+    answer = reply(receipt)
+    if len(answer.body) <= limits.SERVER_ANSWER_BYTES_MAX:
+        return answer
     shown = bounded.fitting(receipt.hits, Hit, len(receipt.hits))
     answer = reply(replace(receipt, hits=tuple(shown)))
     if len(shown) < len(receipt.hits):
