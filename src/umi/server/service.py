@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 class Spaces:
     """Views of one memory by namespace, the least recently used of which go first."""
 
-    def __init__(self, memory: Memory, count_max: int = limits.SERVER_NAMESPACES_COUNT_MAX) -> None:
+    def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._count_max = count_max
         self._views: OrderedDict[str, Memory] = OrderedDict()
 
     def view(self, name: str) -> Memory:
@@ -40,7 +39,7 @@ class Spaces:
         found = self._views.get(name)
         if found is None:
             found = self._views[name] = self._memory.switch(name)
-            if len(self._views) > self._count_max:
+            if len(self._views) > limits.SERVER_NAMESPACES_COUNT_MAX:
                 self._views.popitem(last=False)
         self._views.move_to_end(name)
         return found

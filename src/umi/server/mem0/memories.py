@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from contextlib import suppress
 from datetime import date, datetime
 from typing import Any, Final
 
 import umi
 from umi import limits
-from umi.errors import EvolutionError, InvalidInput, NotFound
+from umi.errors import InvalidInput, NotFound
 from umi.memory import Memory
 from umi.server.access import Right, Use
 from umi.server.mem0.filters import Filters
@@ -33,17 +32,16 @@ from umi.server.mem0.records import (
     said_message,
     shown,
 )
+from umi.server.messages import EVERY, messages_of, replace_statements, statements_in
 from umi.server.service import Service
 from umi.types import Entity, Episode, Hit
 
 _KEY_BYTES: Final = 16
-_EVERY: Final = {"role": {"exists": True}}  # every message has a role
 _TOP_K_DEFAULT: Final = 10
 _SEARCH_FACTOR: Final = (
     5  # hits asked for, for each that is wanted: what a filter or a newer version takes out is made up for
 )
 _SEARCH_MORE: Final = 50
-_REASON: Final = "corrected by an update of the memory"
 
 
 class Memories:
@@ -178,7 +176,7 @@ class Memories:
         if "expiration_date" in body.model_fields_set:
             metadata.pop(EXPIRES, None)
             metadata |= {} if body.expiration_date is None else {EXPIRES: day_of(body.expiration_date)}
-        old = await self._statements(memory, before)
+        old = await _statements(memory, before)
         receipt = await memory.remember(
             {"content": episode.content if body.text is None else body.text, "role": episode.role},
             at=moment_of(body.timestamp),
@@ -188,12 +186,7 @@ class Memories:
             metadata=metadata,
         )
         self._use.records, self._use.degraded = 1, receipt.degraded
-        closed = {one.source_id for one in receipt.evolutions if one.acted}
-        for statement in old if receipt.entities else ():
-            if statement.id not in closed:
-                # Where the new version says that it is about an earlier time, the order of statements is not what it says.
-                with suppress(EvolutionError):
-                    await memory.relate(statement.id, receipt.entities[0].id, "update", _REASON)
+        await replace_statements(memory, old, receipt)
         found = await memory.get(receipt.episode_ids[0])
         return Version(before.owner, found).record() if isinstance(found, Episode) else await self.get(id_)
 
@@ -206,7 +199,7 @@ class Memories:
         if linked:
             first = versions[0].episode.arrival
             for version in versions:
-                for statement in await self._statements(memory, version):
+                for statement in await _statements(memory, version):
                     chain = await memory.history(statement.id)
                     older |= {step.entity.episode_id for step in chain if step.entity.arrival < first}
         await self._forget(memory, versions[-1])
@@ -225,7 +218,7 @@ class Memories:
         for name in names:
             memory = self._service.spaces.view(name)
             if sum(one is not None for one in ids.values()) == 1:
-                deleted += await memory.forget(where=_EVERY)
+                deleted += await memory.forget(where=EVERY)
                 continue
             found = [one async for one in self._of(name, filters, show_expired=True)]
             for version in found:
@@ -304,24 +297,10 @@ class Memories:
             raise NotFound(f"no memory {id_!r:.80}")
         first = await memory.get(parsed.key) if len(parsed.key.encode()) <= limits.NAME_BYTES_MAX else None
         found = [Version(owner, first)] if isinstance(first, Episode) and first.id == parsed.key else []
-        found += [Version(owner, one) async for one in _pages(memory, {"metadata": {KEY: parsed.key}}, newest=False)]
+        found += [Version(owner, one) async for one in messages_of(memory, {"metadata": {KEY: parsed.key}})]
         if not found:
             raise NotFound(f"no memory {id_!r:.80}")
         return found
-
-    async def _statements(self, memory: Memory, version: Version) -> list[Entity]:
-        """The statements that were read in a version."""
-        episode = version.episode
-        has_key = KEY in episode.metadata
-        where: Any = {"metadata": {KEY: version.key}} if has_key else {"role": episode.role}
-        found: list[Entity] = []
-        after: str | None = None
-        while True:
-            page = await memory.list(limit=limits.LIST_LIMIT_DEFAULT, after=after, order="newest", where=where)
-            found += [step.entity for step in page.items if step.entity.episode_id == episode.id]
-            after = page.next
-            if after is None or page.items[-1].entity.arrival < episode.arrival:
-                return found
 
     async def _forget(self, memory: Memory, version: Version) -> None:
         await memory.forget(where={"metadata": {KEY: version.key}})
@@ -338,7 +317,7 @@ class Memories:
         if owner is None:
             return
         today, seen, looked = self._today(), set[str](), 0
-        async for episode in _pages(self._service.spaces.view(namespace), _EVERY, newest=True):
+        async for episode in messages_of(self._service.spaces.view(namespace), EVERY, order="newest"):
             looked += 1
             if looked > limits.MEM0_SCAN_COUNT_MAX:
                 raise InvalidInput(
@@ -377,17 +356,10 @@ class Memories:
         return self._service.clock.now().date()
 
 
-async def _pages(memory: Memory, where: Any, *, newest: bool) -> AsyncIterator[Episode]:
-    after: str | None = None
-    while True:
-        page = await memory.episodes(
-            limit=limits.LIST_LIMIT_DEFAULT, after=after, order="newest" if newest else "oldest", where=where
-        )
-        for one in page.items:
-            yield one
-        if page.next is None:
-            return
-        after = page.next
+async def _statements(memory: Memory, version: Version) -> list[Entity]:
+    """The statements that were read in a version."""
+    where = {"metadata": {KEY: version.key}} if KEY in version.episode.metadata else None
+    return [step.entity for step in await statements_in(memory, version.episode, where)]
 
 
 def _moment(given: str | None) -> datetime | None:

@@ -11,8 +11,8 @@ from typing import Any, Final
 from pydantic import BaseModel, Field
 
 from umi.errors import NotFound
-from umi.limits import LIST_LIMIT_DEFAULT
 from umi.memory import Memory
+from umi.server.messages import messages_of
 from umi.types import Episode
 
 KIND: Final = "graph_kind"
@@ -107,14 +107,14 @@ class Graph:
 
     async def observations(self, name: str) -> AsyncIterator[tuple[str, str]]:
         """The observations of an entity, oldest first: the id and the text of each."""
-        async for one in self._all({"metadata": {KIND: "observation", NAME: name}}):
+        async for one in messages_of(self._memory, {"metadata": {KIND: "observation", NAME: name}}):
             yield one.id, observed(one)
 
     async def edges(self, name: str) -> list[RelationRow]:
         """The relations that begin or end at an entity."""
         found: dict[tuple[str, str, str], RelationRow] = {}
         for end in (FROM, TO):
-            async for one in self._all({"metadata": {KIND: "relation", end: name}}):
+            async for one in messages_of(self._memory, {"metadata": {KIND: "relation", end: name}}):
                 row = edge(one)
                 found[row.from_, row.relationType, row.to] = row
         return list(found.values())
@@ -134,16 +134,6 @@ class Graph:
     async def delete_relation(self, relation: RelationRow) -> bool:
         """Forget a relation; False when there is none."""
         return await self._memory.forget(where=relation.where) > 0
-
-    async def _all(self, where: Any) -> AsyncIterator[Episode]:
-        after: str | None = None
-        while True:
-            page = await self._memory.episodes(limit=LIST_LIMIT_DEFAULT, after=after, where=where)
-            for one in page.items:
-                yield one
-            if page.next is None:
-                return
-            after = page.next
 
 
 def observed(episode: Episode) -> str:

@@ -25,11 +25,10 @@ from umi.server.mcp_tools import (
     make_server,
     told,
 )
+from umi.server.messages import EVERY, replace_statements, statements_in
 from umi.types import Episode
 
-_EVERY: Final = {"role": {"exists": True}}
 _PAGE_COUNT: Final = 50
-_REASON: Final = "corrected by an update of the memory"
 
 
 class MemoryRow(BaseModel):
@@ -128,19 +127,15 @@ class Mem0Tools(BoundTools):
         """Correct a memory. The corrected one has a new id; the old one holds no longer and stays in the history."""
         bound = self._bind(ctx)
         old = await self._episode(bound, "correct", memory_id, Right.WRITE, Right.READ)
-        statements = [
-            step.entity for step in await _statements(bound, old) if step.state == "current" and step.entity.id
-        ]
+        steps = await statements_in(bound.memory, old)
+        statements = [step.entity for step in steps if step.state == "current"]
         receipt = await bound.memory.remember(
             {"content": text, "role": old.role, "origin": old.origin},
             speaker=old.speaker,
             session=old.session,
             metadata=old.metadata,
         )
-        closed = {one.source_id for one in receipt.evolutions if one.acted}
-        for statement in statements if receipt.entities else ():
-            if statement.id not in closed:
-                await bound.memory.relate(statement.id, receipt.entities[0].id, "update", _REASON)
+        await replace_statements(bound.memory, statements, receipt)
         return _done(bound, f"Memory {old.id} corrected", receipt.episode_ids[0])
 
     @told
@@ -163,7 +158,7 @@ class Mem0Tools(BoundTools):
     async def delete_all(self, ctx: Context) -> Annotated[CallToolResult, Done]:
         """Delete every memory of this namespace for good. Ask the user first."""
         bound = self._bind(ctx)
-        deleted = await bound.to("forget", Right.ERASE).forget(where=_EVERY)
+        deleted = await bound.to("forget", Right.ERASE).forget(where=EVERY)
         return _done(bound, f"{deleted} memories deleted")
 
     async def _episode(self, bound: Bound, action: str, id_: str, *rights: Right) -> Episode:
@@ -202,18 +197,6 @@ def make_openmemory(bind: Binder, *, read_only: bool = False) -> MCPServer:
 def _server() -> MCPServer:
     about = INSTRUCTIONS.replace("Call recall", "Search").replace(" and remember when", " and add a memory when")
     return make_server(about)
-
-
-async def _statements(bound: Bound, episode: Episode) -> list[Any]:
-    """The statements of a message, with their states."""
-    found: list[Any] = []
-    after: str | None = None
-    while True:
-        page = await bound.memory.list(after=after, order="newest", where={"role": episode.role})
-        found += [step for step in page.items if step.entity.episode_id == episode.id]
-        after = page.next
-        if after is None or page.items[-1].entity.arrival < episode.arrival:
-            return found
 
 
 def _row(episode: Episode, *, text: str | None = None, score: float | None = None) -> MemoryRow:
