@@ -151,7 +151,6 @@ _LYING: Final = words("live lives sleep sleeps lie lies parked stored kept hang 
 _PLACE_ENDS: Final = words("and but because so with for now since where which")
 _PLACE_WORDS_MOST: Final = 4
 _IN: Final = words("in under on at behind inside beside above below into to")  # prepositions that begin a place
-_ONE_AFTER: Final = words("only just to at least")
 _RACES: Final = words("3k 5k 8k 10k 15k 20k 21k 42k 50k 100k")  # "a 10k" is a distance, not ten thousand
 _CHANGING: Final = words("adds saves")  # "adds 10 minutes": by how much something changes
 _RUNNING: Final = words("run ran running race raced time best jog jogged finished")
