@@ -12,7 +12,7 @@ from store_rows import axis, entity, episode_row, later, relation, seed, windows
 
 from umi._core.invariants import InvariantError
 from umi.errors import EmbedderMismatch
-from umi.ports import EmbedderIdentity, EpisodesRead, ReplayRow, Snapshot, StorageBackend, Store, Transaction
+from umi.ports import EmbedderIdentity, ReplayRow, Snapshot, StorageBackend, Store, Transaction
 from umi.types import Detector, Entity, EntityType, EvolutionType, NamespaceInfo, OutboxItem
 
 
@@ -115,26 +115,6 @@ async def test_lookups_leave_out_what_is_not_here(alice: StorageBackend) -> None
         ]
     )
     assert nothing == [{}] * 6
-
-
-async def test_episodes_with_what_is_said_of_them_come_in_one_reading(alice: StorageBackend) -> None:
-    await seed(alice)
-    await alice.write(lambda tx: tx.put_relation(relation("e0", "e2")))
-
-    def work(s: Snapshot) -> tuple[object, object]:
-        found = s.read_at([2, 0, 99, -1])
-        entities = s.entities_of(one.id for one in found.episodes.values())
-        relations = s.relations_of(one.id for mine in entities.values() for one in mine)
-        return found, EpisodesRead(s.episodes_at([0, 2]), entities, relations)
-
-    read, one_by_one = await alice.read(work)
-    assert read == one_by_one
-    assert read.episodes.keys() == {0, 2}
-    assert {name: [row.id for row in rows] for name, rows in read.relations.items()} == {
-        "e0": ["rel_1"],
-        "e2": ["rel_1"],
-    }
-    assert await alice.read(lambda s: s.read_at([])) == EpisodesRead({}, {}, {})
 
 
 async def test_entities_of_an_episode_stand_in_order_of_span(alice: StorageBackend) -> None:
