@@ -13,7 +13,7 @@ FLOORS = (
     "addresses", "errors", "limits", "types", "ports", "config", "_core",
     "providers", "signals", "stores",
     "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
-    "_engine", "memory", "blocking", "umi", "sim", "testing", "bench", "server", "faces",
+    "_engine", "memory", "blocking", "umi", "_compat", "sim", "testing", "bench", "server", "faces",
 )  # fmt: skip
 PUBLIC = frozenset({"umi", "addresses", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
 GROUND = frozenset({"addresses", "errors", "limits", "types", "ports", "config", "_core"})
@@ -119,7 +119,9 @@ def _arrow(own: str, target: str) -> str:
         return "adapters know the ports and each other not"
     if own in FLOWS and target in ADAPTERS:
         return "what Umi does knows no adapter"
-    if own == "server" and target not in PUBLIC:
+    if own == "_compat" and target not in PUBLIC:
+        return "what the server and the adapters share knows public names only"
+    if own == "server" and target not in PUBLIC | {"_compat"}:
         return "the server knows public names only"
     return "a face knows public names only" if own == "faces" and target not in FACE_GROUND else ""
 

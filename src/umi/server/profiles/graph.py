@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from pydantic import BaseModel, Field
 
+from umi._compat.messages import messages_of
 from umi.errors import NotFound
 from umi.memory import Memory
-from umi.server.messages import messages_of
 from umi.types import Episode
 
 KIND: Final = "graph_kind"

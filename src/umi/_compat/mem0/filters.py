@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from umi import limits
+from umi._compat.mem0.owners import ANY, KINDS, Owner, checked_name
 from umi.errors import InvalidInput
-from umi.server.mem0.owners import ANY, KINDS, Owner, checked_name
 
 Record = Mapping[str, Any]
 
@@ -41,8 +41,12 @@ class Filters:
             )
         self.owners = tuple(sorted(found))
 
-    def where(self) -> dict[str, Any]:
-        """What the store can select by itself, as `umi.Where`; `admits` decides."""
+    def where(self, *, elsewhere: bool = False) -> dict[str, Any]:
+        """What the store can select by itself, as `umi.Where`; `admits` decides.
+
+        Args:
+            elsewhere: Whether it is asked in namespaces of others than the owners.
+        """
         metadata: dict[str, Any] = {}
         made: dict[str, Any] = {}
         for field, wanted in _conjunction(self._tree):
@@ -57,7 +61,7 @@ class Filters:
             elif field not in _FIELDS:
                 metadata[field] = wanted
         # An owner's own id is in the name of its namespace, and need not be in the message.
-        for owner in self.owners:
+        for owner in () if elsewhere else self.owners:
             metadata.pop(_LABELS.get(f"{owner.kind}_id", ""), None)
             if owner.kind == "run":
                 made.pop("session", None)
