@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
@@ -26,6 +26,7 @@ from umi._compat.mem0.records import (
     Version,
     checked_metadata,
     day_of,
+    messages_in,
     moment_of,
     own_metadata,
     page_bounds,
@@ -48,9 +49,10 @@ _SEARCH_MORE: Final = 50
 
 @dataclass(frozen=True, slots=True)
 class Added:
-    """What an add stored: mem0's results, and the receipt; None where there was nothing to keep."""
+    """What an add stored: mem0's results, the message behind each, and the receipt; None where there was nothing to keep."""
 
     results: list[dict[str, Any]]
+    messages: list[dict[str, Any]] = field(default_factory=list)
     receipt: RememberReceipt | None = None
 
 
@@ -86,10 +88,7 @@ class Memories:
         owner = owner_of(ids)
         memory = self._space(owner.namespace, "remember", "write")
         agent = ids["agent_id"]
-        given: Any = body.messages
-        if isinstance(given, str):
-            given = {"role": "user", "content": given}
-        said = [said_message(one, owner, agent) for one in (given if isinstance(given, list) else [given])]
+        said = [said_message(one, owner, agent) for one in messages_in(body.messages)]
         notes = {AGENT: agent, APP: ids["app_id"], EXPIRES: day_of(body.expiration_date)}
         common = checked_metadata(body.metadata) | {name: one for name, one in notes.items() if one is not None}
         messages = [one | {"metadata": common | {KEY: _new_key()}} for one in said if one is not None]
@@ -103,7 +102,7 @@ class Memories:
             {"id": str(MemoryId(owner.namespace, one["metadata"][KEY])), "memory": one["content"], "event": "ADD"}
             for one in messages
         ]
-        return Added(results, receipt)
+        return Added(results, messages, receipt)
 
     async def event(self, id_: str) -> dict[str, Any]:
         """How an add went, by its event_id: the id of its first memory."""

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from umi import limits
-from umi._compat.mem0.owners import MemoryId, Owner
+from umi._compat.mem0.owners import KINDS, MemoryId, Owner
 from umi.errors import InvalidInput
 from umi.types import Episode, Origin
 
@@ -26,6 +26,15 @@ class Unchanged(Enum):
     """What stands for "leave it as it is", where None means "take it away"."""
 
     UNCHANGED = "unchanged"
+
+
+def ids_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The ids of owners of an add: those that stand in it, else those in its filters."""
+    inner = given.get("filters") or {}
+    if not isinstance(inner, Mapping):
+        raise InvalidInput(f'filters must be a mapping such as {{"user_id": "alice"}}, got {inner!r:.80}')
+    names = (f"{kind}_id" for kind in KINDS)
+    return {name: inner.get(name) if given.get(name) is None else given[name] for name in names}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +163,24 @@ def text_of(message: Mapping[str, Any]) -> str:
     if not said.strip():
         raise InvalidInput("messages: each needs a content that is a text, or has parts of type text")
     return said
+
+
+def messages_in(given: object) -> list[Mapping[str, Any]]:
+    """The messages of an add: a text, a message, or a list of messages.
+
+    Raises:
+        InvalidInput: When it is none of these.
+    """
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    found: list[Mapping[str, Any]] = []
+    for one in given if isinstance(given, list) else [given]:
+        if not isinstance(one, Mapping):
+            raise InvalidInput(
+                f'messages must be a text, a message such as {{"role": "user", "content": "..."}}, or a list of these, got {one!r:.80}'
+            )
+        found.append(one)
+    return found
 
 
 def said_message(message: Mapping[str, Any], owner: Owner, agent: str | None) -> dict[str, Any] | None:

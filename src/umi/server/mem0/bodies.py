@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged
+from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged, ids_of
 
 _TOP_K_DEFAULT: Final = 10
 
@@ -37,15 +37,13 @@ class AddBody(Given):
 
     def call(self) -> Addition:
         """The call. The ids of owners come from the body or from its filters."""
-        own = {"user_id": self.user_id, "agent_id": self.agent_id, "app_id": self.app_id, "run_id": self.run_id}
-        given = self.filters or {}
         return Addition(
             messages=self.messages,
             metadata=self.metadata,
             infer=self.infer is not False,
             timestamp=self.timestamp,
             expiration_date=self.expiration_date,
-            **{name: given.get(name) if value is None else value for name, value in own.items()},
+            **ids_of(dict(self)),
         )
 
 
