@@ -15,6 +15,9 @@ _JUNCTIONS: Final = ("AND", "OR", "NOT")
 _OWNERS: Final = {f"{kind}_id": kind for kind in KINDS}
 _FIELDS: Final = frozenset({*_OWNERS, "id", "memory", "categories", "created_at", "updated_at", "role", "actor_id"})
 _OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")
+# What the platform calls a memory's text and id in filters.
+_ALIASES: Final = {"keywords": "memory", "memory_ids": "id"}
+_METADATA: Final = "metadata."  # before a key of metadata: as good as the key alone
 # Where the store keeps what a filter calls by these names; see `records`.
 _LABELS: Final = {"agent_id": "mem0_agent_id", "app_id": "mem0_app_id"}
 
@@ -24,7 +27,8 @@ class Filters:
 
     Args:
         tree: A mapping of fields to a value, or to a mapping of operators; "AND", "OR" and "NOT" take lists of such mappings. "*" is
-            any value. A field that memories do not have is one of their metadata, as is what stands in "metadata".
+            any value. A field that memories do not have is one of their metadata, as is what stands in "metadata" or after "metadata.";
+            "keywords" is the text, "memory_ids" the id.
 
     Raises:
         InvalidInput: When it is none of that, too deep or too long, or names no owner.
@@ -58,8 +62,8 @@ class Filters:
                 made["session"] = wanted
             elif field in _LABELS:
                 metadata[_LABELS[field]] = wanted
-            elif field not in _FIELDS:
-                metadata[field] = wanted
+            elif field not in _FIELDS and field not in _ALIASES:
+                metadata[field.removeprefix(_METADATA)] = wanted
         # An owner's own id is in the name of its namespace, and need not be in the message.
         for owner in () if elsewhere else self.owners:
             metadata.pop(_LABELS.get(f"{owner.kind}_id", ""), None)
@@ -182,7 +186,8 @@ def _one_holds(field: str, wanted: Any, record: Record) -> bool:
     metadata = record.get("metadata") or {}
     if field == "metadata":
         return all(_fits(metadata.get(key), one) for key, one in wanted.items())
-    return _fits(record.get(field) if field in _FIELDS else metadata.get(field), wanted)
+    name = _ALIASES.get(field, field)
+    return _fits(record.get(name) if name in _FIELDS else metadata.get(field.removeprefix(_METADATA)), wanted)
 
 
 def _fits(value: Any, wanted: Any) -> bool:

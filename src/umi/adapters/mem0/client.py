@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from umi import LLMChoice, limits
 from umi._compat.mem0.memories import Memories
-from umi._compat.mem0.owners import KINDS, Owner
+from umi._compat.mem0.owners import ANY, KINDS, Owner
 from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged, ids_of
 from umi.adapters.mem0 import calls
 from umi.adapters.mem0.opening import Place, Store, as_mapping
@@ -202,7 +202,7 @@ class AsyncMemoryClient:
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(self, /, options: object = None, **kwargs: Any) -> dict[str, Any]:
-        """Forget the memories that have all of these ids: user_id, agent_id, app_id, run_id.
+        """Forget the memories that have all of these ids: user_id, agent_id, app_id, run_id; "*" is any, and all four "*" are everything.
 
         Raises:
             InvalidInput: When none is given.
@@ -210,8 +210,12 @@ class AsyncMemoryClient:
         """
         given = {**as_mapping(options, "options"), **kwargs}
         ids = {name: calls.owner_id(one) for name, one in ids_of(given).items()}
-        deleted = await (await self._memories()).delete_all(ids)
-        return {"message": "Memories deleted successfully!", "deleted": deleted}
+        memories = await self._memories()
+        if all(one == ANY for one in ids.values()):
+            await memories.reset()
+        else:
+            await memories.delete_all(ids)
+        return {"message": "Memories deleted successfully!"}
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
         """The versions of a memory, oldest first.

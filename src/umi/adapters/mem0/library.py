@@ -74,6 +74,7 @@ class AsyncMemory:
         infer: bool = True,
         memory_type: str | None = None,
         prompt: str | None = None,
+        llm: Any = None,
     ) -> dict[str, Any]:
         """Keep messages, all of them or none; instructions to a model (role "system") are left out.
 
@@ -87,7 +88,8 @@ class AsyncMemory:
             expiration_date: From the day after this (YYYY-MM-DD) on it is hidden.
             infer: False keeps each message as one note, which changes nothing that is known.
             memory_type: None, or "procedural_memory", which is kept in the metadata.
-            prompt: Does nothing: there is no prompt.
+            prompt: Does nothing, as `llm`.
+            llm: Does nothing: the memory's own model is used, if it has one.
 
         Returns:
             {"results": [{"id", "memory", "event": "ADD"}, ...]}, with infer=False also "actor_id" and "role". Beside it, where there are
@@ -111,7 +113,8 @@ class AsyncMemory:
             expiration_date=calls.end(expiration_date),
         )
         made = await (await self._store.memories()).add(body)
-        return calls.added(made, ["prompt"] if prompt is not None else [], with_roles=not infer)
+        given = {"prompt": prompt, "llm": llm}
+        return calls.added(made, [name for name, one in given.items() if one is not None], with_roles=not infer)
 
     async def get(self, memory_id: str) -> dict[str, Any] | None:
         """A memory as it stands now, or None for an unknown id.
