@@ -21,11 +21,11 @@ ADAPTERS = frozenset({"providers", "signals", "stores"})
 # What Umi does knows the ports, and no adapter behind them.
 FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})
 # A face shows what others can do: it stands on the public names, on sources of signals, and on what measures an install.
-FACE_GROUND = PUBLIC | {"signals", "bench", "server"}
+FACE_GROUND = PUBLIC | {"_compat", "signals", "bench", "server"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": {"stores", "sim", "bench", "server"},
-    "psycopg": {"stores"},
+    "apsw": {"stores", "sim", "bench", "server", "faces"},
+    "psycopg": {"stores", "faces"},
     "sqlite3": set[str](),
     "onnxruntime": {"providers"},
     "tokenizers": {"providers"},
