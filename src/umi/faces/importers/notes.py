@@ -22,7 +22,7 @@ _RELATION: Final = re.compile(
     r"""\s*[-*+]\s+(?:"([^"]+)"|'([^']+)'|([^\s\[]+))\s+\[\[([^\]]+)\]\]\s*(?:\((.*)\))?\s*\Z"""
 )
 # Checkboxes and times of a transcript stand in brackets too.
-_NO_CATEGORY: Final = re.compile(r"[xX]|\W|\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+.*)?")
+_NO_CATEGORY: Final = re.compile(r"[xX]|\W?|\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+.*)?")
 _TAG: Final = re.compile(r"(?<!\S)#([^\s#]+)")
 _FIELD: Final = re.compile(r"([A-Za-z_]\w*)\s*:\s*(.*)")
 _DATES: Final = ("modified", "updated", "created", "date")
