@@ -10,17 +10,18 @@ from typing import Any
 
 import house
 import pytest
+from adapters.mem0 import agents
 from adapters.mem0.programs import PROGRAMS, Program
 
 _NEEDED_COUNT = 36
 
 
-async def shown_by(program: Program) -> Any:
-    """What a program leaves in `shown`; its memories are closed."""
-    assert "from mem0 import " in program.code
-    code = program.code.replace("from mem0 import ", "from umi.adapters.mem0 import ")
+async def names_of(program: str) -> dict[str, Any]:
+    """Run a program with mem0's import swapped; the names that it leaves. Its memories are closed."""
+    assert "from mem0 import " in program
+    code = program.replace("from mem0 import ", "from umi.adapters.mem0 import ")
     names: dict[str, Any] = {}
-    compiled = compile(code, program.name, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+    compiled = compile(code, "program", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     try:
         running = types.FunctionType(compiled, names)()
         if inspect.iscoroutine(running):
@@ -29,7 +30,7 @@ async def shown_by(program: Program) -> Any:
         for one in names.values():
             if type(one).__name__ in {"Memory", "MemoryClient"}:
                 one.close()
-    return names["shown"]
+    return names
 
 
 def wrong(value: Any, shape: Any, where: str = "shown") -> str:
@@ -58,11 +59,29 @@ async def test_a_program_gives_the_shape_that_is_shown(
     program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    found = wrong(await shown_by(program), program.shape)
+    found = wrong((await names_of(program.code))["shown"], program.shape)
     if program.differs:
         assert found, "it gives the shape: `differs` can go"
     else:
         assert found == ""
+
+
+async def test_a_companion_knows_what_changed_and_nobody_elses(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = (await names_of(agents.COMPANION))["answers"]
+    assert answers[0] == "Tell me more."
+    assert answers[2] == "I remember: - I left Acme and joined Bolt."
+    assert answers[3] == "Tell me more.", "what one user said is not another's"
+
+
+async def test_a_support_desk_with_tools_knows_what_changed_and_forgets(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    answers = (await names_of(agents.SUPPORT))["answers"]
+    assert answers[:2] == ["Saved.", "Saved."]
+    assert "Vega 5" in answers[2]
+    assert answers[3] == "Saved.", "after delete_all nothing is found"
 
 
 def test_enough_of_them_do() -> None:
