@@ -13,7 +13,7 @@ FLOORS = (
     "addresses", "errors", "limits", "types", "ports", "config", "_core",
     "providers", "signals", "stores",
     "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
-    "_engine", "memory", "blocking", "umi", "sim", "testing", "bench", "server", "faces",
+    "_engine", "memory", "blocking", "umi", "_compat", "adapters", "sim", "testing", "bench", "server", "faces",
 )  # fmt: skip
 PUBLIC = frozenset({"umi", "addresses", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
 GROUND = frozenset({"addresses", "errors", "limits", "types", "ports", "config", "_core"})
@@ -21,16 +21,16 @@ ADAPTERS = frozenset({"providers", "signals", "stores"})
 # What Umi does knows the ports, and no adapter behind them.
 FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})
 # A face shows what others can do: it stands on the public names, on sources of signals, and on what measures an install.
-FACE_GROUND = PUBLIC | {"signals", "bench", "server"}
+FACE_GROUND = PUBLIC | {"_compat", "signals", "bench", "server"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": {"stores", "sim", "bench", "server"},
-    "psycopg": {"stores"},
+    "apsw": {"stores", "sim", "bench", "server", "faces"},
+    "psycopg": {"stores", "faces"},
     "sqlite3": set[str](),
     "onnxruntime": {"providers"},
     "tokenizers": {"providers"},
-    "openai": {"providers"},
-    "anthropic": {"providers"},
+    "openai": {"providers", "adapters"},
+    "anthropic": {"providers", "adapters"},
     "fastembed": {"providers"},
     "voyager": {"providers"},
     "httpx2": {"providers", "sim", "server"},
@@ -39,12 +39,35 @@ LIBRARIES = {
     "click": {"faces"},
     "fastapi": {"server"},
     "starlette": {"server"},
-    "pydantic": {"server"},
+    "pydantic": {"server", "adapters"},
     "uvicorn": {"server"},
     "mcp": {"server"},
     "mcp_types": {"server"},
     "opentelemetry": {"server"},
     "rich": {"faces"},
+    "langgraph": {"adapters"},
+    "langchain_core": {"adapters"},
+    "agents": {"adapters"},
+    "pydantic_ai": {"adapters"},
+    "google": {"adapters"},
+    "llama_index": {"adapters"},
+    "agent_framework": {"adapters"},
+    "autogen_core": {"adapters"},
+    "crewai": {"adapters"},
+    "agno": {"adapters"},
+}
+# What an adapter knows beside Umi and the standard library: its own framework.
+FRAMEWORKS = {
+    "langgraph": {"langgraph", "langchain_core"},
+    "openai_agents": {"agents", "openai"},
+    "pydantic_ai": {"pydantic_ai"},
+    "claude": {"anthropic"},
+    "google_adk": {"google"},
+    "llama_index": {"llama_index"},
+    "agent_framework": {"agent_framework"},
+    "autogen": {"autogen_core"},
+    "crewai": {"crewai", "pydantic"},
+    "agno": {"agno"},
 }
 # Records, limits and what computes with them neither read nor write nor wait.
 PURE = GROUND - {"_core"}
@@ -107,6 +130,8 @@ def _verdict(importer: str, name: str, known: frozenset[str]) -> str:
         return _arrow(own, room(name)) if name in known else "no such module"
     if top in LIBRARIES and own not in LIBRARIES[top]:
         return f"only {sorted(LIBRARIES[top]) or 'nobody'} may know {top}"
+    if own == "adapters" and top in LIBRARIES and top not in FRAMEWORKS.get(importer.rsplit(".", maxsplit=1)[-1], ()):
+        return f"{importer} knows another framework than its own"
     return f"{own} is pure" if own in PURE and top in IMPURE else ""
 
 
@@ -119,8 +144,10 @@ def _arrow(own: str, target: str) -> str:
         return "adapters know the ports and each other not"
     if own in FLOWS and target in ADAPTERS:
         return "what Umi does knows no adapter"
-    if own == "server" and target not in PUBLIC:
-        return "the server knows public names only"
+    if own == "_compat" and target not in PUBLIC | {"_core"}:
+        return "what the server and the adapters share knows public names only"
+    if own in {"server", "adapters"} and target not in PUBLIC | {"_compat"}:
+        return f"{own} knows public names only"
     return "a face knows public names only" if own == "faces" and target not in FACE_GROUND else ""
 
 
@@ -171,7 +198,7 @@ def test_every_room_has_its_floor() -> None:
 
 
 def test_what_is_not_public_says_so_by_its_name() -> None:
-    open_rooms = PUBLIC | ADAPTERS | {"sim", "testing", "bench", "server", "faces"}
+    open_rooms = PUBLIC | ADAPTERS | {"adapters", "sim", "testing", "bench", "server", "faces"}
     assert [name for name in FLOORS if name not in open_rooms and not name.startswith("_")] == []
 
 
@@ -216,6 +243,8 @@ def test_documents_and_examples_use_public_names() -> None:
         ("umi.faces.cli.main", "from umi._retrieval import search", "public names only"),
         ("umi.faces.cli.main", "from umi.stores.sqlite import store", "public names only"),
         ("umi.server.app", "from umi._retrieval import search", "public names only"),
+        ("umi.adapters.claude", "from umi._retrieval import search", "public names only"),
+        ("umi.adapters.claude", "import langgraph.store", "another framework"),
         ("umi.memory", "import fastapi", "may know fastapi"),
         ("umi.stores.sqlite.store", "import umi.nowhere", "no such module"),
         ("umi.stores.sqlite.store", "import sqlite3", "may know sqlite3"),
