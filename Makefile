@@ -39,8 +39,8 @@ demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what c
 test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 1,600 simulated worlds
 
 lint: $(STAMP)
-	$(BIN)/ruff check src lab tests
-	$(BIN)/ruff format --check src lab tests
+	$(BIN)/ruff check src lab tests examples
+	$(BIN)/ruff format --check src lab tests examples
 
 types: $(STAMP)
 	$(BIN)/mypy

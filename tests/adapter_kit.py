@@ -21,7 +21,9 @@ ANSWERS = [
 def run_example(name: str, folder: Path) -> list[str]:
     """The lines that an example prints, in a folder of its own."""
     program = house.ROOT / "examples" / f"{name}_agent.py"
-    done = subprocess.run([sys.executable, str(program)], cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -18,10 +17,11 @@ from umi.adapters._shared import (
     pages,
     parts_of,
 )
+from umi.adapters._versions import newest, write
 from umi.adapters.langgraph.values import KEY, label, lines_of, matches, of_key, passes
-from umi.errors import EvolutionError, InvalidInput
+from umi.errors import InvalidInput
 from umi.limits import LIST_LIMIT_DEFAULT, RECALL_LIMIT_MAX, RECALL_NAMESPACES_COUNT_MAX
-from umi.types import Episode, Message, RememberReceipt
+from umi.types import Episode, Message
 
 try:
     from langgraph.store.base import (
@@ -160,8 +160,8 @@ class UmiStore(BaseStore):
     # Reading.
 
     async def _newest(self, namespace: Namespace, key: str) -> _Version | None:
-        page = await self._space(namespace).episodes(limit=1, order="newest", where=of_key(key))
-        return _Version(namespace, page.items[0]) if page.items else None
+        found = await newest(self._space(namespace), of_key(key))
+        return None if found is None else _Version(namespace, found)
 
     async def _items(self, namespace: Namespace) -> AsyncIterator[_Version]:
         """The items of one namespace, each in its newest version, the newest first."""
@@ -205,8 +205,8 @@ class UmiStore(BaseStore):
             if len(found) == wanted:
                 break
             version = _Version(parts_of(hit.namespace)[1:], hit.episode)
-            newest = await self._newest(version.namespace, version.key)
-            if newest and newest.episode.id == hit.episode.id and passes(version.value, op.filter):
+            last = await self._newest(version.namespace, version.key)
+            if last and last.episode.id == hit.episode.id and passes(version.value, op.filter):
                 found.append((version, hit.score))
         return found[op.offset : wanted]
 
@@ -232,21 +232,15 @@ class UmiStore(BaseStore):
     # Writing.
 
     async def _put(self, namespace: Namespace, minutes: float | None, ops: list[PutOp], *, indexed: bool) -> None:
-        space = self._space(namespace)
-        olds = [await self._newest(namespace, op.key) for op in ops]
-        statements = [await _statements(space, op.key) if old else [] for op, old in zip(ops, olds, strict=True)]
-        messages = []
-        for op, old in zip(ops, olds, strict=True):
+        versions = []
+        for op in ops:
+            old = await self._newest(namespace, op.key)
             created = {} if old is None else {"created_at": old.created_at.isoformat()}
-            messages.append(self._message(op, created | ({} if minutes is None else {"ttl": minutes}), indexed=indexed))
-        receipt = await space.remember(
-            messages,
-            ttl=None if minutes is None else minutes * _SECONDS,
-            extract_entities=indexed,
-            track_evolution=indexed,
-        )
-        for id_, older in zip(receipt.episode_ids, statements, strict=True):
-            await _supersede(space, older, receipt, id_)
+            message = self._message(op, created | ({} if minutes is None else {"ttl": minutes}), indexed=indexed)
+            versions.append((of_key(op.key), message))
+        ttl = None if minutes is None else minutes * _SECONDS
+        options = {"ttl": ttl, "extract_entities": indexed, "track_evolution": indexed}
+        await write(self._space(namespace), versions, "the item was put again", **options)
 
     def _message(self, op: PutOp, notes: dict[str, Any], *, indexed: bool) -> Message:
         value = dict(op.value or {})
@@ -273,22 +267,6 @@ class UmiStore(BaseStore):
                     again, ttl=version.minutes * _SECONDS, extract_entities=indexed, track_evolution=indexed
                 )
                 await space.forget(old.id)
-
-
-async def _statements(space: Any, key: str) -> list[str]:
-    """Ids of what holds of an item, in whichever version it was said."""
-    steps = pages(space.list, where=of_key(key))
-    return [step.entity.id async for step in steps if step.state in {"current", "disputed"}]
-
-
-async def _supersede(space: Any, older: Iterable[str], receipt: RememberReceipt, episode_id: str) -> None:
-    closed = {one.source_id for one in receipt.evolutions if one.acted}
-    newer = [one.id for one in receipt.entities if one.episode_id == episode_id]
-    for id_ in older if newer else ():
-        if id_ not in closed:
-            # A version that says by itself that it is about an earlier time replaces nothing.
-            with suppress(EvolutionError):
-                await space.relate(id_, newer[0], "update", "the item was put again")
 
 
 def _texts(value: dict[str, Any], field: str) -> list[str]:
