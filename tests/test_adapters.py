@@ -12,6 +12,7 @@ from umi.adapters._shared import namespace_of, parts_of
 EXTRAS = {  # adapter: the extra, and a module of the framework
     "langgraph": ("langgraph", "langgraph.store.base"),
     "openai_agents": ("openai-agents", "agents"),
+    "pydantic_ai": ("pydantic-ai", "pydantic_ai.capabilities"),
     "claude": ("claude", "anthropic.lib.tools"),
 }
 

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 CONTEXT_TOKENS: Final = 800  # of what holds on a question, where the framework has no budget of its own
 USER: Final = "user"  # the subject of "I" in what a user says, and in what an agent notes down for them
+TOOL_NAMES: Final = frozenset({"remember", "recall"})  # of the tools for a model; their answers say nothing new
 REMEMBER: Final = (
     "Keep something for later conversations: a fact, a preference, a decision. Give it as one or two sentences, in the words in "
     "which the user said it. Do not repeat what recall returned."

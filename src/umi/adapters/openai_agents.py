@@ -20,6 +20,7 @@ from umi.adapters._shared import (
     CONTEXT_TOKENS,
     RECALL,
     REMEMBER,
+    TOOL_NAMES,
     AgentMemory,
     AnyMemory,
     Caller,
@@ -44,7 +45,6 @@ except ImportError as error:
 _ROOT: Final = "openai_agents"  # of the namespaces that hold the items of sessions
 _ITEM: Final = "item"
 _ITEM_BYTES_MAX: Final = 48 * 1024  # a larger item stands in the message itself, since metadata is bounded
-_TOOLS: Final = frozenset({"remember", "recall"})  # whose answers say nothing new
 
 
 class UmiSession(SessionABC):
@@ -138,7 +138,7 @@ class UmiSession(SessionABC):
     def _said(self, item: dict[str, Any]) -> Message | None:
         """What an item says that is worth remembering: words of the user, the agent and other tools than those of the memory."""
         kind, role = item.get("type", "message"), item.get("role")
-        if kind == "function_call" and item.get("name") in _TOOLS:
+        if kind == "function_call" and item.get("name") in TOOL_NAMES:
             self._own_calls.add(str(item.get("call_id")))
         if kind == "function_call_output" and str(item.get("call_id")) not in self._own_calls:
             return Message(_text(item.get("output")), role="tool", origin="tool")
