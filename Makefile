@@ -11,7 +11,12 @@ MEM0 := mem0ai==2.2.1 distro==1.9.0 grpcio==1.85.1 portalocker==4.4.2 posthog==7
 
 FIT := build/fit
 
-.PHONY: help demo test lint types unit sim bench reader clean venv lock
+# Each framework has an environment of its own: what one needs another excludes. All of them, or some: make adapters ADAPTERS="crewai agno"
+ADAPTERS := langgraph openai_agents pydantic_ai claude google_adk llama_index
+MORE_ADAPTERS := agent_framework autogen crewai agno
+ADAPTER_TOOLS := pytest pytest-asyncio pytest-timeout hypothesis
+
+.PHONY: help demo test lint types unit adapters sim bench reader clean venv lock locks
 
 help: ## Show this help
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -31,7 +36,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit sim ## Lint, types, every test, and 1,600 simulated worlds
+test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 1,600 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests examples
@@ -43,6 +48,15 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
+
+adapters: $(ADAPTERS:%=build/adapters/%/.installed) ## Test each adapter with its framework, in an environment of its own
+	@set -e; for name in $(ADAPTERS); do echo "== $$name"; build/adapters/$$name/bin/python -m pytest -W default --no-header -r fE --disable-warnings tests/adapters/$$name; done
+
+build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml
+	$(PYTHON) -m venv build/adapters/$*
+	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/adapters/$*/requirements.txt
+	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
 
 sim: $(STAMP) ## Run 1,600 simulated worlds: 900 with faults, restarts and power cuts, 700 small ones with an oracle
 	$(BIN)/umi sim sweep --seeds 900 --small 700
@@ -60,6 +74,13 @@ lock: ## Rewrite requirements.lock from pyproject.toml's newest allowed versions
 	rm -rf build/lock && $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet --upgrade pip
 	build/lock/bin/python -m pip install --quiet . --group dev
 	build/lock/bin/python -m pip freeze --exclude umi-memory > requirements.lock
+
+locks: ## Rewrite the requirements of each adapter's environment from the newest releases
+	set -e; for name in $(ADAPTERS) $(MORE_ADAPTERS); do \
+	  rm -rf build/lock && $(PYTHON) -m venv build/lock && build/lock/bin/python -m pip install --quiet --upgrade pip; \
+	  extra=".[$$(echo $$name | tr _ -)]"; also=$$(test $$name != langgraph || echo langmem); \
+	  build/lock/bin/python -m pip install --quiet --editable "$$extra" $(ADAPTER_TOOLS) $$also; \
+	  mkdir -p tests/adapters/$$name && build/lock/bin/python -m pip freeze --exclude umi-memory > tests/adapters/$$name/requirements.txt; done
 
 clean: ## Remove what the targets above made
 	rm -rf $(VENV) build dist src/*.egg-info lab/*.egg-info .mypy_cache .ruff_cache .pytest_cache

@@ -9,7 +9,12 @@ import pytest
 
 from umi.adapters._shared import namespace_of, parts_of
 
-EXTRAS: dict[str, tuple[str, str]] = {}  # adapter: the extra, and a module of the framework
+EXTRAS = {  # adapter: the extra, and a module of the framework
+    "langgraph": ("langgraph", "langgraph.store.base"),
+    "openai_agents": ("openai-agents", "agents"),
+    "pydantic_ai": ("pydantic-ai", "pydantic_ai.capabilities"),
+    "claude": ("claude", "anthropic.lib.tools"),
+}
 
 
 def test_importing_umi_and_the_room_brings_no_framework() -> None:

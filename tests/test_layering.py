@@ -130,7 +130,7 @@ def _verdict(importer: str, name: str, known: frozenset[str]) -> str:
         return _arrow(own, room(name)) if name in known else "no such module"
     if top in LIBRARIES and own not in LIBRARIES[top]:
         return f"only {sorted(LIBRARIES[top]) or 'nobody'} may know {top}"
-    if own == "adapters" and top in LIBRARIES and top not in FRAMEWORKS.get(importer.rsplit(".", maxsplit=1)[-1], ()):
+    if own == "adapters" and top in LIBRARIES and top not in FRAMEWORKS.get((*importer.split("."), "")[2], ()):
         return f"{importer} knows another framework than its own"
     return f"{own} is pure" if own in PURE and top in IMPURE else ""
 

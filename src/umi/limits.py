@@ -30,7 +30,8 @@ CONTEXT_CHANGES_LOOKED_AT_COUNT: Final = 200  # statements that arrived last, lo
 CONTEXT_CHANGES_DAYS_MAX: Final = 30  # before the newest statement; an older change is not lately
 CONTEXT_LEFT_OUT_COUNT_MAX: Final = 100  # things left out that its receipt lists; more are counted
 CONTEXT_SPEAKERS_LOOKED_AT_COUNT: Final = 100  # first statements, looked through for who speaks as "user"
-ECHO_LINES_COUNT_MAX: Final = 10_000  # lines that recall handed out and that are not remembered again
+ECHO_LINES_COUNT_MAX: Final = 10_000  # lines that recall handed out and that are not remembered again, of a namespace
+ECHO_NAMESPACES_COUNT_MAX: Final = 1_024  # whose lines are kept, the last that were used
 
 # Erasure.
 ERASURE_DIGESTS_COUNT_MAX: Final = 4_096  # words in a proof, and as many runs of words; of more, a sample

@@ -31,7 +31,7 @@ from umi._remember.admission import Admitted, RememberOptions, outbox_item
 from umi._remember.apply import recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
-from umi._remember.recalled_text import RecalledTexts
+from umi._remember.recalled_text import RecalledByNamespace
 from umi._retrieval import DualRetriever, Query, history
 from umi.errors import StoreError, UmiError
 from umi.ports import NamespaceStore, Store, Transaction
@@ -70,8 +70,8 @@ class _Batch:
 class Engine:
     """One open namespace.
 
-    `draining` (the background task of each namespace) and `learners` (by namespace) are shared by all views of one
-    memory.
+    `draining` (the background task of each namespace), `learners` and `recalled` (by namespace) are shared by all views of
+    one memory.
     """
 
     def __init__(
@@ -81,6 +81,7 @@ class Engine:
         name: str,
         draining: dict[str, asyncio.Task[None]],
         learners: dict[str, Learner],
+        recalled: RecalledByNamespace,
         *,
         something_waits: bool,
     ) -> None:
@@ -93,13 +94,14 @@ class Engine:
             parts.routed.follow(self.storage)
         self.draining = draining
         self.learners = learners
+        self._recalled = recalled
         self.degradations: Counter[Degradation] = Counter()
         self._name = name
         self._something_waits = something_waits
         self._later_count = 0  # calls that stored texts to be read later while others waited
         # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
-        self._recalled_texts = RecalledTexts()
+        self._recalled_texts = recalled.of(name)
         self._known_speakers: set[str] = set()  # names in questions, see `DualRetriever`
 
     @classmethod
@@ -118,13 +120,14 @@ class Engine:
         except BaseException:
             await store.close()
             raise
-        return cls(parts, store, name, {}, {}, something_waits=waiting > 0)
+        return cls(parts, store, name, {}, {}, RecalledByNamespace(), something_waits=waiting > 0)
 
     def view(self, name: str) -> Engine:
         """A namespace of the same store; itself for its own. Assumes that work waits there, and looks for it when it is first used."""
         if name == self._name:
             return self
-        return Engine(self.parts, self.store, name, self.draining, self.learners, something_waits=True)
+        shared = (self.draining, self.learners, self._recalled)
+        return Engine(self.parts, self.store, name, *shared, something_waits=True)
 
     def conversation(self) -> Conversation | None:
         """The model for one operation, with a deadline and usage count of its own; None without a model."""

@@ -13,7 +13,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
-from umi.limits import ECHO_LINES_COUNT_MAX
+from umi.limits import ECHO_LINES_COUNT_MAX, ECHO_NAMESPACES_COUNT_MAX
 from umi.types import Context, Hit, Message, context_line
 
 _QUOTES: Final = " \t\"'\u201c\u201d\u2018\u2019"
@@ -82,6 +82,21 @@ class RecalledTexts:
         self._episodes.move_to_end(line)
         while len(self._episodes) > ECHO_LINES_COUNT_MAX:
             self._episodes.popitem(last=False)
+
+
+class RecalledByNamespace:
+    """What was recalled in each namespace of a store, for all views of it; of more than `ECHO_NAMESPACES_COUNT_MAX` those of the last."""
+
+    def __init__(self) -> None:
+        self._texts: OrderedDict[str, RecalledTexts] = OrderedDict()
+
+    def of(self, namespace: str) -> RecalledTexts:
+        """The texts that were recalled in a namespace."""
+        found = self._texts.setdefault(namespace, RecalledTexts())
+        self._texts.move_to_end(namespace)
+        if len(self._texts) > ECHO_NAMESPACES_COUNT_MAX:
+            self._texts.popitem(last=False)
+        return found
 
 
 def _lines(text: str) -> list[str]:
