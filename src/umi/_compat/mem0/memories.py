@@ -393,23 +393,37 @@ class Memories:
 
     async def _shown(self, hits: Iterable[Hit], filters: Filters, body: Search) -> AsyncIterator[dict[str, Any]]:
         today, seen = self._today(), set[str]()
-        for hit in hits:
-            owner = Owner.of(hit.namespace)
-            if owner is None or len(seen) == body.top_k:
-                return
-            version = Version(owner, hit.episode)
-            hidden = version.is_expired(today) and not body.show_expired
-            if version.id in seen or hidden or not filters.admits(version.record()):
-                continue
-            memory = self._spaces.view(hit.namespace)
-            newest = await memory.episodes(limit=1, order="newest", where={"metadata": {KEY: version.key}})
-            if newest.items and newest.items[0].id != hit.episode.id:
-                continue
-            seen.add(version.id)
-            record = version.record() | {"score": hit.score, "state": hit.state.value}
-            if body.explain:
-                record["score_details"] = dict(hit.legs)
-            yield shown(record, body.fields and [*body.fields, "score"])
+        found = [(hit, Version(owner, hit.episode)) for hit in hits if (owner := Owner.of(hit.namespace)) is not None]
+        admitted = [
+            (hit, version)
+            for hit, version in found
+            if (body.show_expired or not version.is_expired(today)) and filters.admits(version.record())
+        ]
+        for start in range(0, len(admitted), body.top_k):
+            part = admitted[start : start + body.top_k]
+            newest = await self._newest(version for _, version in part)
+            for hit, version in part:
+                if version.id in seen or newest.get(version.id, hit.episode.id) != hit.episode.id:
+                    continue
+                seen.add(version.id)
+                record = version.record() | {"score": hit.score, "state": hit.state.value}
+                if body.explain:
+                    record["score_details"] = dict(hit.legs)
+                yield shown(record, body.fields and [*body.fields, "score"])
+                if len(seen) == body.top_k:
+                    return
+
+    async def _newest(self, versions: Iterable[Version]) -> dict[str, str]:
+        """By memory, the message that holds its newest version; a memory of one message without a key is not among them."""
+        keys: dict[Owner, list[str]] = {}
+        for version in versions:
+            keys.setdefault(version.owner, []).append(version.key)
+        found: dict[str, str] = {}
+        for owner, wanted in keys.items():
+            where = {"metadata": {KEY: {"in": wanted}}}
+            async for episode in messages_of(self._spaces.view(owner.namespace), where, order="newest"):
+                found.setdefault(Version(owner, episode).id, episode.id)
+        return found
 
     def _today(self) -> date:
         return self._clock.now().date()
