@@ -13,7 +13,7 @@ FLOORS = (
     "addresses", "errors", "limits", "types", "ports", "config", "_core",
     "providers", "signals", "stores",
     "_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive",
-    "_engine", "memory", "blocking", "umi", "adapters", "sim", "testing", "bench", "server", "faces",
+    "_engine", "memory", "blocking", "umi", "_compat", "adapters", "sim", "testing", "bench", "server", "faces",
 )  # fmt: skip
 PUBLIC = frozenset({"umi", "addresses", "memory", "blocking", "config", "errors", "limits", "types", "ports"})
 GROUND = frozenset({"addresses", "errors", "limits", "types", "ports", "config", "_core"})
@@ -21,11 +21,11 @@ ADAPTERS = frozenset({"providers", "signals", "stores"})
 # What Umi does knows the ports, and no adapter behind them.
 FLOWS = frozenset({"_reading", "_evolution", "_learning", "_remember", "_retrieval", "_erasure", "_archive"})
 # A face shows what others can do: it stands on the public names, on sources of signals, and on what measures an install.
-FACE_GROUND = PUBLIC | {"signals", "bench", "server"}
+FACE_GROUND = PUBLIC | {"_compat", "signals", "bench", "server"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
-    "apsw": {"stores", "sim", "bench", "server"},
-    "psycopg": {"stores"},
+    "apsw": {"stores", "sim", "bench", "server", "faces"},
+    "psycopg": {"stores", "faces"},
     "sqlite3": set[str](),
     "onnxruntime": {"providers"},
     "tokenizers": {"providers"},
@@ -144,7 +144,9 @@ def _arrow(own: str, target: str) -> str:
         return "adapters know the ports and each other not"
     if own in FLOWS and target in ADAPTERS:
         return "what Umi does knows no adapter"
-    if own in {"server", "adapters"} and target not in PUBLIC:
+    if own == "_compat" and target not in PUBLIC | {"_core"}:
+        return "what the server and the adapters share knows public names only"
+    if own in {"server", "adapters"} and target not in PUBLIC | {"_compat"}:
         return f"{own} knows public names only"
     return "a face knows public names only" if own == "faces" and target not in FACE_GROUND else ""
 

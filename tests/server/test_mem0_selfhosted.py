@@ -76,7 +76,7 @@ def test_requests_that_cannot_be_read_are_422_with_a_detail(client: httpx.Client
 
 
 def test_a_namespace_outside_the_owners_is_not_reached_by_an_id(client: httpx.Client) -> None:
-    from umi.server.mem0.owners import MemoryId
+    from umi._compat.mem0.owners import MemoryId
 
     kept = client.post("/v1/namespaces/private/episodes", json={"content": "Hidden.", "id": "m1"}).json()
     for key in ("m1", kept["episode_ids"][0]):

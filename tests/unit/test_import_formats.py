@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import made_dumps
+import made_stores
 import pytest
 from made_dumps import Made
 from test_cli import BAD_INPUT, INCOMPLETE, Umi
@@ -21,6 +22,9 @@ FORMATS: dict[str, tuple[Callable[[], Made], str, list[str]]] = {
     "claude": (made_dumps.claude, "conversations.json", []),
     "mem0": (made_dumps.mem0, "memories.json", []),
     "langgraph": (made_dumps.langgraph, "items.json", []),
+    "letta": (made_stores.letta, "agents.af", []),
+    "zep": (made_stores.zep, "zep.json", []),
+    "mcp-memory": (made_stores.mcp_memory, "memory.jsonl", []),
     "csv": (
         made_dumps.table,
         "talk.csv",

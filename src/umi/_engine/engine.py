@@ -32,7 +32,7 @@ from umi._remember.apply import recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledByNamespace
-from umi._retrieval import DualRetriever, KnownSpeakers, Query, history
+from umi._retrieval import DualRetriever, Query, history
 from umi.errors import StoreError, UmiError
 from umi.ports import NamespaceStore, Store, Transaction
 from umi.types import (
@@ -102,7 +102,7 @@ class Engine:
         # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
         self._recalled_texts = recalled.of(name)
-        self._known_speakers = KnownSpeakers()
+        self._known_speakers: set[str] = set()  # names in questions, see `DualRetriever`
 
     @classmethod
     async def open(cls, url: str, parts: Components, name: str) -> Self:
@@ -333,7 +333,7 @@ class Engine:
     def forget_words(self) -> None:
         """Empty the caches of this process that are keyed by texts or words of messages."""
         forget_words()
-        self._known_speakers.forget()
+        self._known_speakers.clear()
         value_mentions.cache_clear()
         if self.parts.embedder is not None:
             self.parts.embedder.forget_questions()

@@ -44,28 +44,6 @@ class HasId(Protocol):
 Item = TypeVar("Item", bound=HasId)
 
 
-class KnownSpeakers:
-    """Names in questions that were found to be those of speakers of a namespace. A search takes it for true, and checks it."""
-
-    def __init__(self) -> None:
-        self._names: set[str] = set()
-
-    def among(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of the names that are known."""
-        return frozenset(self._names.intersection(names))
-
-    def note(self, names: Sequence[str], speakers: frozenset[str]) -> None:
-        """Those of the names that are of speakers."""
-        if len(self._names) > limits.KNOWN_SPEAKERS_COUNT_MAX:
-            self.forget()
-        self._names.difference_update(names)
-        self._names.update(speakers)
-
-    def forget(self) -> None:
-        """Keep no name."""
-        self._names.clear()
-
-
 class DualRetriever:
     """Searches one namespace by words and by meaning (seed 004).
 
@@ -75,7 +53,8 @@ class DualRetriever:
         vector: The vector leg; the storage object itself when one store does both.
         storage: Rows and the text leg.
         behind: Whether the search index may lack many messages: it is then brought up to date in steps beforehand.
-        known: What earlier searches of this namespace have found of its speakers.
+        known: Names in questions that earlier searches have found to be of speakers of this namespace. A search takes it for
+            true, checks it, and keeps it right.
     """
 
     def __init__(
@@ -86,10 +65,10 @@ class DualRetriever:
         storage: StorageBackend,
         *,
         behind: bool = True,
-        known: KnownSpeakers | None = None,
+        known: set[str] | None = None,
     ) -> None:
         self._llm = llm
-        self._known = known or KnownSpeakers()
+        self._known: set[str] = set() if known is None else known
         self._behind = behind
         self._embedder = _guarded(embedder)
         self._vector = vector
@@ -132,7 +111,7 @@ class DualRetriever:
         variations = [Variation(about, 1.0), *(await self._variations(about, degraded) if deep else [])]
         names = named(" ".join(one.text for one in variations))
         # The question is embedded in the speaker's words, before it is read who speaks here: once more where that was another.
-        speakers = self._known.among(names)
+        speakers = frozenset(self._known.intersection(names))
         reader = self._reader_for(query)
         # The pair reader compares the first few hits, even where fewer are wanted.
         most = query.limit if reader is None else max(query.limit, limits.PAIR_READER_HITS_COUNT)
@@ -168,8 +147,15 @@ class DualRetriever:
         if names:
             with suppress(UmiError):  # the search meets the same error and reports it
                 here = snapshot.speakers(names)
-            self._known.note(names, here)
+            self._note(names, here)
         return (None if here != speakers else (asked, asked.run(snapshot, degraded))), here
+
+    def _note(self, names: Sequence[str], speakers: frozenset[str]) -> None:
+        """Those of the names that are of speakers."""
+        if len(self._known) > limits.KNOWN_SPEAKERS_COUNT_MAX:
+            self._known.clear()
+        self._known.difference_update(names)
+        self._known.update(speakers)
 
     def _reader_for(self, query: Query) -> PairReader | None:
         """The pair reader that orders the hits by what still holds; None where it must not decide.

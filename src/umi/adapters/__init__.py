@@ -10,6 +10,7 @@
     autogen           a memory of AutoGen
     crewai            tools for CrewAI
     agno              tools for Agno
+    mem0              mem0's own classes; needs neither mem0 nor an extra
 
 A framework is imported when its adapter is, and never before. The room stands on public names of Umi only, and no adapter knows
 the framework of another.

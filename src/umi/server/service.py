@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from umi import limits
+from umi._compat.spaces import Spaces
 from umi.memory import Memory
 from umi.ports import Clock
 from umi.server.access import Verifier
@@ -21,32 +20,6 @@ from umi.server.settings import Settings
 
 if TYPE_CHECKING:
     from umi.server.telemetry import Spans
-
-
-class Spaces:
-    """Views of one memory by namespace, the least recently used of which go first."""
-
-    def __init__(self, memory: Memory) -> None:
-        self._memory = memory
-        self._views: OrderedDict[str, Memory] = OrderedDict()
-
-    def view(self, name: str) -> Memory:
-        """The namespace of that name.
-
-        Raises:
-            InvalidInput: For a name outside its limits.
-        """
-        found = self._views.get(name)
-        if found is None:
-            found = self._views[name] = self._memory.switch(name)
-            if len(self._views) > limits.SERVER_NAMESPACES_COUNT_MAX:
-                self._views.popitem(last=False)
-        self._views.move_to_end(name)
-        return found
-
-    def __len__(self) -> int:
-        """How many are kept ready."""
-        return len(self._views)
 
 
 class Underway:

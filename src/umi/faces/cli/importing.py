@@ -29,7 +29,8 @@ from umi.faces.cli.options import (
     Namespace,
     examples,
 )
-from umi.faces.importers import Defaults, Format, Record, Rejected, Skipped, detect, read
+from umi.faces.importers import Defaults, Format, Item, Record, Rejected, Skipped, detect, read
+from umi.faces.importers.live import Store
 from umi.faces.importers.sources import Source, sources
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
@@ -82,6 +83,8 @@ def add_to(app: typer.Typer) -> None:
         "umi import chatgpt-export.zip --speaker Alice -n alice",
         "umi import conversations.json --format claude --speaker Alice -n alice",
         "umi import notes/",
+        "umi import /var/lib/mem0 --split",
+        "umi import postgresql://localhost/app --speaker Alice",
         "umi import people.csv --column content=remark --column speaker=who",
         "cat log.jsonl | umi import - --format jsonl",
     )
@@ -90,10 +93,10 @@ def add_to(app: typer.Typer) -> None:
 
 def import_(
     file: Annotated[
-        Path,
+        str,
         typer.Argument(
             metavar="FILE",
-            help="A file, a folder of Markdown, a .zip with conversations.json; - is standard input.",
+            help="A file, a folder of notes or of mem0's store, a .zip with conversations.json, the URL of a PostgresStore; - is standard input.",
         ),
     ],
     form: Annotated[Format, typer.Option("--format", "-f", help="What the file is; auto looks at it.")] = Format.AUTO,
@@ -134,18 +137,19 @@ def import_(
 ) -> None:
     """Store text, documents, chats or another memory's dump.
 
-    ChatGPT's and Claude's data exports, Markdown, CSV, JSON Lines, mem0's get_all, LangGraph store items, plain text. Running
+    ChatGPT's and Claude's data exports, Markdown, CSV, JSON Lines, plain text; memories of mem0, LangGraph, Letta, Zep, basic-memory,
+    Claude and the reference MCP server, as files or as stores in use, which are only read. Running
     it again stores nothing twice, so an import that was cut short is resumed by the same command. What is left out is
     counted, with the reason.
     """
 
     async def work() -> Answer:
-        defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
-        outcome = Outcome(str(file))
-        found = sources(file)
+        defaults = Defaults(Path(file).name, _zone(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
+        found = sources(file, form)
+        outcome = Outcome(found[0].name if isinstance(found[0], Store) else file)
         bar = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with render.progress(*bar, quiet=as_json) as shown:
-            task = shown.add_task(file.name, total=sum(one.size for one in found))
+            task = shown.add_task(outcome.file, total=sum(one.size for one in found if isinstance(one, Source)) or None)
             records = _records(found, form, defaults, outcome, lambda done: shown.update(task, completed=done))
 
             def place(record: Record) -> str:
@@ -160,24 +164,37 @@ def import_(
 
 
 def _records(
-    found: list[Source], form: Format, defaults: Defaults, outcome: Outcome, advance: Callable[[int], None]
+    found: list[Source] | list[Store],
+    form: Format,
+    defaults: Defaults,
+    outcome: Outcome,
+    advance: Callable[[int], None],
 ) -> Iterator[Record]:
     """The records of all sources; what is none is noted in the outcome."""
     before = 0
     for source in found:
+        if isinstance(source, Store):
+            outcome.form = Format(source.form)
+            yield from _kept(source.items(defaults), outcome)
+            continue
         said = replace(defaults, name=source.name, at=defaults.at or source.changed)
         with source.open() as stream:
-            outcome.form = detect(stream, source.name) if form is Format.AUTO else form
-            for item in read(stream, outcome.form, said):
-                if isinstance(item, Rejected):
-                    where = f"{source.name}: {item.where}" if len(found) > 1 else item.where
-                    outcome.reject(replace(item, where=where))
-                elif isinstance(item, Skipped):
-                    outcome.skipped[item.reason] = outcome.skipped.get(item.reason, 0) + 1
-                else:
-                    yield item
+            wanted = Format(source.form) if source.form else form
+            outcome.form = detect(stream, source.name) if wanted is Format.AUTO else wanted
+            for record in _kept(read(stream, outcome.form, said), outcome, source.name if len(found) > 1 else ""):
+                yield record
                 advance(before + min(source.size, stream.tell()))
         before += source.size
+
+
+def _kept(items: Iterator[Item], outcome: Outcome, name: str = "") -> Iterator[Record]:
+    for item in items:
+        if isinstance(item, Rejected):
+            outcome.reject(replace(item, where=f"{name}: {item.where}") if name else item)
+        elif isinstance(item, Skipped):
+            outcome.skipped[item.reason] = outcome.skipped.get(item.reason, 0) + 1
+        else:
+            yield item
 
 
 async def _store(

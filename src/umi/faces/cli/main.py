@@ -28,6 +28,7 @@ from umi.faces.cli import (
     remembering,
     serving,
     sessions,
+    starting,
     upkeep,
 )
 from umi.faces.cli.envelope import EXIT_CODES, Code, print_envelope
@@ -64,6 +65,7 @@ for group in (
     reading,
     doctor,
     demo,
+    starting,
 ):
     group.add_to(app)
 app.add_typer(benching.app, name="bench")

@@ -1,4 +1,4 @@
-"""Files to messages: text, Markdown, tables, JSON Lines, conversations with assistants, other memories, two benchmarks.
+"""Files to messages: text, Markdown, tables, JSON Lines, conversations with assistants, other memories, two benchmarks; and stores in use.
 
 Readers are pure: a binary stream goes in, `Record`, `Rejected` and `Skipped` come out, one at a time, and no more than one record
 (`IMPORT_RECORD_BYTES_MAX`) is in memory. Every message has a stable id made from the file's own ids or from its content,
@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, Final
 
 from umi.errors import InvalidInput
-from umi.faces.importers import benchmarks, chats, documents, memories, plain
+from umi.faces.importers import agents, benchmarks, chats, documents, memories, notes, plain
 from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skipped, parsed
 from umi.faces.jsonstream import Element, array_elements
 
@@ -37,6 +37,11 @@ class Format(StrEnum):
     CLAUDE = "claude"
     MEM0 = "mem0"
     LANGGRAPH = "langgraph"
+    LETTA = "letta"
+    ZEP = "zep"
+    BASIC_MEMORY = "basic-memory"
+    MCP_MEMORY = "mcp-memory"
+    CLAUDE_MEMORY = "claude-memory"
     LOCOMO = "locomo"
     LONGMEMEVAL = "longmemeval"
 
@@ -50,6 +55,11 @@ _READERS: Final = {
     Format.CLAUDE: chats.claude,
     Format.MEM0: memories.mem0,
     Format.LANGGRAPH: memories.langgraph,
+    Format.LETTA: agents.letta,
+    Format.ZEP: agents.zep,
+    Format.BASIC_MEMORY: notes.basic_memory,
+    Format.MCP_MEMORY: notes.mcp_memory,
+    Format.CLAUDE_MEMORY: notes.claude_memory,
     Format.LOCOMO: benchmarks.locomo,
     Format.LONGMEMEVAL: benchmarks.longmemeval,
 }
@@ -61,6 +71,10 @@ _KEYS: Final = (
     (Format.LANGGRAPH, ("key", "value", "namespace")),
     (Format.LANGGRAPH, ("key", "value", "prefix")),
     (Format.MEM0, ("id", "memory")),
+    (Format.LETTA, ("agents", "blocks")),
+    (Format.LETTA, ("core_memory", "messages")),
+    (Format.MCP_MEMORY, ("type", "name", "entityType")),
+    (Format.MCP_MEMORY, ("type", "from", "relationType")),
     (Format.LOCOMO, ("conversation",)),
 )
 
@@ -86,10 +100,11 @@ def detect(stream: BinaryIO, name: str) -> Format:
         InvalidInput: For a JSON array or object that is none of the known shapes.
     """
     suffix = PurePath(name).suffix.lower()
-    if suffix in _SUFFIXES:
-        return Format(_SUFFIXES[suffix])
     start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
     stream.seek(0)
+    if suffix in _SUFFIXES:
+        is_note = _SUFFIXES[suffix] == Format.MARKDOWN and notes.is_basic_memory(start)
+        return Format.BASIC_MEMORY if is_note else Format(_SUFFIXES[suffix])
     lines = suffix in {".jsonl", ".ndjson"}
     if start[:1] not in {b"[", b"{"}:
         return Format.JSONL if lines else Format.TEXT
@@ -113,6 +128,8 @@ def detect(stream: BinaryIO, name: str) -> Format:
 
 
 def _shape(value: Any) -> Format | None:
+    if isinstance(value, Mapping) and agents.is_zep(value):
+        return Format.ZEP
     if not isinstance(value, Mapping) or {"content", "text"} & set(value):  # a message
         return None
     return next((form for form, keys in _KEYS if all(key in value for key in keys)), None)

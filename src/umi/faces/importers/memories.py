@@ -34,47 +34,49 @@ def unwrapped(stream: BinaryIO) -> int:
 def mem0(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
     """A message per memory, said when it was last changed, by the user it is about; groups are the users."""
     for line, value in objects(stream, unwrapped(stream)):
-        if isinstance(value, Rejected):
-            yield value
-            continue
-        id_, text, user = value.get("id"), value.get("memory"), value.get("user_id")
-        if not isinstance(id_, str | int) or not isinstance(text, str):
-            yield Rejected(line, str(id_ or "")[:80], "has no 'id' or no text in 'memory'")
-            continue
-        kept = {name: value[name] for name in _MEM0_KEPT if value.get(name)}
-        given = {
-            "content": text,
-            "id": digest("mem0", str(id_), text),
-            "speaker": defaults.speaker or user,
-            "session": value.get("run_id") or defaults.session,
-            "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
-            "metadata": kept | {"mem0_id": id_},
-        }
-        yield record(given, line, str(id_)[:80], user if isinstance(user, str) else None)
+        yield value if isinstance(value, Rejected) else mem0_item(value, line, defaults)
+
+
+def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
+    """The message of a memory as `get_all` shows it."""
+    id_, text, user = value.get("id"), value.get("memory"), value.get("user_id")
+    if not isinstance(id_, str | int) or not isinstance(text, str):
+        return Rejected(line, str(id_ or "")[:80], "has no 'id' or no text in 'memory'")
+    kept = {name: value[name] for name in _MEM0_KEPT if value.get(name)}
+    given = {
+        "content": text,
+        "id": digest("mem0", str(id_), text),
+        "speaker": defaults.speaker or user,
+        "session": value.get("run_id") or defaults.session,
+        "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
+        "metadata": kept | {"mem0_id": id_},
+    }
+    return record(given, line, str(id_)[:80], user if isinstance(user, str) else None)
 
 
 def langgraph(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
     """A message per item; its text is the value's `content` (or `text`, `memory`, ...), else the whole value as JSON."""
     for line, value in objects(stream, unwrapped(stream)):
-        if isinstance(value, Rejected):
-            yield value
-            continue
-        space, key, stored = _space(value), value.get("key"), value.get("value")
-        if space is None or not isinstance(key, str) or not isinstance(stored, Mapping):
-            yield Rejected(
-                line, str(key or "")[:80], "is not an item: it needs 'namespace', 'key' and an object in 'value'"
-            )
-            continue
-        text, rest = _text_of(stored)
-        given = {
-            "content": text,
-            "id": digest("langgraph", f"{space}\0{key}", text),
-            "speaker": defaults.speaker,
-            "session": defaults.session,
-            "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
-            "metadata": {"namespace": space, "key": key} | ({"value": rest} if rest else {}),
-        }
-        yield record(given, line, f"{space}: {key}"[:80], space)
+        yield value if isinstance(value, Rejected) else langgraph_item(value, line, defaults)
+
+
+def langgraph_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
+    """The message of an item."""
+    space, key, stored = _space(value), value.get("key"), value.get("value")
+    if space is None or not isinstance(key, str) or not isinstance(stored, Mapping):
+        return Rejected(
+            line, str(key or "")[:80], "is not an item: it needs 'namespace', 'key' and an object in 'value'"
+        )
+    text, rest = _text_of(stored)
+    given = {
+        "content": text,
+        "id": digest("langgraph", f"{space}\0{key}", text),
+        "speaker": defaults.speaker,
+        "session": defaults.session,
+        "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
+        "metadata": {"namespace": space, "key": key} | ({"value": rest} if rest else {}),
+    }
+    return record(given, line, f"{space}: {key}"[:80], space)
 
 
 def _space(item: Mapping[str, Any]) -> str | None:

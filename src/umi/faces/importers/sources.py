@@ -1,4 +1,4 @@
-"""What a path stands for: a file, a folder of Markdown, the archive that an assistant's data export comes in, standard input."""
+"""What a path stands for: a file, a folder, a store in use, the archive that an assistant's data export comes in, standard input."""
 
 from __future__ import annotations
 
@@ -15,46 +15,73 @@ from pathlib import Path, PurePosixPath
 from typing import BinaryIO, Final, cast
 
 from umi.errors import InvalidInput
+from umi.faces.importers import live
+from umi.faces.importers.live import Store
+from umi.faces.importers.notes import MARKDOWN, is_basic_memory
 
 STDIN: Final = Path("-")
-_MARKDOWN: Final = (".md", ".markdown")
+_HEAD_BYTES: Final = 4_096
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One stream to read: what it is called, how many bytes it has, and, of a document, when it was last changed."""
+    """One stream to read: what it is called, how many bytes it has, and, of a document, when it was last changed.
+
+    `form` is its format where the folder tells it.
+    """
 
     name: str
     size: int
     open: Callable[[], BinaryIO]
     changed: datetime | None = None
+    form: str | None = None
 
 
-def sources(path: Path) -> list[Source]:
-    """The streams behind a path, in the order in which they are read.
+def sources(name: str, form: str) -> list[Source] | list[Store]:
+    """The streams or stores behind a path or a URL of PostgreSQL, in the order in which they are read.
+
+    Args:
+        name: What the user named.
+        form: The format that the user named, or "auto".
 
     Raises:
-        InvalidInput: When there is nothing to read, a folder holds no Markdown, or an archive no `conversations.json`.
+        InvalidInput: When there is nothing to read, a folder holds nothing that is known, or an archive no `conversations.json`.
     """
+    if name.startswith(live.POSTGRES):
+        return [live.of_postgres(name)]
+    path = Path(name)
     if path == STDIN:
         return [_standard_input()]
     if not os.access(path, os.R_OK):
         raise InvalidInput(f"{path} is not there, or cannot be read")
     if path.is_dir():
-        return _folder(path)
+        store = live.of_folder(path) if form in {"auto", "mem0"} else None
+        return _folder(path, form) if store is None else [store]
+    if live.is_database(path):
+        return [live.of_file(path)]
     if zipfile.is_zipfile(path):
         return _archive(path)
-    changed = _changed(path) if path.suffix.lower() in _MARKDOWN else None
+    changed = _changed(path) if path.suffix.lower() in MARKDOWN else None
     return [Source(path.name, path.stat().st_size, partial(_file, path), changed)]
 
 
-def _folder(path: Path) -> list[Source]:
-    found = sorted(one for one in path.rglob("*") if one.suffix.lower() in _MARKDOWN and one.is_file())
+def _folder(path: Path, form: str) -> list[Source]:
+    kinds = None if form == "claude-memory" else MARKDOWN
+    found = sorted(one for one in path.rglob("*") if (kinds is None or one.suffix.lower() in kinds) and one.is_file())
     inside = [(one.relative_to(path).as_posix(), one) for one in found]
     shown = [(name, one) for name, one in inside if not any(part.startswith(".") for part in PurePosixPath(name).parts)]
     if not shown:
-        raise InvalidInput(f"{path} holds no Markdown (.md): name a file, or another folder")
-    return [Source(name, one.stat().st_size, partial(_file, one), _changed(one)) for name, one in shown]
+        raise InvalidInput(f"{path} holds no Markdown (.md) and no store that is known: name a file, or another folder")
+    kind = _kind(path, shown[0][1]) if form == "auto" else None
+    return [Source(name, one.stat().st_size, partial(_file, one), _changed(one), kind) for name, one in shown]
+
+
+def _kind(path: Path, first: Path) -> str | None:
+    """What a folder of Markdown is, where something tells it."""
+    if (path / "MEMORY.md").is_file():
+        return "claude-memory"
+    with first.open("rb") as stream:
+        return "basic-memory" if is_basic_memory(stream.read(_HEAD_BYTES)) else None
 
 
 def _archive(path: Path) -> list[Source]:

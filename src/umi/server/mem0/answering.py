@@ -10,10 +10,13 @@ from fastapi import Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from umi import limits
+from umi._compat.mem0 import access
+from umi._compat.mem0.memories import Memories
 from umi.errors import InvalidInput
-from umi.server.mem0.memories import Memories
-from umi.server.mem0.records import Given
+from umi.server.access import Right, Use
+from umi.server.mem0.bodies import Given
 from umi.server.paths import service_of, use_of
+from umi.types import Degradation
 
 _IGNORED: Final = "Umi-Ignored"
 _SHOWN_COUNT_MAX: Final = 20
@@ -44,8 +47,29 @@ def read(value: Any, body: Given | None = None) -> Response:
     return made
 
 
+class _Access:
+    """The rights of a request's caller; what is done is noted for the audit log."""
+
+    def __init__(self, use: Use) -> None:
+        self._use = use
+
+    def doing(self, action: str, namespace: str | None = None, right: access.Right | None = None) -> None:
+        self._use.action, self._use.namespace = action, namespace
+        self._use.right = None if right is None else Right(right)
+
+    def may(self, right: access.Right, namespace: str) -> bool:
+        return self._use.caller.may(Right(right), namespace)
+
+    def require(self, right: access.Right, namespace: str) -> None:
+        self._use.caller.require(Right(right), namespace)
+
+    def done(self, records: int, degraded: tuple[Degradation, ...] = ()) -> None:
+        self._use.records, self._use.degraded = records, degraded
+
+
 def _memories(request: Request) -> Memories:
-    return Memories(service_of(request), use_of(request))
+    service = service_of(request)
+    return Memories(service.spaces, service.clock, _Access(use_of(request)))
 
 
 def _ids(

@@ -10,10 +10,10 @@ from pydantic import AfterValidator
 from starlette.responses import Response
 
 from umi import limits
+from umi._compat.mem0.owners import KINDS, Owner
 from umi.errors import InvalidInput
 from umi.server.mem0.answering import Ids, Mine, answer, read
-from umi.server.mem0.owners import KINDS, Owner
-from umi.server.mem0.records import AddBody, BatchBody, ListBody, SearchBody, UpdateBody
+from umi.server.mem0.bodies import AddBody, BatchBody, ListBody, SearchBody, UpdateBody
 
 router = APIRouter()
 
@@ -30,13 +30,16 @@ async def ping() -> Response:
 @router.post("/v3/memories/add")
 async def add(mine: Mine, body: AddBody) -> Response:
     """Keep messages."""
-    return answer(await mine.add(body), body)
+    added = await mine.add(body.call())
+    event_id = added.results[0]["id"] if added.results else "none"
+    # Some clients wait for an event; here everything is done when the answer comes.
+    return answer({"results": added.results, "status": "SUCCEEDED", "event_id": event_id}, body)
 
 
 @router.post("/v3/memories/search")
 async def search(mine: Mine, body: SearchBody) -> Response:
     """Find memories."""
-    return read({"results": await mine.search(body)}, body)
+    return read({"results": (await mine.search(body.call())).records}, body)
 
 
 @router.post("/v3/memories")
@@ -48,7 +51,7 @@ async def get_all(
     page_size: Annotated[int, Query()] = limits.LIST_LIMIT_DEFAULT,
 ) -> Response:
     """One page of memories, the newest first."""
-    count, found = await mine.page(body, page, page_size)
+    count, found = await mine.page(body.call(), page, page_size)
 
     def at(number: int) -> str:
         return f"{request.url.path}?{urlencode({'page': number, 'page_size': page_size})}"
@@ -67,7 +70,7 @@ async def get(mine: Mine, id: Path) -> Response:  # noqa: A002 - the path's name
 @router.put("/v1/memories/{id}")
 async def update(mine: Mine, id: Path, body: UpdateBody) -> Response:  # noqa: A002
     """Correct a memory."""
-    return answer(await mine.update(id, body), body)
+    return answer(await mine.update(id, body.call()), body)
 
 
 @router.delete("/v1/memories/{id}")
@@ -118,7 +121,7 @@ async def batch_update(mine: Mine, body: BatchBody) -> Response:
     """Correct several memories, one after the other."""
     _check_batch(body)
     for one in body.memories:
-        await mine.update(one.memory_id, one)
+        await mine.update(one.memory_id, one.call())
     return answer({"message": f"Successfully updated {len(body.memories)} memories"}, body)
 
 

@@ -10,10 +10,10 @@ from pydantic import AfterValidator, Field
 from starlette.responses import Response
 
 from umi import limits
+from umi._compat.mem0.owners import KINDS, Owner
 from umi.errors import InvalidInput
 from umi.server.mem0.answering import Ids, Mine, answer, read
-from umi.server.mem0.owners import KINDS, Owner
-from umi.server.mem0.records import AddBody, Given, ListBody, SearchBody, UpdateBody
+from umi.server.mem0.bodies import AddBody, Given, ListBody, SearchBody, UpdateBody
 
 router = APIRouter()
 
@@ -59,22 +59,21 @@ class Correction(UpdateBody):
 @router.post("/memories")
 async def add(mine: Mine, body: AddBody) -> Response:
     """Keep messages."""
-    made = await mine.add(body)
-    return answer({"results": made["results"]}, body)
+    return answer({"results": (await mine.add(body.call())).results}, body)
 
 
 @router.get("/memories")
 async def get_all(mine: Mine, ids: Ids, top_k: Annotated[int, Query()] = limits.LIST_LIMIT_DEFAULT) -> Response:
     """The newest memories of an owner."""
     filters = {name: one for name, one in ids.items() if one is not None}
-    _, found = await mine.page(ListBody(filters=filters), 1, top_k)
+    _, found = await mine.page(ListBody(filters=filters).call(), 1, top_k)
     return read({"results": found})
 
 
 @router.post("/search")
 async def search(mine: Mine, body: Question) -> Response:
     """Find memories."""
-    return read({"results": await mine.search(body.as_search())}, body)
+    return read({"results": (await mine.search(body.as_search().call())).records}, body)
 
 
 @router.get("/memories/{id}")
@@ -86,7 +85,7 @@ async def get(mine: Mine, id: Path) -> Response:  # noqa: A002 - the path's name
 @router.put("/memories/{id}")
 async def update(mine: Mine, id: Path, body: Correction) -> Response:  # noqa: A002
     """Correct a memory."""
-    await mine.update(id, body.as_update())
+    await mine.update(id, body.as_update().call())
     return answer({"message": "Memory updated successfully!"}, body)
 
 

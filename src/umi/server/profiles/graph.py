@@ -6,21 +6,15 @@ What each is stands in its metadata; its text is a sentence, so that a recall ov
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any, Final
+from typing import Any
 
 from pydantic import BaseModel, Field
 
+from umi._compat.graph import FROM, KIND, NAME, RELATION, TO, TYPE, edge_message, entity_message, observation_message
+from umi._compat.messages import messages_of
 from umi.errors import NotFound
 from umi.memory import Memory
-from umi.server.messages import messages_of
 from umi.types import Episode
-
-KIND: Final = "graph_kind"
-NAME: Final = "graph_name"
-_TYPE: Final = "graph_type"
-FROM: Final = "graph_from"
-TO: Final = "graph_to"
-_RELATION: Final = "graph_relation"
 
 
 class EntityRow(BaseModel):
@@ -41,7 +35,7 @@ class RelationRow(BaseModel):
     @property
     def where(self) -> dict[str, Any]:
         """What selects its message."""
-        return {"metadata": {KIND: "relation", FROM: self.from_, TO: self.to, _RELATION: self.relationType}}
+        return {"metadata": {KIND: "relation", FROM: self.from_, TO: self.to, RELATION: self.relationType}}
 
 
 class Graph:
@@ -57,7 +51,7 @@ class Graph:
     async def type_of(self, name: str) -> str | None:
         """The type of an entity, or None when there is none of that name."""
         page = await self._memory.episodes(limit=1, where={"metadata": {KIND: "entity", NAME: name}})
-        return str(page.items[0].metadata.get(_TYPE, "")) if page.items else None
+        return str(page.items[0].metadata.get(TYPE, "")) if page.items else None
 
     async def create(self, entities: Sequence[EntityRow]) -> list[EntityRow]:
         """Add the entities that are not there yet, with their observations; all or none."""
@@ -67,9 +61,8 @@ class Graph:
                 new[one.name] = one
         messages: list[dict[str, Any]] = []
         for one in new.values():
-            notes = {KIND: "entity", NAME: one.name, _TYPE: one.entityType}
-            messages.append({"content": f"{one.name} ({one.entityType})", "metadata": notes})
-            messages += [_observation(one.name, text) for text in dict.fromkeys(one.observations)]
+            messages.append(entity_message(one.name, one.entityType))
+            messages += [observation_message(one.name, text) for text in dict.fromkeys(one.observations)]
         if messages:
             await self._memory.remember(messages)
         return list(new.values())
@@ -85,7 +78,7 @@ class Graph:
         known = {text for _, text in [one async for one in self.observations(name)]}
         new = [text for text in dict.fromkeys(contents) if text not in known]
         if new:
-            await self._memory.remember([_observation(name, text) for text in new])
+            await self._memory.remember([observation_message(name, text) for text in new])
         return new
 
     async def relate(self, relations: Sequence[RelationRow]) -> list[RelationRow]:
@@ -102,7 +95,7 @@ class Graph:
             if not (await self._memory.episodes(limit=1, where=one.where)).items:
                 new[one.from_, one.relationType, one.to] = one
         if new:
-            await self._memory.remember([_relation(one) for one in new.values()])
+            await self._memory.remember([edge_message(one.from_, one.relationType, one.to) for one in new.values()])
         return list(new.values())
 
     async def observations(self, name: str) -> AsyncIterator[tuple[str, str]]:
@@ -145,14 +138,5 @@ def edge(episode: Episode) -> RelationRow:
     """The relation in a message."""
     noted = episode.metadata
     return RelationRow.model_validate(
-        {"from": str(noted.get(FROM, "")), "to": str(noted.get(TO, "")), "relationType": str(noted.get(_RELATION, ""))}
+        {"from": str(noted.get(FROM, "")), "to": str(noted.get(TO, "")), "relationType": str(noted.get(RELATION, ""))}
     )
-
-
-def _observation(name: str, text: str) -> dict[str, Any]:
-    return {"content": f"{name}: {text}", "metadata": {KIND: "observation", NAME: name}}
-
-
-def _relation(one: RelationRow) -> dict[str, Any]:
-    notes = {KIND: "relation", FROM: one.from_, TO: one.to, _RELATION: one.relationType}
-    return {"content": f"{one.from_} {one.relationType.replace('_', ' ')} {one.to}", "metadata": notes}

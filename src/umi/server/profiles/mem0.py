@@ -8,6 +8,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult
 from pydantic import BaseModel, ConfigDict, Field
 
+from umi._compat.messages import EVERY, replace_statements, statements_in
 from umi.errors import NotFound
 from umi.limits import MCP_ANSWER_TOKENS_DEFAULT, MCP_ANSWER_TOKENS_MAX, RECALL_LIMIT_MAX
 from umi.server.access import Right
@@ -25,7 +26,6 @@ from umi.server.mcp_tools import (
     make_server,
     told,
 )
-from umi.server.messages import EVERY, replace_statements, statements_in
 from umi.types import Episode
 
 _PAGE_COUNT: Final = 50

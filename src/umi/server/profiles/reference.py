@@ -10,11 +10,12 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, Field
 
 import umi
+from umi._compat.graph import FROM, KIND, NAME, TO
 from umi.limits import CONTEXT_TOKEN_BYTES, MCP_ANSWER_TOKENS_DEFAULT
 from umi.server.access import Right
 from umi.server.mcp_answers import answer, cut
 from umi.server.mcp_tools import ADDS, DELETES, INSTRUCTIONS, READS, Binder, BoundTools, Tokens, make_server, told
-from umi.server.profiles.graph import FROM, KIND, NAME, TO, EntityRow, Graph, RelationRow, edge, observed
+from umi.server.profiles.graph import EntityRow, Graph, RelationRow, edge, observed
 
 _PAGE_COUNT: Final = 50
 _FOUND_COUNT_MAX: Final = 20  # messages that a search looks at

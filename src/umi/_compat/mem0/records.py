@@ -1,4 +1,4 @@
-"""A memory as mem0 shows it, and what requests say. What Umi has no field for is kept in metadata of the message, under these names."""
+"""A memory as mem0 shows it, and what calls say. What Umi has no field for is kept in metadata of the message, under these names."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from enum import Enum
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from umi import limits
+from umi._compat.mem0.owners import KINDS, MemoryId, Owner
 from umi.errors import InvalidInput
-from umi.server.mem0.owners import MemoryId, Owner
 from umi.types import Episode, Origin
 
 _PREFIX: Final = "mem0_"
@@ -23,79 +22,73 @@ AGENT: Final = "mem0_agent_id"
 APP: Final = "mem0_app_id"
 
 
-class Given(BaseModel):
-    """A request's body. Fields that are not known are taken, as mem0's server takes them; the header `Umi-Ignored` of the answer names them."""
+class Unchanged(Enum):
+    """What stands for "leave it as it is", where None means "take it away"."""
 
-    model_config = ConfigDict(extra="allow")
-
-    def ignored(self) -> list[str]:
-        """The fields that were given and do nothing here."""
-        return sorted(self.model_extra or {})
+    UNCHANGED = "unchanged"
 
 
-class AddBody(Given):
+def ids_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The ids of owners of an add: those that stand in it, else those in its filters."""
+    inner = given.get("filters") or {}
+    if not isinstance(inner, Mapping):
+        raise InvalidInput(f'filters must be a mapping such as {{"user_id": "alice"}}, got {inner!r:.80}')
+    names = (f"{kind}_id" for kind in KINDS)
+    return {name: inner.get(name) if given.get(name) is None else given[name] for name in names}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addition:
     """What to remember, and whose it is."""
 
-    messages: list[dict[str, Any]] | dict[str, Any] | str
+    messages: object
     user_id: str | None = None
     agent_id: str | None = None
     app_id: str | None = None
     run_id: str | None = None
-    filters: dict[str, Any] | None = None
-    metadata: dict[str, Any] | None = None
-    infer: bool | None = None
+    metadata: Mapping[str, Any] | None = None
+    infer: bool = True
     timestamp: float | str | None = None
     expiration_date: str | None = None
 
-    def ids(self) -> dict[str, Any]:
-        """The ids of owners, from the body or from its filters."""
-        own = {"user_id": self.user_id, "agent_id": self.agent_id, "app_id": self.app_id, "run_id": self.run_id}
-        given = self.filters or {}
-        return {name: given.get(name) if value is None else value for name, value in own.items()}
+    def ids(self) -> dict[str, str | None]:
+        """The ids of owners."""
+        return {"user_id": self.user_id, "agent_id": self.agent_id, "app_id": self.app_id, "run_id": self.run_id}
 
 
-class ListBody(Given):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
     """Whose memories to list."""
 
-    filters: dict[str, Any] = Field(default_factory=dict)
+    filters: Mapping[str, Any]
     start_date: str | None = None
     end_date: str | None = None
-    show_expired: bool | None = None
+    show_expired: bool = False
     fields: list[str] | None = None
 
 
-class SearchBody(Given):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Search:
     """A question, and whose memories may answer."""
 
     query: str
-    filters: dict[str, Any] = Field(default_factory=dict)
-    metadata: dict[str, Any] | None = None
-    top_k: int | None = None
+    filters: Mapping[str, Any]
+    top_k: int
     threshold: float | None = None
     fields: list[str] | None = None
-    show_expired: bool | None = None
-    latest_only: bool | None = None
+    show_expired: bool = False
+    latest_only: bool = True
+    explain: bool = False
 
 
-class UpdateBody(Given):
-    """What to change of a memory; what is not given stays."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Correction:
+    """What to change of a memory; what is not given stays. An `expiration_date` of None takes it away."""
 
     text: str | None = None
-    metadata: dict[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
     timestamp: float | str | None = None
-    expiration_date: str | None = None
-
-
-class BatchItem(UpdateBody):
-    """One memory of several."""
-
-    memory_id: str
-
-
-class BatchBody(Given):
-    """Several memories."""
-
-    memories: list[BatchItem]
+    expiration_date: str | Unchanged | None = Unchanged.UNCHANGED
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,14 +139,14 @@ def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def checked_metadata(given: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Metadata of a request.
+    """Metadata of a call.
 
     Raises:
-        InvalidInput: For a key that this server keeps its own notes under.
+        InvalidInput: For a key that Umi keeps its own notes under.
     """
     taken = [key for key in given or {} if key.startswith(_PREFIX)]
     if taken:
-        raise InvalidInput(f"metadata: keys that begin with {_PREFIX!r} are the server's own, got {taken[0]!r:.80}")
+        raise InvalidInput(f"metadata: keys that begin with {_PREFIX!r} are Umi's own, got {taken[0]!r:.80}")
     return dict(given or {})
 
 
@@ -170,6 +163,24 @@ def text_of(message: Mapping[str, Any]) -> str:
     if not said.strip():
         raise InvalidInput("messages: each needs a content that is a text, or has parts of type text")
     return said
+
+
+def messages_in(given: object) -> list[Mapping[str, Any]]:
+    """The messages of an add: a text, a message, or a list of messages.
+
+    Raises:
+        InvalidInput: When it is none of these.
+    """
+    if isinstance(given, str):
+        return [{"role": "user", "content": given}]
+    found: list[Mapping[str, Any]] = []
+    for one in given if isinstance(given, list) else [given]:
+        if not isinstance(one, Mapping):
+            raise InvalidInput(
+                f'messages must be a text, a message such as {{"role": "user", "content": "..."}}, or a list of these, got {one!r:.80}'
+            )
+        found.append(one)
+    return found
 
 
 def said_message(message: Mapping[str, Any], owner: Owner, agent: str | None) -> dict[str, Any] | None:

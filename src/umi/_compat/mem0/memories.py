@@ -1,101 +1,124 @@
-"""What mem0's requests do with Umi's messages. A memory is a message, word for word; an update is a newer version of it."""
+"""What mem0's calls do with Umi's messages. A memory is a message, word for word; an update is a newer version of it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
 import umi
 from umi import limits
-from umi.errors import InvalidInput, NotFound
-from umi.memory import Memory
-from umi.server.access import Right, Use
-from umi.server.mem0.filters import Filters
-from umi.server.mem0.owners import ANY, ROOT, MemoryId, Owner, owner_of
-from umi.server.mem0.records import (
+from umi._compat.mem0.access import Access, Right
+from umi._compat.mem0.filters import Filters
+from umi._compat.mem0.owners import ANY, KINDS, ROOT, MemoryId, Owner, owner_of
+from umi._compat.mem0.records import (
     AGENT,
     APP,
     CREATED,
     EXPIRES,
     KEY,
-    AddBody,
-    ListBody,
-    SearchBody,
-    UpdateBody,
+    Addition,
+    Correction,
+    Listing,
+    Search,
+    Unchanged,
     Version,
     checked_metadata,
     day_of,
+    messages_in,
     moment_of,
     own_metadata,
     page_bounds,
     said_message,
     shown,
 )
-from umi.server.messages import EVERY, messages_of, replace_statements, statements_in
-from umi.server.service import Service
-from umi.types import Entity, Episode, Hit
+from umi._compat.messages import EVERY, messages_of, replace_statements, statements_in
+from umi._compat.spaces import Spaces
+from umi.errors import InvalidInput, NotFound
+from umi.memory import Memory
+from umi.ports import Clock
+from umi.types import Degradation, Entity, Episode, Hit, RecallReceipt, RememberReceipt
 
 _KEY_BYTES: Final = 16
-_TOP_K_DEFAULT: Final = 10
 _SEARCH_FACTOR: Final = (
     5  # hits asked for, for each that is wanted: what a filter or a newer version takes out is made up for
 )
 _SEARCH_MORE: Final = 50
 
 
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What an add stored: mem0's results, the message behind each, and the receipt; None where there was nothing to keep."""
+
+    results: list[dict[str, Any]]
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    receipt: RememberReceipt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search found: memories as mem0 shows them with `score` and `state`, best first."""
+
+    records: list[dict[str, Any]]
+    degraded: tuple[Degradation, ...] = ()
+    why_abstained: str = ""
+
+
 class Memories:
-    """The memories of one request's caller.
+    """The memories of one caller.
 
     Args:
-        service: What all requests share.
-        use: Who asks; what is done is noted there.
+        spaces: The open memory, by namespace.
+        clock: The time by which memories expire.
+        access: What the caller may do; what is done is noted there.
+        is_flat: Whether a filter by agent, app or run alone also finds what belongs to a user, as in mem0's library. That looks into every
+            user's namespace.
     """
 
-    def __init__(self, service: Service, use: Use) -> None:
-        self._service = service
-        self._use = use
+    def __init__(self, spaces: Spaces, clock: Clock, access: Access, *, is_flat: bool = False) -> None:
+        self._spaces = spaces
+        self._clock = clock
+        self._access = access
+        self._is_flat = is_flat
 
-    async def add(self, body: AddBody) -> dict[str, Any]:
+    async def add(self, body: Addition) -> Added:
         """Keep messages; all of them or none. Instructions to a model are left out."""
         ids = body.ids()
         owner = owner_of(ids)
-        memory = self._space(owner.namespace, "remember", Right.WRITE)
+        memory = self._space(owner.namespace, "remember", "write")
         agent = ids["agent_id"]
-        given: Any = body.messages
-        if isinstance(given, str):
-            given = {"role": "user", "content": given}
-        said = [said_message(one, owner, agent) for one in (given if isinstance(given, list) else [given])]
+        said = [said_message(one, owner, agent) for one in messages_in(body.messages)]
         notes = {AGENT: agent, APP: ids["app_id"], EXPIRES: day_of(body.expiration_date)}
         common = checked_metadata(body.metadata) | {name: one for name, one in notes.items() if one is not None}
         messages = [one | {"metadata": common | {KEY: _new_key()}} for one in said if one is not None]
-        results: list[dict[str, Any]] = []
-        if messages:
-            receipt = await memory.remember(
-                messages, at=moment_of(body.timestamp), session=ids["run_id"], extract_entities=body.infer is not False
-            )
-            self._use.records, self._use.degraded = len(messages), receipt.degraded
-            for one in messages:
-                id_ = str(MemoryId(owner.namespace, one["metadata"][KEY]))
-                results.append({"id": id_, "memory": one["content"], "event": "ADD"})
-        # Some clients wait for an event; here everything is done when the answer comes.
-        return {"results": results, "status": "SUCCEEDED", "event_id": results[0]["id"] if results else "none"}
+        if not messages:
+            return Added([])
+        receipt = await memory.remember(
+            messages, at=moment_of(body.timestamp), session=ids["run_id"], extract_entities=body.infer
+        )
+        self._access.done(len(messages), receipt.degraded)
+        results = [
+            {"id": str(MemoryId(owner.namespace, one["metadata"][KEY])), "memory": one["content"], "event": "ADD"}
+            for one in messages
+        ]
+        return Added(results, messages, receipt)
 
     async def event(self, id_: str) -> dict[str, Any]:
         """How an add went, by its event_id: the id of its first memory."""
         if id_ == "none":
             return {"id": id_, "status": "SUCCEEDED", "results": []}
-        version = (await self._versions(id_, "get_episode", Right.READ))[-1]
+        version = (await self._versions(id_, "get_episode", "read"))[-1]
         added = {"id": id_, "memory": version.episode.content, "event": "ADD"}
         return {"id": id_, "status": "SUCCEEDED", "results": [added]}
 
     async def get(self, id_: str) -> dict[str, Any]:
         """A memory as it stands now."""
-        return (await self._versions(id_, "get_episode", Right.READ))[-1].record()
+        return (await self._versions(id_, "get_episode", "read"))[-1].record()
 
     async def history(self, id_: str) -> list[dict[str, Any]]:
         """The versions of a memory, oldest first."""
-        versions = await self._versions(id_, "history", Right.READ)
+        versions = await self._versions(id_, "history", "read")
         steps = []
         for before, version in zip([None, *versions], versions, strict=False):
             record = version.record()
@@ -114,66 +137,83 @@ class Memories:
             )
         return steps
 
-    async def page(self, body: ListBody, number: int, size: int) -> tuple[int, list[dict[str, Any]]]:
+    async def page(self, body: Listing, number: int, size: int) -> tuple[int, list[dict[str, Any]]]:
         """How many memories there are like that, and those of one page, the newest first.
 
         Raises:
             InvalidInput: For a filter that names no owner, and where more messages would have to be looked through than one request may.
         """
         first, last = page_bounds(number, size)
-        since, until = _moment(body.start_date), _moment(body.end_date)
         count, records = 0, []
-        async for version in self._all(Filters(body.filters), show_expired=bool(body.show_expired)):
-            if (since and version.episode.at < since) or (until and version.episode.at > until):
-                continue
+        async for record in self.listed(body):
             if first <= count < last:
-                records.append(shown(version.record(), body.fields))
+                records.append(record)
             count += 1
-        self._use.records = len(records)
+        self._access.done(len(records))
         return count, records
 
-    async def search(self, body: SearchBody) -> list[dict[str, Any]]:
+    async def listed(self, body: Listing) -> AsyncIterator[dict[str, Any]]:
+        """The memories that a filter admits, the newest first.
+
+        Raises:
+            InvalidInput: As `page`.
+        """
+        since, until = _moment(body.start_date), _moment(body.end_date)
+        async for version in self._all(Filters(body.filters), show_expired=body.show_expired):
+            if not ((since and version.episode.at < since) or (until and version.episode.at > until)):
+                yield shown(version.record(), body.fields)
+
+    async def search(self, body: Search) -> Found:
         """The memories that answer a question, best first, each in its newest version; none when nothing is relevant."""
-        filters = Filters(body.filters | ({"metadata": body.metadata} if body.metadata else {}))
-        wanted = _TOP_K_DEFAULT if body.top_k is None else body.top_k
+        filters, wanted = Filters(body.filters), body.top_k
         if not 1 <= wanted <= limits.RECALL_LIMIT_MAX:
             passed = 1 if wanted < 1 else limits.RECALL_LIMIT_MAX
             raise InvalidInput(
                 f"top_k is {wanted:,}, it must lie in 1..{limits.RECALL_LIMIT_MAX:,}", limit=passed, value=wanted
             )
-        names = await self._namespaces(filters, "recall", Right.READ)
+        names = await self._namespaces(filters, "recall", "read")
         if len(names) > limits.RECALL_NAMESPACES_COUNT_MAX:
             raise InvalidInput(
                 f"filters are about {len(names):,} owners, one search reads at most {limits.RECALL_NAMESPACES_COUNT_MAX}: name fewer",
                 limit=limits.RECALL_NAMESPACES_COUNT_MAX,
                 value=len(names),
             )
-        if not names:
-            return []
-        receipt = await self._service.spaces.view(names[0]).recall(
+        receipts = [await self._recall(body, names, filters.where())] if names else []
+        others = await self._others(filters, names, "read")
+        for start in range(0, len(others), limits.RECALL_NAMESPACES_COUNT_MAX):
+            part = others[start : start + limits.RECALL_NAMESPACES_COUNT_MAX]
+            receipts.append(await self._recall(body, part, filters.where(elsewhere=True)))
+        hits = [hit for receipt in receipts for hit in receipt.hits]
+        if len(receipts) > 1:
+            hits.sort(key=lambda hit: -hit.score)
+        found = [one async for one in self._shown(hits, filters, body)]
+        degraded = tuple(dict.fromkeys(one for receipt in receipts for one in receipt.degraded))
+        self._access.done(len(found), degraded)
+        reasons = [receipt.why_abstained for receipt in receipts if receipt.why_abstained]
+        return Found(found, degraded, reasons[0] if reasons and not found else "")
+
+    async def _recall(self, body: Search, names: list[str], where: dict[str, Any]) -> RecallReceipt:
+        return await self._spaces.view(names[0]).recall(
             body.query,
-            limit=min(limits.RECALL_LIMIT_MAX, _SEARCH_FACTOR * wanted + _SEARCH_MORE),
+            limit=min(limits.RECALL_LIMIT_MAX, _SEARCH_FACTOR * body.top_k + _SEARCH_MORE),
             min_score=body.threshold,
-            include_superseded=body.latest_only is False,
-            where=filters.where(),
+            include_superseded=not body.latest_only,
+            explain=body.explain,
+            where=where,
             namespaces=names,
         )
-        self._use.degraded = receipt.degraded
-        found = [one async for one in self._shown(receipt.hits, filters, body, wanted)]
-        self._use.records = len(found)
-        return found
 
-    async def update(self, id_: str, body: UpdateBody) -> dict[str, Any]:
+    async def update(self, id_: str, body: Correction) -> dict[str, Any]:
         """Correct a memory: the older version stays in its history, and holds no longer."""
-        versions = await self._versions(id_, "correct", Right.WRITE, Right.READ)
+        versions = await self._versions(id_, "correct", "write", "read")
         before = versions[-1]
-        memory = self._service.spaces.view(before.owner.namespace)
+        memory = self._spaces.view(before.owner.namespace)
         episode, metadata = before.episode, dict(before.episode.metadata)
         if body.metadata is not None:
             kept = {name: one for name, one in metadata.items() if name not in own_metadata(metadata)}
             metadata = checked_metadata(body.metadata) | kept
         metadata |= {KEY: before.key, CREATED: versions[0].record()["created_at"]}
-        if "expiration_date" in body.model_fields_set:
+        if body.expiration_date is not Unchanged.UNCHANGED:
             metadata.pop(EXPIRES, None)
             metadata |= {} if body.expiration_date is None else {EXPIRES: day_of(body.expiration_date)}
         old = await _statements(memory, before)
@@ -185,16 +225,16 @@ class Memories:
             origin=episode.origin,
             metadata=metadata,
         )
-        self._use.records, self._use.degraded = 1, receipt.degraded
+        self._access.done(1, receipt.degraded)
         await replace_statements(memory, old, receipt)
         found = await memory.get(receipt.episode_ids[0])
         return Version(before.owner, found).record() if isinstance(found, Episode) else await self.get(id_)
 
     async def delete(self, id_: str, *, linked: bool = False) -> None:
         """Forget a memory with all its versions; with `linked` also the older ones that it replaced."""
-        rights = (Right.ERASE, Right.READ) if linked else (Right.ERASE,)
+        rights: tuple[Right, ...] = ("erase", "read") if linked else ("erase",)
         versions = await self._versions(id_, "forget", *rights)
-        memory = self._service.spaces.view(versions[0].owner.namespace)
+        memory = self._spaces.view(versions[0].owner.namespace)
         older: set[str] = set()
         if linked:
             first = versions[0].episode.arrival
@@ -213,26 +253,31 @@ class Memories:
             InvalidInput: When no owner is named.
         """
         filters = Filters({name: one for name, one in ids.items() if one is not None})
-        names = await self._namespaces(filters, "forget", Right.ERASE)
+        names = await self._namespaces(filters, "forget", "erase")
         deleted = 0
         for name in names:
-            memory = self._service.spaces.view(name)
+            memory = self._spaces.view(name)
             if sum(one is not None for one in ids.values()) == 1:
                 deleted += await memory.forget(where=EVERY)
                 continue
-            found = [one async for one in self._of(name, filters, show_expired=True)]
-            for version in found:
-                await self._forget(memory, version)
-            deleted += len(found)
+            deleted += await self._forget_admitted(name, filters)
+        for name in await self._others(filters, names, "erase"):
+            deleted += await self._forget_admitted(name, filters)
         return deleted
+
+    async def _forget_admitted(self, namespace: str, filters: Filters) -> int:
+        found = [one async for one in self._of(namespace, filters, show_expired=True)]
+        for version in found:
+            await self._forget(self._spaces.view(namespace), version)
+        return len(found)
 
     async def owners(self) -> list[dict[str, Any]]:
         """Whose memories there are, as far as the caller may read them, by name."""
-        self._use.action = "list_namespaces"
+        self._access.doing("list_namespaces")
         found = []
-        for info in await self._service.memory.namespaces():
+        for info in await self._spaces.memory.namespaces():
             owner = Owner.of(info.name)
-            if owner is not None and info.episodes and self._use.caller.may(Right.READ, info.name):
+            if owner is not None and info.episodes and self._access.may("read", info.name):
                 found.append({"id": info.name, "type": owner.kind, "name": owner.name, "total_memories": info.episodes})
         return found
 
@@ -242,19 +287,19 @@ class Memories:
         Raises:
             NotFound: When there is none.
         """
-        memory = self._space(owner.namespace, "erase", Right.ERASE, Right.ADMIN)
+        memory = self._space(owner.namespace, "erase", "erase", "admin")
         if not any(info.name == owner.namespace for info in await memory.namespaces()):
             raise NotFound(f"no {owner.kind} {owner.name!r:.80}")
         await memory.erase_namespace()
 
     async def reset(self) -> int:
         """Erase every owner's namespace that the caller may erase and administer; tells how many. Other namespaces stay."""
-        self._use.action, self._use.right, self._use.namespace = "erase", Right.ERASE, f"{ROOT}{ANY}"
+        self._access.doing("erase", f"{ROOT}{ANY}", "erase")
         erased = 0
-        for info in await self._service.memory.namespaces():
-            may = all(self._use.caller.may(right, info.name) for right in (Right.ERASE, Right.ADMIN))
+        for info in await self._spaces.memory.namespaces():
+            may = self._access.may("erase", info.name) and self._access.may("admin", info.name)
             if Owner.of(info.name) is not None and may:
-                await self._service.spaces.view(info.name).erase_namespace()
+                await self._spaces.view(info.name).erase_namespace()
                 erased += 1
         return erased
 
@@ -262,12 +307,12 @@ class Memories:
         """The memory of a namespace, for what takes these rights.
 
         Raises:
-            Refused: Without one of them, be the namespace there or not.
+            Exception: What `Access.require` raises, without one of them, be the namespace there or not.
         """
-        self._use.action, self._use.right, self._use.namespace = action, rights[0], namespace
+        self._access.doing(action, namespace, rights[0])
         for right in rights:
-            self._use.caller.require(right, namespace)
-        return self._service.spaces.view(namespace)
+            self._access.require(right, namespace)
+        return self._spaces.view(namespace)
 
     async def _namespaces(self, filters: Filters, action: str, right: Right) -> list[str]:
         """The namespaces that a filter is about. One that is named must be allowed; "*" is every one that is."""
@@ -277,17 +322,29 @@ class Memories:
                 self._space(owner.namespace, action, right)
                 names[owner.namespace] = None
                 continue
-            self._use.action, self._use.right, self._use.namespace = action, right, f"{ROOT}{owner.kind}/{ANY}"
-            for info in await self._service.memory.namespaces():
-                if info.name.startswith(f"{ROOT}{owner.kind}/") and self._use.caller.may(right, info.name):
+            self._access.doing(action, f"{ROOT}{owner.kind}/{ANY}", right)
+            for info in await self._spaces.memory.namespaces():
+                if info.name.startswith(f"{ROOT}{owner.kind}/") and self._access.may(right, info.name):
                     names[info.name] = None
         return list(names)
+
+    async def _others(self, filters: Filters, names: list[str], right: Right) -> list[str]:
+        """Further namespaces that may hold what a filter admits: those of owners who go before the ones that it names."""
+        last = max(KINDS.index(owner.kind) for owner in filters.owners)
+        if not self._is_flat or last == 0:
+            return []
+        found = []
+        for info in await self._spaces.memory.namespaces():
+            owner = Owner.of(info.name)
+            if owner is not None and KINDS.index(owner.kind) < last and self._access.may(right, info.name):
+                found.append(info.name)
+        return [name for name in found if name not in names]
 
     async def _versions(self, id_: str, action: str, *rights: Right) -> list[Version]:
         """The versions of a memory, oldest first.
 
         Raises:
-            Refused: When the caller may not do that in the namespace that the id names.
+            Exception: What `Access.require` raises, when the caller may not do that in the namespace that the id names.
             NotFound: For an id that no memory has.
         """
         parsed = MemoryId.parse(id_)
@@ -307,7 +364,8 @@ class Memories:
         await memory.forget(version.key)  # a message that came by another way; there may be none
 
     async def _all(self, filters: Filters, *, show_expired: bool) -> AsyncIterator[Version]:
-        for name in await self._namespaces(filters, "list_episodes", Right.READ):
+        names = await self._namespaces(filters, "list_episodes", "read")
+        for name in [*names, *await self._others(filters, names, "read")]:
             async for version in self._of(name, filters, show_expired=show_expired):
                 yield version
 
@@ -317,7 +375,7 @@ class Memories:
         if owner is None:
             return
         today, seen, looked = self._today(), set[str](), 0
-        async for episode in messages_of(self._service.spaces.view(namespace), EVERY, order="newest"):
+        async for episode in messages_of(self._spaces.view(namespace), EVERY, order="newest"):
             looked += 1
             if looked > limits.MEM0_SCAN_COUNT_MAX:
                 raise InvalidInput(
@@ -333,27 +391,28 @@ class Memories:
             if (show_expired or not version.is_expired(today)) and filters.admits(version.record()):
                 yield version
 
-    async def _shown(
-        self, hits: Iterable[Hit], filters: Filters, body: SearchBody, wanted: int
-    ) -> AsyncIterator[dict[str, Any]]:
+    async def _shown(self, hits: Iterable[Hit], filters: Filters, body: Search) -> AsyncIterator[dict[str, Any]]:
         today, seen = self._today(), set[str]()
         for hit in hits:
             owner = Owner.of(hit.namespace)
-            if owner is None or len(seen) == wanted:
+            if owner is None or len(seen) == body.top_k:
                 return
             version = Version(owner, hit.episode)
             hidden = version.is_expired(today) and not body.show_expired
             if version.id in seen or hidden or not filters.admits(version.record()):
                 continue
-            memory = self._service.spaces.view(hit.namespace)
+            memory = self._spaces.view(hit.namespace)
             newest = await memory.episodes(limit=1, order="newest", where={"metadata": {KEY: version.key}})
             if newest.items and newest.items[0].id != hit.episode.id:
                 continue
             seen.add(version.id)
-            yield shown(version.record() | {"score": hit.score}, body.fields and [*body.fields, "score"])
+            record = version.record() | {"score": hit.score, "state": hit.state.value}
+            if body.explain:
+                record["score_details"] = dict(hit.legs)
+            yield shown(record, body.fields and [*body.fields, "score"])
 
     def _today(self) -> date:
-        return self._service.clock.now().date()
+        return self._clock.now().date()
 
 
 async def _statements(memory: Memory, version: Version) -> list[Entity]:

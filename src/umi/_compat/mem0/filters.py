@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from umi import limits
+from umi._compat.mem0.owners import ANY, KINDS, Owner, checked_name
 from umi.errors import InvalidInput
-from umi.server.mem0.owners import ANY, KINDS, Owner, checked_name
 
 Record = Mapping[str, Any]
 
@@ -15,6 +15,9 @@ _JUNCTIONS: Final = ("AND", "OR", "NOT")
 _OWNERS: Final = {f"{kind}_id": kind for kind in KINDS}
 _FIELDS: Final = frozenset({*_OWNERS, "id", "memory", "categories", "created_at", "updated_at", "role", "actor_id"})
 _OPERATORS: Final = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "icontains")
+# What the platform calls a memory's text and id in filters.
+_ALIASES: Final = {"keywords": "memory", "memory_ids": "id"}
+_METADATA: Final = "metadata."  # before a key of metadata: as good as the key alone
 # Where the store keeps what a filter calls by these names; see `records`.
 _LABELS: Final = {"agent_id": "mem0_agent_id", "app_id": "mem0_app_id"}
 
@@ -24,7 +27,8 @@ class Filters:
 
     Args:
         tree: A mapping of fields to a value, or to a mapping of operators; "AND", "OR" and "NOT" take lists of such mappings. "*" is
-            any value. A field that memories do not have is one of their metadata, as is what stands in "metadata".
+            any value. A field that memories do not have is one of their metadata, as is what stands in "metadata" or after "metadata.";
+            "keywords" is the text, "memory_ids" the id.
 
     Raises:
         InvalidInput: When it is none of that, too deep or too long, or names no owner.
@@ -41,8 +45,12 @@ class Filters:
             )
         self.owners = tuple(sorted(found))
 
-    def where(self) -> dict[str, Any]:
-        """What the store can select by itself, as `umi.Where`; `admits` decides."""
+    def where(self, *, elsewhere: bool = False) -> dict[str, Any]:
+        """What the store can select by itself, as `umi.Where`; `admits` decides.
+
+        Args:
+            elsewhere: Whether it is asked in namespaces of others than the owners.
+        """
         metadata: dict[str, Any] = {}
         made: dict[str, Any] = {}
         for field, wanted in _conjunction(self._tree):
@@ -54,10 +62,10 @@ class Filters:
                 made["session"] = wanted
             elif field in _LABELS:
                 metadata[_LABELS[field]] = wanted
-            elif field not in _FIELDS:
-                metadata[field] = wanted
+            elif field not in _FIELDS and field not in _ALIASES:
+                metadata[field.removeprefix(_METADATA)] = wanted
         # An owner's own id is in the name of its namespace, and need not be in the message.
-        for owner in self.owners:
+        for owner in () if elsewhere else self.owners:
             metadata.pop(_LABELS.get(f"{owner.kind}_id", ""), None)
             if owner.kind == "run":
                 made.pop("session", None)
@@ -178,7 +186,8 @@ def _one_holds(field: str, wanted: Any, record: Record) -> bool:
     metadata = record.get("metadata") or {}
     if field == "metadata":
         return all(_fits(metadata.get(key), one) for key, one in wanted.items())
-    return _fits(record.get(field) if field in _FIELDS else metadata.get(field), wanted)
+    name = _ALIASES.get(field, field)
+    return _fits(record.get(name) if name in _FIELDS else metadata.get(field.removeprefix(_METADATA)), wanted)
 
 
 def _fits(value: Any, wanted: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Messages as other servers' memories: walk through them, find what was read in one, and let a new one replace an old one."""
+"""Messages as other products' memories: walk through them, find what was read in one, and let a new one replace an old one."""
 
 from __future__ import annotations
 
