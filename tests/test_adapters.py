@@ -13,6 +13,7 @@ EXTRAS = {  # adapter: the extra, and a module of the framework
     "langgraph": ("langgraph", "langgraph.store.base"),
     "openai_agents": ("openai-agents", "agents"),
     "pydantic_ai": ("pydantic-ai", "pydantic_ai.capabilities"),
+    "google_adk": ("google-adk", "google.adk"),
     "claude": ("claude", "anthropic.lib.tools"),
 }
 
