@@ -14,6 +14,7 @@ EXTRAS = {  # adapter: the extra, and a module of the framework
     "openai_agents": ("openai-agents", "agents"),
     "pydantic_ai": ("pydantic-ai", "pydantic_ai.capabilities"),
     "google_adk": ("google-adk", "google.adk"),
+    "llama_index": ("llama-index", "llama_index.core"),
     "claude": ("claude", "anthropic.lib.tools"),
 }
 
