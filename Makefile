@@ -12,8 +12,8 @@ MEM0 := mem0ai==2.2.1 distro==1.9.0 grpcio==1.85.1 portalocker==4.4.2 posthog==7
 FIT := build/fit
 
 # Each framework has an environment of its own: what one needs another excludes. All of them, or some: make adapters ADAPTERS="crewai agno"
-ADAPTERS := langgraph openai_agents pydantic_ai claude google_adk
-MORE_ADAPTERS := llama_index agent_framework autogen crewai agno
+ADAPTERS := langgraph openai_agents pydantic_ai claude google_adk llama_index
+MORE_ADAPTERS := agent_framework autogen crewai agno
 ADAPTER_TOOLS := pytest pytest-asyncio pytest-timeout hypothesis
 
 .PHONY: help demo test lint types unit adapters sim bench reader clean venv lock locks
