@@ -601,7 +601,7 @@ class Memory:
 
         To go on later, keep the `sequence` of the last change and give it as `after`. A write may do several things, which share its
         sequence: keep it when a change with a higher one comes, or when the iteration ends, so that nothing is skipped.
-        Changes by other processes are told too. `stats().sequence` is that of the last write.
+        Changes by other processes are told too. `sequence()` is that of the last write.
 
         Args:
             after: Only what writes above this sequence did; 0 is from the beginning.
@@ -612,6 +612,14 @@ class Memory:
             StoreError: When the rows cannot be read.
         """
         return self._thread.each(self._twin.changes(after, follow=follow))
+
+    def sequence(self) -> int:
+        """The sequence of the last write of this namespace, from which `changes` goes on with what is new; 0 before the first.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
+        return self._thread.run(self._twin.sequence())
 
     def history(
         self,

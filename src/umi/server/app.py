@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import umi
 from umi.errors import UmiError
-from umi.server import openapi, resource
+from umi.server import openapi, resource, site
 from umi.server.bare import bare_api, bug
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
@@ -65,6 +65,8 @@ def make_api(service: Service) -> FastAPI:
     api.add_route(
         "/openapi.json", lambda _: Response(document(), media_type="application/json"), include_in_schema=False
     )
+    for path in ("/", f"{site.PREFIX}{{path:path}}"):
+        api.add_route(path, site.answer, include_in_schema=False)
     api.add_route("/docs", lambda _: _page("docs.html", "text/html"), include_in_schema=False)
     api.add_route("/docs.js", lambda _: _page("docs.js", "text/javascript"), include_in_schema=False)
     return api
