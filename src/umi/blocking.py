@@ -59,6 +59,8 @@ from umi.types import (
     RunReceipt,
     SessionPage,
     Stats,
+    UndecidedPage,
+    UndoPreview,
     VerdictLike,
     Where,
 )
@@ -761,6 +763,32 @@ class Memory:
             StoreError: When the rows cannot be read. An unknown subject has no facts.
         """
         return self._thread.run(self._twin.facts(subject, attribute=attribute, as_of=as_of))
+
+    def undecided(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> UndecidedPage:
+        """Changes that wait for a decision, the newest first, a page at a time: open contradictions, and updates too unsure to act.
+
+        `resolve` decides one: "new" lets the newer statement hold in place of the older one, "old" refuses it, "both" keeps both.
+
+        Args:
+            limit: At most this many, 1..10,000.
+            after: `UndecidedPage.next` of the page before.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.undecided(limit=limit, after=after))
+
+    def preview_undo(self, relation_id: str) -> UndoPreview:
+        """Show what `undo` of a relation would change now: which statements would hold again, and which no longer. Nothing is changed.
+
+        It is tried in a transaction that is then taken back, so other writers wait for it as they wait for a write.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it was undone before.
+        """
+        return self._thread.run(self._twin.preview_undo(relation_id))
 
     def forget(
         self, id: str | None = None, *, where: Where | None = None, types: Iterable[EntityTypeLike] | None = None

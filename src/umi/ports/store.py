@@ -145,6 +145,10 @@ class Snapshot(Protocol):
         """Per entity every relation at either end, undone ones too, by (created_at, id)."""
         ...
 
+    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
+        """Open contradictions and updates that do not act, none of them undone or settled, by descending id; those below `after`."""
+        ...
+
     def subjects_of(self, aliases: Iterable[str]) -> dict[str, str]:
         """Per normalised alias the subject key that it stands for; what is no alias has no key."""
         ...

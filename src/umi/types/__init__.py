@@ -107,6 +107,7 @@ from umi.types.records import (
     origin_mark,
     origin_of,
 )
+from umi.types.reviewing import StandingChange, Undecided, UndecidedPage, UndoPreview, is_undecided
 from umi.types.sessions import SessionInfo, SessionPage
 
 __all__ = [
@@ -193,8 +194,12 @@ __all__ = [
     "SessionPage",
     "SignalFault",
     "SignalRow",
+    "StandingChange",
     "Stats",
     "Total",
+    "Undecided",
+    "UndecidedPage",
+    "UndoPreview",
     "Usage",
     "VectorHit",
     "Verdict",
@@ -206,6 +211,7 @@ __all__ = [
     "digest",
     "factors_quality",
     "fault",
+    "is_undecided",
     "judged",
     "origin_mark",
     "origin_of",

@@ -40,6 +40,7 @@ from umi.stores.memory.space import (
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
 from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
+from umi.types.reviewing import is_undecided
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -239,6 +240,10 @@ class MemorySnapshot(SessionReads):
 
     def scan_relations(self) -> Iterator[EvolutionRelation]:
         return (relation for _, relation in sorted(self._space.relations.items()))
+
+    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
+        found = sorted(self._space.relations.items(), reverse=True)
+        return [one for id_, one in found if (after is None or id_ < after) and is_undecided(one)][:limit]
 
     def scan_aliases(self) -> Iterator[tuple[str, str]]:
         return iter(sorted(self._space.subjects.items()))

@@ -350,6 +350,15 @@ class SqlSnapshot:
         sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? ORDER BY r.id"
         return map(rows.to_relation, self._execute(sql, (self._ns,)))
 
+    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
+        sql = (
+            f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? {'' if after is None else 'AND r.id < ?'}"
+            " AND r.undone_at IS NULL AND r.resolved IS NULL"
+            " AND (r.type = 'contradict' OR (r.type = 'update' AND r.acted = 0)) ORDER BY r.id DESC LIMIT ?"
+        )
+        values = (self._ns, limit) if after is None else (self._ns, after, limit)
+        return [*map(rows.to_relation, self._execute(sql, values))]
+
     def scan_aliases(self) -> Iterator[tuple[str, str]]:
         sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? ORDER BY a.alias"
         found = (rows.verified("aliases", row, 1) for row in self._execute(sql, (self._ns,)))
