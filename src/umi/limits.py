@@ -86,6 +86,9 @@ ANSWER_PLACES_COUNT_MAX: Final = 50  # of a ranking, read for what bears on a fa
 TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which statistics are read
 STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
 PAIR_READER_HITS_COUNT: Final = 4  # first hits of a recall that the pair reader looks at
+KNOWN_SPEAKERS_COUNT_MAX: Final = (
+    1_024  # names in questions of which a namespace notes whether somebody of that name speaks in it
+)
 SUCCESSORS_STEPS_COUNT_MAX: Final = 64  # from an outdated statement that matches to what took its place
 REFINED_CANDIDATES_COUNT: Final = 150  # of a query, looked at a second time
 TERM_CHARS_MAX: Final = 64  # a longer "word" is indexed by its beginning

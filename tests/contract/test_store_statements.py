@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from store_rows import entity, episode_row, later, relation, seed
 
-from umi.ports import Snapshot, StorageBackend, Store, Transaction
+from umi.ports import EpisodesRead, Snapshot, StorageBackend, Store, Transaction
 from umi.types import Entity, Mode, Nature
 
 
@@ -158,3 +158,23 @@ async def test_the_newest_come_first_and_never_more_than_wanted(store: Store, al
         assert await newest(limit) == everything[:limit]
     await alice.write(lambda tx: tx.delete_episode("ep_3"))
     assert await newest(2) == ["e22", "e21"]
+
+
+async def test_episodes_with_what_is_said_of_them_come_in_one_reading(alice: StorageBackend) -> None:
+    await seed(alice)
+    await alice.write(lambda tx: tx.put_relation(relation("e0", "e2")))
+
+    def work(s: Snapshot) -> tuple[object, object]:
+        found = s.read_at([2, 0, 99, -1])
+        entities = s.entities_of(one.id for one in found.episodes.values())
+        relations = s.relations_of(one.id for mine in entities.values() for one in mine)
+        return found, EpisodesRead(s.episodes_at([0, 2]), entities, relations)
+
+    read, one_by_one = await alice.read(work)
+    assert read == one_by_one
+    assert read.episodes.keys() == {0, 2}
+    assert {name: [row.id for row in rows] for name, rows in read.relations.items()} == {
+        "e0": ["rel_1"],
+        "e2": ["rel_1"],
+    }
+    assert await alice.read(lambda s: s.read_at([])) == EpisodesRead({}, {}, {})

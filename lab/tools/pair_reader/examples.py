@@ -6,9 +6,10 @@ Every example is an `Input` as the product makes it, with what the heads should 
 from __future__ import annotations
 
 import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
@@ -29,6 +30,9 @@ TOUCHES = 0.1  # one that holds more than that, and less than SAYS, teaches noth
 BEFORE_S = 12 * 3_600
 DAY_S = 86_400
 OTHERS = {"unrelated": "none"}
+NAMES = HERE / "lab" / "tools" / "evolution_names.txt"
+OWN = re.compile(r"\b(?:I|[Mm]y|[Mm]e|[Mm]ine|[Mm]yself)\b")
+STRANGERS = 0.35  # of the pairs that concern each other, the share of which the newer statement is told once more of somebody else
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,12 @@ class Example:
     answers: bool | None = None
     words: tuple[bool, ...] | None = None
     mode: str = ""
+
+
+def first_names() -> frozenset[str]:
+    """The names of people in `NAMES`."""
+    lines = NAMES.read_text(encoding="utf-8").split("# person", 1)[1].split("\n#", 1)[0]
+    return frozenset(re.findall(r"\w+", lines))
 
 
 def authors() -> list[str]:
@@ -64,6 +74,30 @@ class Maker:
     def __init__(self, layout: Layout, seed: int = 1) -> None:
         self._layout = layout
         self._random = Random(seed)
+        self._names = first_names()
+
+    def strangers(self, author: str, verdict: str, pair: Pair) -> Iterator[Example]:
+        """Of some pairs that concern each other, the same with the newer statement told of somebody else: then it is none.
+
+        A name that both statements have is another in the newer message, or whoever speaks of themselves in both is
+        another person in the newer one.
+        """
+        if verdict == "none" or self._random.random() >= STRANGERS:
+            return
+        older, newer = (one.text[slice(*one.span)] for one in (pair.older, pair.newer))
+        shared = sorted({name for name in self._names & set(re.findall(r"\w+", older)) if name in newer})
+        if len(shared) == 1:
+            other = self._random.choice(
+                sorted(self._names - set(re.findall(r"\w+", f"{pair.older.text} {pair.newer.text}")))
+            )
+            swapped = re.compile(rf"\b{shared[0]}\b")
+            start = len(swapped.sub(other, pair.newer.text[: pair.newer.span[0]]))
+            span = (start, start + len(swapped.sub(other, newer)))
+            told = replace(pair.newer, text=swapped.sub(other, pair.newer.text), span=span)
+            yield self.pair(author, "none", replace(pair, newer=told, before=swapped.sub(other, pair.before)))
+        elif pair.older.speaker == pair.newer.speaker and OWN.search(older) and OWN.search(newer):
+            other = self._random.choice(sorted(self._names - {pair.older.speaker}))
+            yield self.pair(author, "none", replace(pair, newer=replace(pair.newer, speaker=other), before=""))
 
     def pair(self, author: str, verdict: str, pair: Pair, spans: tuple[Span, Span] | None = None) -> Example:
         """One pair of statements; `spans` are the words of each message that the verdict is about."""
@@ -80,17 +114,18 @@ class Maker:
     def of_history(self, history: Row, none_per_pair: int = 4) -> Iterator[Example]:
         """Pairs of its statements: all that are listed, of the others those of listed messages first, and some of the rest."""
         listed, none = [], []
-        for example, touched in self.pairs_of(history):
+        for pair, example, touched in self.pairs_of(history):
             if example.verdict:
                 listed.append(example)
+                listed.extend(self.strangers(example.author, VERDICTS[example.verdict], pair))
             else:
                 none.append((not touched, self._random.random(), len(none), example))
         none.sort(key=lambda one: one[:3])
         yield from listed
         yield from (one[-1] for one in none[: max(10, 4 + none_per_pair * len(listed))])
 
-    def pairs_of(self, history: Row) -> Iterator[tuple[Example, bool]]:
-        """Every pair of statements of two messages, and whether the messages are listed as a pair."""
+    def pairs_of(self, history: Row) -> Iterator[tuple[Pair, Example, bool]]:
+        """Every pair of statements of two messages, its example, and whether the messages are listed as a pair."""
         listed: dict[tuple[int, int], list[Row]] = defaultdict(list)
         for row in history["pairs"]:
             listed[row["old"], row["new"]].append(row)
@@ -99,7 +134,7 @@ class Maker:
             for pair in pairs:
                 verdict, spans = _verdict(rows, pair)
                 if verdict is not None:
-                    yield self.pair(history["author"], verdict, pair, spans), bool(rows)
+                    yield pair, self.pair(history["author"], verdict, pair, spans), bool(rows)
 
     def asked_of(self, history: Row, others_per_answer: int = 1) -> Iterator[Example]:
         """Its questions with statements that answer them, be they outdated, and some that do not."""
@@ -125,7 +160,9 @@ class Maker:
                 for one, span in zip((old, new), spans, strict=True)
             ]
             known = (spans[0], spans[1]) if new["label"] != "none" else None
-            yield self.pair(group["author"], new["label"], Pair(*passages, new.get("before") or "", new["days"]), known)
+            pair = Pair(*passages, new.get("before") or "", new["days"])
+            yield self.pair(group["author"], new["label"], pair, known)
+            yield from self.strangers(group["author"], new["label"], pair)
 
     def of_changes(self, path: Path, most: int) -> Iterator[Example]:
         """Human pairs of one source, at most so many of a label."""

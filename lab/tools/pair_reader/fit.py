@@ -4,8 +4,8 @@
     python lab/tools/pair_reader/fit.py --write FILE            fit to every author
     python lab/tools/pair_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
 
-About 25 minutes on two quiet cores. Two passes over task talk and chat written by many hands come first, then passes over histories and groups of
-statements, whose authors are told apart. Same data and seed on the same machine give the same file.
+About two hours on two quiet cores. A pass over task talk and chat written by many hands comes first, then two over histories, then several over histories
+and groups of statements together; their authors are told apart. Same data and seed on the same machine give the same file.
 """
 
 from __future__ import annotations
@@ -35,9 +35,11 @@ WARM = 60  # steps in which the learning rate rises
 RATE = 1.5e-4
 SMOOTHED = 0.03
 EARLY = 0.4  # weight of what is said after the lower layers
+FIRST = 0.2  # and after the first layer
 WORDS = 0.5
 CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
+HISTORY_PASSES = 2
 LOG_STEPS = 100
 
 
@@ -46,16 +48,24 @@ def layout() -> Layout:
     return Layout(LocalEmbedder()._load().tokenizer)  # noqa: SLF001 - the same tokenizer as the reader's
 
 
-def of_authors(maker: Maker, without: Sequence[str]) -> list[Example]:
-    """Examples of every author but some."""
+def of_histories(maker: Maker, without: Sequence[str]) -> list[Example]:
+    """Examples of the histories of every author but some."""
     found: list[Example] = []
     for path in sorted((DATA / "histories").glob("*.jsonl")):
         for history in rows_of(path) if path.stem not in without else []:
             found += [*maker.of_history(history), *maker.asked_of(history)]
-    for path in sorted((DATA / "groups").glob("*.jsonl")):
-        for group in rows_of(path) if path.stem not in without else []:
-            found += maker.of_group(group)
     return found
+
+
+def of_groups(maker: Maker, without: Sequence[str]) -> list[Example]:
+    """Examples of the groups of every author but some."""
+    return [
+        example
+        for path in sorted((DATA / "groups").glob("*.jsonl"))
+        if path.stem not in without
+        for group in rows_of(path)
+        for example in maker.of_group(group)
+    ]
 
 
 def of_others(maker: Maker) -> list[Example]:
@@ -76,7 +86,7 @@ def loss_of(read: Read, some: Sequence[Example], given: Batch) -> torch.Tensor:
     asked = [row for row, one in enumerate(some) if one.answers is not None]
     if judged:
         verdicts = torch.tensor([some[row].verdict for row in judged])
-        for logits, weight in ((read.verdict, 1.0), (read.early_verdict, EARLY)):
+        for logits, weight in ((read.verdict, 1.0), (read.early_verdict, EARLY), (read.first_verdict, FIRST)):
             total = total + weight * functional.cross_entropy(
                 logits[judged].float(), verdicts, label_smoothing=SMOOTHED
             )
@@ -144,7 +154,7 @@ def main() -> None:
     parser.add_argument("--without", default="", help="authors that are left out, with commas between")
     parser.add_argument("--write", type=Path, default=WEIGHTS)
     parser.add_argument("--begin", type=Path, help="a file with what the first passes gave; written if it is not there")
-    parser.add_argument("--passes", type=int, default=2)
+    parser.add_argument("--passes", type=int, default=5, help="over histories and groups together")
     parser.add_argument("--share", type=float, default=1.0, help="of the examples, for a quick trial")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
@@ -153,16 +163,22 @@ def main() -> None:
         sys.exit(f"no such author: {', '.join(sorted(unknown))}; there are {', '.join(authors())}")
     torch.set_num_threads(2)
     torch.manual_seed(args.seed)
-    maker, model = Maker(layout(), args.seed), Reader()
+    model = Reader()
     if args.begin and args.begin.exists():
         model.load_state_dict(torch.load(args.begin))
     else:
-        others = of_others(maker)
-        print(f"{len(others):,} pairs of task talk, revisions and chat", flush=True)
-        fit(model, sample(others, args.share), 1, RATE, args.seed, "others")
+        maker = Maker(layout(), args.seed)
+        for name, examples, passes in (
+            ("others", of_others(maker), 1),
+            ("histories", of_histories(maker, without), HISTORY_PASSES),
+        ):
+            print(f"{name}: {len(examples):,} examples", flush=True)
+            fit(model, sample(examples, args.share), passes, RATE, args.seed, name)
         if args.begin:
             torch.save(model.state_dict(), args.begin)
-    examples = of_authors(maker, without) + list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
+    maker = Maker(layout(), args.seed)  # anew, so that the examples do not depend on what was loaded
+    chat = list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
+    examples = [*of_histories(maker, without), *of_groups(maker, without), *chat]
     counts = Counter("asked" if one.verdict is None else str(one.verdict) for one in examples)
     print(f"{len(examples):,} examples: {dict(sorted(counts.items()))}", flush=True)
     fit(model, sample(examples, args.share), args.passes, RATE, args.seed, "authors")

@@ -32,7 +32,7 @@ from umi._remember.apply import recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledTexts
-from umi._retrieval import DualRetriever, Query, history
+from umi._retrieval import DualRetriever, KnownSpeakers, Query, history
 from umi.errors import StoreError, UmiError
 from umi.ports import NamespaceStore, Store, Transaction
 from umi.types import (
@@ -100,6 +100,7 @@ class Engine:
         # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
         self._recalled_texts = RecalledTexts()
+        self._known_speakers = KnownSpeakers()
 
     @classmethod
     async def open(cls, url: str, parts: Components, name: str) -> Self:
@@ -267,7 +268,9 @@ class Engine:
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
         embedder, behind = self.parts.embedder, self._may_be_behind()
-        retriever = DualRetriever(model, embedder, self.storage, self.storage, behind=behind)
+        retriever = DualRetriever(
+            model, embedder, self.storage, self.storage, behind=behind, known=self._known_speakers
+        )
         found = await retriever.search(asked)
         self._count(found.degraded)
         receipt = RecallReceipt(
@@ -327,6 +330,7 @@ class Engine:
     def forget_words(self) -> None:
         """Empty the caches of this process that are keyed by texts or words of messages."""
         forget_words()
+        self._known_speakers.forget()
         value_mentions.cache_clear()
         if self.parts.embedder is not None:
             self.parts.embedder.forget_questions()

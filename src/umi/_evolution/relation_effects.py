@@ -12,7 +12,7 @@ from the conclusion to itself then records the loss, and is a cause like any oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -77,6 +77,12 @@ class RelationEffects:
             if end in self._rows:
                 others = [other for other in self._rows[end] if other.id != row.id]
                 self._keep(end, tuple(sorted([*others, row], key=_BY_TIME)))
+
+    def know_relations(self, relations: Mapping[str, tuple[EvolutionRelation, ...]], entity_ids: Iterable[str]) -> None:
+        """Add all relations of entities that the caller has already read from this snapshot to the cache."""
+        for id_ in entity_ids:
+            if id_ not in self._rows:
+                self._keep(id_, relations.get(id_, ()))
 
     def load(self, entity_ids: Iterable[str]) -> None:
         """Load the relations of entities in one query; later calls about them need none."""

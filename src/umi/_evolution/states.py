@@ -131,6 +131,18 @@ class StateResolver:
         self._episode_of |= {entity.id: entity.episode_id for entity in known}
         self._read |= {id_: entities.get(id_, ()) for id_ in missing}
 
+    def read_at(self, keys: Iterable[int]) -> dict[int, Episode]:
+        """Load episodes by arrival with their statements and these statements' relations, in one round trip; returns the episodes."""
+        found = self._snapshot.read_at(keys)
+        for episode in found.episodes.values():
+            if episode.id not in self._read:
+                mine = found.entities.get(episode.id, ())
+                self._effects.know(mine)
+                self._effects.know_relations(found.relations, (one.id for one in mine))
+                self._episode_of |= {one.id: episode.id for one in mine}
+                self._read[episode.id] = mine
+        return found.episodes
+
     def show(
         self, episodes: Sequence[Episode], query_terms: Collection[str], only: Collection[str] = ()
     ) -> list[Shown | None]:

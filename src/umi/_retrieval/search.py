@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Protocol, TypeVar
 
 from umi import limits
@@ -26,7 +27,7 @@ from umi._retrieval.rewrite import rewrite
 from umi._retrieval.snapshot_search import SnapshotSearch
 from umi._retrieval.variants import MODEL_WEIGHT, Variation, rule_variants, wants_deep
 from umi.errors import EmbeddingError, UmiError
-from umi.ports import EmbeddingProvider, LLMProvider, StorageBackend, VectorBackend
+from umi.ports import EmbeddingProvider, LLMProvider, Snapshot, StorageBackend, VectorBackend
 from umi.ports.pair_reader import PairReader
 from umi.types import Degradation, Hit
 
@@ -43,6 +44,28 @@ class HasId(Protocol):
 Item = TypeVar("Item", bound=HasId)
 
 
+class KnownSpeakers:
+    """Names in questions that were found to be those of speakers of a namespace. A search takes it for true, and checks it."""
+
+    def __init__(self) -> None:
+        self._names: set[str] = set()
+
+    def among(self, names: Sequence[str]) -> frozenset[str]:
+        """Those of the names that are known."""
+        return frozenset(self._names.intersection(names))
+
+    def note(self, names: Sequence[str], speakers: frozenset[str]) -> None:
+        """Those of the names that are of speakers."""
+        if len(self._names) > limits.KNOWN_SPEAKERS_COUNT_MAX:
+            self.forget()
+        self._names.difference_update(names)
+        self._names.update(speakers)
+
+    def forget(self) -> None:
+        """Keep no name."""
+        self._names.clear()
+
+
 class DualRetriever:
     """Searches one namespace by words and by meaning (seed 004).
 
@@ -52,6 +75,7 @@ class DualRetriever:
         vector: The vector leg; the storage object itself when one store does both.
         storage: Rows and the text leg.
         behind: Whether the search index may lack many messages: it is then brought up to date in steps beforehand.
+        known: What earlier searches of this namespace have found of its speakers.
     """
 
     def __init__(
@@ -62,8 +86,10 @@ class DualRetriever:
         storage: StorageBackend,
         *,
         behind: bool = True,
+        known: KnownSpeakers | None = None,
     ) -> None:
         self._llm = llm
+        self._known = known or KnownSpeakers()
         self._behind = behind
         self._embedder = _guarded(embedder)
         self._vector = vector
@@ -105,17 +131,17 @@ class DualRetriever:
         about = without_boilerplate(query.text)
         variations = [Variation(about, 1.0), *(await self._variations(about, degraded) if deep else [])]
         names = named(" ".join(one.text for one in variations))
-        if names:
-            # The question is embedded in the speaker's words, so the index must know the speakers first. Otherwise
-            # embedding and catching up run at the same time.
-            variants = await self._prepare(variations, await self._speakers(names), degraded)
-        else:
-            variants, _ = await asyncio.gather(self._prepare(variations, frozenset(), degraded), self._catch_up())
+        # The question is embedded in the speaker's words, before it is read who speaks here: once more where that was another.
+        speakers = self._known.among(names)
         reader = self._reader_for(query)
         # The pair reader compares the first few hits, even where fewer are wanted.
         most = query.limit if reader is None else max(query.limit, limits.PAIR_READER_HITS_COUNT)
-        asked = SnapshotSearch(replace(query, limit=most), variants, self._embedder, deep=deep)
-        hits = await self._storage.read(lambda snapshot: asked.run(snapshot, degraded))
+        found: tuple[SnapshotSearch, list[Hit]] | None = None
+        while found is None:
+            variants, _ = await asyncio.gather(self._prepare(variations, speakers, degraded), self._catch_up())
+            asked = SnapshotSearch(replace(query, limit=most), variants, self._embedder, deep=deep)
+            found, speakers = await self._storage.read(partial(self._run, asked, names, speakers, degraded))
+        asked, hits = found
         if reader is not None and asked.is_comparable:
             hits = await self._in_order(reader, query, hits, asked, degraded)
         hits = hits[: query.limit]
@@ -128,6 +154,22 @@ class DualRetriever:
             best_score=asked.best_score,
             why_abstained="" if hits else asked.why_nothing(),
         )
+
+    def _run(
+        self,
+        asked: SnapshotSearch,
+        names: Sequence[str],
+        speakers: frozenset[str],
+        degraded: dict[Degradation, None],
+        snapshot: Snapshot,
+    ) -> tuple[tuple[SnapshotSearch, list[Hit]] | None, frozenset[str]]:
+        """Search in a snapshot; nothing where others of the names are speakers in it than was thought, which is said beside it."""
+        here = speakers
+        if names:
+            with suppress(UmiError):  # the search meets the same error and reports it
+                here = snapshot.speakers(names)
+            self._known.note(names, here)
+        return (None if here != speakers else (asked, asked.run(snapshot, degraded))), here
 
     def _reader_for(self, query: Query) -> PairReader | None:
         """The pair reader that orders the hits by what still holds; None where it must not decide.
@@ -161,13 +203,6 @@ class DualRetriever:
         with suppress(UmiError):  # the search that follows meets the same error and reports it
             while self._behind and not await self._storage.read(lambda snapshot: snapshot.catch_up()):
                 pass
-
-    async def _speakers(self, names: Sequence[str]) -> frozenset[str]:
-        """Those of the names that a speaker of this namespace has; none when the store cannot be read."""
-        await self._catch_up()
-        with suppress(UmiError):
-            return await self._storage.read(lambda snapshot: snapshot.speakers(names))
-        return frozenset()
 
     async def _variations(self, query: str, degraded: dict[Degradation, None]) -> list[Variation]:
         if self._llm is None:

@@ -265,8 +265,7 @@ class SnapshotSearch:
         start, portion = 0, self._query.limit + 2
         while start < len(ranking.keys):
             keys = [int(key) for key in ranking.keys[start : start + portion]]
-            episodes = snapshot.episodes_at(keys)
-            standings.read([one.id for one in episodes.values()])
+            episodes = standings.read_at(keys)
             if not start and statement_scores.is_read(standings.read_in(episodes.values())):
                 start = limits.STATEMENT_CANDIDATES_COUNT
                 yield from self._statements(snapshot, standings, ranking, terms)

@@ -19,6 +19,7 @@ from umi.ports.models import (
 from umi.ports.store import (
     Counts,
     EpisodeRow,
+    EpisodesRead,
     Examined,
     NamespaceStore,
     PackedVectors,
@@ -37,6 +38,7 @@ __all__ = [
     "EmbeddingProvider",
     "Entropy",
     "EpisodeRow",
+    "EpisodesRead",
     "Examined",
     "IntelligenceProvider",
     "LLMProvider",

@@ -85,6 +85,18 @@ class Counts:
     cache_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class EpisodesRead:
+    """Episodes by arrival; by id of each its entities, in order of span; by id of each entity its relations, oldest first.
+
+    An episode without entities and an entity without relations have no key.
+    """
+
+    episodes: dict[int, Episode]
+    entities: dict[str, tuple[Entity, ...]]
+    relations: dict[str, tuple[EvolutionRelation, ...]]
+
+
 class Snapshot(Protocol):
     """One namespace as of one committed moment. Lives only inside `read` or `write`."""
 
@@ -112,6 +124,10 @@ class Snapshot(Protocol):
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]: ...
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]: ...
+    def read_at(self, keys: Iterable[int]) -> EpisodesRead:
+        """What `episodes_at`, `entities_of` and `relations_of` say of these arrivals, in one round trip to the database."""
+        ...
+
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]: ...
     def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
         """Per episode its entities in order of span; an episode without entities has no key."""

@@ -16,7 +16,7 @@ from typing import NoReturn, TypeVar, cast
 from umi._core.invariants import InvariantError, check
 from umi._core.vectors import pack
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
-from umi.ports import Counts, EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.memory.learning import Log, MemoryLearned
@@ -93,6 +93,12 @@ class MemorySnapshot(SessionReads):
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         rows = self._space.rows
         return {int(key): episode_out(rows[int(key)].episode) for key in keys if int(key) in rows}
+
+    def read_at(self, keys: Iterable[int]) -> EpisodesRead:
+        episodes = self.episodes_at(keys)
+        entities = self.entities_of(one.id for one in episodes.values())
+        relations = self.relations_of(one.id for mine in entities.values() for one in mine)
+        return EpisodesRead(episodes, entities, relations)
 
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
         entities = self._space.entities

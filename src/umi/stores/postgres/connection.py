@@ -1,38 +1,49 @@
-"""A connection to PostgreSQL with the methods of a SQLite connection that the shared statements use."""
+"""A connection to PostgreSQL with the methods of a SQLite connection that the shared statements use.
+
+Within a transaction statements are sent without waiting for the answers to those before (libpq's pipeline mode). It waits where
+rows are read, where it matters how many rows a statement changed, and at the end. So a transaction takes as many round
+trips as it has look-ups that depend on each other, not as many as it has statements. An error of a statement is raised where it
+is waited for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from typing import Final
 
 import psycopg
-from psycopg.pq import TransactionStatus
 
 from umi.stores.postgres.dialect import translated
 from umi.stores.sql.connection import Row
 
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
+_CERTAIN: Final = "INSERT INTO"  # changes as many rows as it has values, or fails
+_UNANSWERED_COUNT: Final = 256  # statements that may be sent without waiting; bounds what both ends keep for them
 
 
 class Found:
-    """What a statement found; read once, row by row."""
+    """What a statement found; its rows come when they are first asked for, and are read once."""
 
-    def __init__(self, found: Iterator[Row]) -> None:
-        self._found = found
+    def __init__(self, fetch: Callable[[], Sequence[Row]]) -> None:
+        self._fetch = fetch
+        self._rows: Iterator[Row] | None = None
 
     def __iter__(self) -> Iterator[Row]:
-        return self._found
+        if self._rows is None:
+            self._rows = iter(self._fetch())
+        return self._rows
 
     def __next__(self) -> Row:
-        return next(self._found)
+        return next(iter(self))
 
     def fetchone(self) -> Row | None:
         """The next row; None at the end."""
-        return next(self._found, None)
+        return next(iter(self), None)
 
     def fetchall(self) -> list[Row]:
         """The rows that are left."""
-        return list(self._found)
+        return list(self)
 
 
 class PostgresConnection:
@@ -44,45 +55,111 @@ class PostgresConnection:
 
     def __init__(self, inner: psycopg.Connection[Row]) -> None:
         self._inner = inner
+        self._pipeline: psycopg.Pipeline | None = None
+        self._leaving = ExitStack()  # leaves pipeline mode
+        self._in_transaction = False
+        self._unread: list[psycopg.Cursor[Row]] = []  # of statements that write, whose answers nobody has waited for
+        self._unanswered_count = 0
+        self._certain = False  # whether one of these surely changes rows
         self._changed = 0
         self._changes = 0
 
+    def begin(self, *statements: str) -> None:
+        """Begin a transaction with these statements: BEGIN, and settings. One that is open is rolled back first."""
+        self.roll_back()
+        if self._pipeline is None:
+            self._pipeline = self._leaving.enter_context(self._inner.pipeline())
+        self._in_transaction = True
+        for statement in statements:
+            self._inner.execute(statement.encode())
+
     def execute(self, sql: str, values: Sequence[object] = ()) -> Found:
-        """Run a statement of the SQLite store."""
-        cursor = self._inner.execute(
-            translated(sql).encode(), tuple(values)
-        )  # bytes: statements are made of constants only
+        """Run a statement of the SQLite store; COMMIT ends a transaction."""
+        if not self._in_transaction:
+            self._leave_pipeline()  # such as VACUUM, which wants to be alone
+        # bytes: statements are made of constants only
+        cursor = self._inner.execute(translated(sql).encode(), tuple(values))
+        self._unanswered_count += 1
         if sql.startswith(_WRITES):
-            self._changes = max(cursor.rowcount, 0)
-            self._changed += self._changes
-        return Found(iter(cursor.fetchall()) if cursor.description is not None else iter(()))
+            self._unread.append(cursor)
+            self._certain = self._certain or sql.startswith(_CERTAIN)
+        if sql == "COMMIT":
+            self._wait()
+            self._in_transaction = False
+        elif self._unanswered_count >= _UNANSWERED_COUNT:
+            self._wait()
+        return Found(lambda: self._rows_of(cursor))
 
     def executemany(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
-        """Run a statement that writes for each row of values; psycopg sends all of them before it waits for an answer."""
-        with self._inner.cursor() as cursor:
-            cursor.executemany(translated(sql).encode(), [tuple(row) for row in rows])
-            self._changes = max(cursor.rowcount, 0)
-            self._changed += self._changes
+        """Run a statement that writes for each row of values."""
+        for row in rows:
+            self.execute(sql, row)
 
     def changes(self) -> int:
-        """How many rows the last statement that writes has changed."""
+        """How many rows the last statement that writes has changed; waits for its answer."""
+        self._wait()
         return self._changes
 
     def total_changes(self) -> int:
-        """How many rows this connection has changed."""
-        return self._changed
+        """How many rows this connection has changed, or one more where rows of statements that nobody waited for are not counted yet."""
+        if self._unread and not self._certain:
+            self._wait()
+        return self._changed + bool(self._unread)
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open, also one that has failed."""
-        status = self._inner.info.transaction_status
-        return status in {TransactionStatus.INTRANS, TransactionStatus.INERROR, TransactionStatus.ACTIVE}
+        return self._in_transaction
 
     @property
     def is_broken(self) -> bool:
         """Whether the connection is lost."""
         return self._inner.closed or self._inner.broken
 
+    def roll_back(self) -> None:
+        """Undo what the transaction did, whatever has failed in it; without one nothing happens."""
+        if not self._in_transaction:
+            return
+        self._in_transaction = False
+        self._answered()
+        try:
+            self._inner.execute(b"ROLLBACK")
+            self._wait()
+        except psycopg.Error:
+            # A statement that nobody waited for had failed, and the server passed over all that came after it.
+            self._leave_pipeline()
+            if not self.is_broken:
+                self._inner.execute(b"ROLLBACK")
+
     def close(self) -> None:
         """Close the connection; what was not committed is gone."""
         self._inner.close()
+
+    def _rows_of(self, cursor: psycopg.Cursor[Row]) -> Sequence[Row]:
+        if cursor.description is None:
+            self._wait()
+        return cursor.fetchall() if cursor.description is not None else ()
+
+    def _wait(self) -> None:
+        """Wait for the answers to all that was sent, and count what it changed.
+
+        Raises:
+            psycopg.Error: What the first of them that failed raises.
+        """
+        if self._pipeline is not None:
+            self._pipeline.sync()
+        for cursor in self._unread:
+            self._changes = max(cursor.rowcount, 0)
+            self._changed += self._changes
+        self._answered()
+
+    def _leave_pipeline(self) -> None:
+        self._pipeline = None
+        leaving = self._leaving.pop_all()
+        if not self.is_broken:
+            with suppress(psycopg.Error):  # of what is undone or was raised already
+                leaving.close()
+
+    def _answered(self) -> None:
+        self._unread.clear()
+        self._unanswered_count, self._certain = 0, False

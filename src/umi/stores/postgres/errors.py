@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import psycopg
 from psycopg import errors as found
 
-from umi.errors import StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
+from umi.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreUnavailable, UmiError
 
 _BUSY = (
     found.LockNotAvailable, found.SerializationFailure, found.DeadlockDetected, found.QueryCanceled,
@@ -17,6 +18,29 @@ _BUSY = (
 _FULL = (found.DiskFull, found.OutOfMemory, found.ConfigurationLimitExceeded)
 _NOT_LET_IN = (found.InvalidPassword, found.InvalidAuthorizationSpecification, found.InsufficientPrivilege)
 _CORRUPT = (found.DataCorrupted, found.IndexCorrupted)
+# What an error means, the first that fits.
+_MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[UmiError], str], ...]] = (
+    (found.UniqueViolation, InvalidInput, "a row of this id is in {name} already ({said}): each is written once"),
+    (_FULL, StoreFull, "no room left to write {name} ({said}): free some space on its server and try again"),
+    (_BUSY, StoreBusy, "others kept {name} locked for too long ({said}): try again"),
+    (
+        found.ReadOnlySqlTransaction,
+        StoreUnavailable,
+        "{name} takes no writes ({said}): give the address of the primary server",
+    ),
+    (_CORRUPT, StoreCorrupt, "{name} is damaged ({said}): stop writing to it, and restore it from a backup"),
+    (_NOT_LET_IN, StoreUnavailable, "{name} refused this user ({said}): give a user who may create tables there"),
+    (
+        found.TooManyConnections,
+        StoreBusy,
+        "{name} has no connection left ({said}): try again, or raise max_connections",
+    ),
+    (
+        (psycopg.OperationalError, psycopg.InterfaceError),
+        StoreUnavailable,
+        "{name} cannot be reached ({said}): see that the server runs and try again",
+    ),
+)
 
 
 @contextmanager
@@ -28,6 +52,7 @@ def mapped(name: str) -> Iterator[None]:
 
     Raises:
         StoreError: Or the subclass that fits.
+        InvalidInput: For a row whose id is taken. It comes here because statements that write are not waited for one by one.
     """
     try:
         yield
@@ -35,21 +60,10 @@ def mapped(name: str) -> Iterator[None]:
         raise translate(error, name) from error
 
 
-def translate(error: psycopg.Error, name: str) -> StoreError:
+def translate(error: psycopg.Error, name: str) -> UmiError:
     """The error of Umi that says what `error` means for the database `name`."""
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    if isinstance(error, _FULL):
-        return StoreFull(f"no room left to write {name} ({said}): free some space on its server and try again")
-    if isinstance(error, _BUSY):
-        return StoreBusy(f"others kept {name} locked for too long ({said}): try again")
-    if isinstance(error, found.ReadOnlySqlTransaction):
-        return StoreUnavailable(f"{name} takes no writes ({said}): give the address of the primary server")
-    if isinstance(error, _CORRUPT):
-        return StoreCorrupt(f"{name} is damaged ({said}): stop writing to it, and restore it from a backup")
-    if isinstance(error, _NOT_LET_IN):
-        return StoreUnavailable(f"{name} refused this user ({said}): give a user who may create tables there")
-    if isinstance(error, found.TooManyConnections):
-        return StoreBusy(f"{name} has no connection left ({said}): try again, or raise max_connections")
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
-        return StoreUnavailable(f"{name} cannot be reached ({said}): see that the server runs and try again")
+    for kinds, meaning, message in _MEANINGS:
+        if isinstance(error, kinds):
+            return meaning(message.format(name=name, said=said))
     return StoreError(f"the database {name} failed ({said}); this transaction was rolled back whole")

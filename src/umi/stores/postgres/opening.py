@@ -16,12 +16,16 @@ from umi.stores.postgres.schema import STEPS, VERSION
 # Each transaction sets what it needs, and the connection keeps nothing: a pooler may give every transaction another one.
 # All tables are in a schema of their own, so that Umi can share a database with others. What is acknowledged must survive a
 # crash, whatever the server's default is; a stricter setting, for replicas, is kept.
-_SETTINGS: Final = (
-    f"SET LOCAL search_path = umi; SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}; SELECT set_config('synchronous_commit',"
-    " CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi")
+BEGIN_WRITE: Final = (
+    "BEGIN",
+    "SET LOCAL search_path = umi",
+    f"SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}",
+    (
+        "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+        " WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+    ),
 )
-BEGIN_READ: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL search_path = umi"
-BEGIN_WRITE: Final = f"BEGIN; {_SETTINGS}"
 _OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
 _CONNECT_S: Final = 10
 _MIGRATION_LOCK: Final = 0x556D6931  # any number that other programs do not use
@@ -34,9 +38,11 @@ def connect(url: str) -> PostgresConnection:
         StoreError: When the server cannot be reached or refuses.
     """
     with mapped(without_password(url)):
-        return PostgresConnection(
-            psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S, application_name="umi")
+        # Prepared statements would be kept in a session, and one whose transaction failed half-way is lost.
+        inner = psycopg.connect(
+            url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_S, application_name="umi"
         )
+        return PostgresConnection(inner)
 
 
 def migrate(url: str) -> None:

@@ -131,10 +131,14 @@ class PostgresStore(SqlStore):
     def _reading(self, job: Callable[[Connection], T]) -> T:
         db = self._db
         try:
-            db.execute(BEGIN_READ)
-            return job(db)
-        finally:
+            db.begin(*BEGIN_READ)
+            found = job(db)
+        except BaseException:
             self._roll_back()
+            raise
+        # Nobody waits for the end of a transaction that only read: the worker sees to it after it has given the answer.
+        self._worker.submit(self._roll_back)
+        return found
 
     def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
         try:
@@ -144,7 +148,7 @@ class PostgresStore(SqlStore):
 
     def _in_transaction(self, job: Callable[[], T]) -> T:
         try:
-            self._db.execute(BEGIN_WRITE)
+            self._db.begin(*BEGIN_WRITE)
             return job()
         finally:
             self._roll_back()
@@ -153,12 +157,15 @@ class PostgresStore(SqlStore):
         # The row stays locked until the transaction ends.
         db = self._db
         lock = "SELECT ns FROM namespaces WHERE name = ? FOR UPDATE NOWAIT"
-        if db.execute(lock, (namespace,)).fetchone() is None:
+        locked = db.execute(lock, (namespace,))
+        head = read_head(db, namespace)  # sent with the lock, in one round trip; it sees what was committed before
+        if locked.fetchone() is None:
             # Numbers are given out one at a time.
             db.execute("LOCK TABLE namespaces IN SHARE ROW EXCLUSIVE MODE")
             add_namespace(db, namespace)
             db.execute(lock, (namespace,))
-        return read_head(db, namespace)
+            head = read_head(db, namespace)
+        return head
 
     def _clean(self) -> bool:
         deletions = self._reading(unclean)
@@ -186,9 +193,9 @@ class PostgresStore(SqlStore):
 
     def _roll_back(self) -> None:
         db = self._connection
-        if db is not None and not db.is_broken and db.in_transaction:
+        if db is not None and not db.is_broken:
             try:
-                db.execute("ROLLBACK")
+                db.roll_back()
             except psycopg.Error:
                 db.close()  # the next job makes a new one
 

@@ -202,14 +202,15 @@ class IndexCache:
         known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
         # Changes of episodes that the index holds. Later ones are read from their rows below.
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
+        rows = execute(_DOCUMENTS, (known, end))  # before the log is read: one round trip for both
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
             entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+            rows = execute(_DOCUMENTS, (known, end))
         # A new index: reserve memory for all that is to come.
         if not len(entry.index):
             entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
-        rows = execute(_DOCUMENTS, (known, end))
         portion = _Portion()
         while some := list(islice(rows, _CHECKED_COUNT)):
             portion.add(some)

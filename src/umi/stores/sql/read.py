@@ -12,7 +12,7 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from umi._core.invariants import InvariantError
-from umi.ports import Counts, EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.sql import rows, select
@@ -30,6 +30,15 @@ from umi.types.sessions import SessionInfo
 # Ids are passed as one JSON array, so that one prepared statement serves any number of them.
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
+_EPISODES_AT: Final = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
+_SAID: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON e.key = p.key"
+_BY_SPAN: Final = "ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
+_ENTITIES_AT: Final = f"{_SAID} WHERE p.key IN {_THESE} {_BY_SPAN}"
+_RELATIONS_AT: Final = " UNION ALL ".join(
+    f"SELECT {rows.RELATION_COLUMNS} FROM entities e JOIN relations r ON r.ns = e.ns AND r.{end} = e.id"
+    f" WHERE r.ns = ? AND e.key IN {_THESE}"
+    for end in ("source_id", "target_id")
+)
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
 _ARMS_COUNT: Final = (
     32  # of one compound query: SQLite allows 500, and each count of arms is a text of its own to compile
@@ -77,6 +86,29 @@ def _ended(*_: object) -> NoReturn:
 
 def _packed(ids: Iterable[str]) -> str:
     return rows.json_array(dict.fromkeys(ids))
+
+
+def _by_arrival(found: Rows) -> dict[int, Episode]:
+    return {episode.arrival: episode for episode in map(rows.to_episode, found)}
+
+
+def _by_episode(found: Rows) -> dict[str, tuple[Entity, ...]]:
+    """Entities by the id of their episode, in the order of the rows."""
+    entities: dict[str, list[Entity]] = {}
+    for entity in map(rows.to_entity, found):
+        entities.setdefault(entity.episode_id, []).append(entity)
+    return {episode_id: tuple(mine) for episode_id, mine in entities.items()}
+
+
+def _by_end(found: Rows) -> dict[str, tuple[EvolutionRelation, ...]]:
+    """Relations by the id of either end, by (created_at, id)."""
+    once = {relation.id: relation for relation in map(rows.to_relation, found)}  # found at both ends, or twice at one
+    relations: dict[str, list[EvolutionRelation]] = {}
+    # Sorted here: a UNION ALL of two index look-ups has no order of its own.
+    for relation in sorted(once.values(), key=_BY_TIME):
+        for end in dict.fromkeys((relation.source_id, relation.target_id)):
+            relations.setdefault(end, []).append(relation)
+    return {entity_id: tuple(mine) for entity_id, mine in relations.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,11 +163,15 @@ class SqlSnapshot:
         return {episode.id: episode for episode in found}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
-        # Arrivals outside the range would reach into another namespace's keys.
-        packed = f"[{','.join(str(key_of(self._ns, int(key))) for key in keys if 0 <= key <= ARRIVAL_MASK)}]"
-        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
-        found = map(rows.to_episode, self._execute(sql, (packed,)))
-        return {episode.arrival: episode for episode in found}
+        return _by_arrival(self._execute(_EPISODES_AT, (self._packed_keys(keys),)))
+
+    def read_at(self, keys: Iterable[int]) -> EpisodesRead:
+        packed = self._packed_keys(keys)
+        # All three are sent before the first is read: a store on another machine answers them in one round trip.
+        episodes = self._execute(_EPISODES_AT, (packed,))
+        entities = self._execute(_ENTITIES_AT, (packed,))
+        relations = self._execute(_RELATIONS_AT, (self._ns, packed, self._ns, packed))
+        return EpisodesRead(_by_arrival(episodes), _by_episode(entities), _by_end(relations))
 
     def entities(self, ids: Iterable[str]) -> dict[str, Entity]:
         found = map(
@@ -144,15 +180,8 @@ class SqlSnapshot:
         return {entity.id: entity for entity in found}
 
     def entities_of(self, episode_ids: Iterable[str]) -> dict[str, tuple[Entity, ...]]:
-        sql = (
-            f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON e.key = p.key"
-            f" WHERE p.ns = ? AND p.id IN {_THESE}"
-            " ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
-        )
-        found: dict[str, list[Entity]] = {}
-        for entity in map(rows.to_entity, self._execute(sql, (self._ns, _packed(episode_ids)))):
-            found.setdefault(entity.episode_id, []).append(entity)
-        return {episode_id: tuple(entities) for episode_id, entities in found.items()}
+        sql = f"{_SAID} WHERE p.ns = ? AND p.id IN {_THESE} {_BY_SPAN}"
+        return _by_episode(self._execute(sql, (self._ns, _packed(episode_ids))))
 
     def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
         kept, values = self._kept(where)
@@ -222,14 +251,8 @@ class SqlSnapshot:
         packed = rows.json_array(wanted)
         select = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ?"
         sql = f"{select} AND r.source_id IN {_THESE} UNION ALL {select} AND r.target_id IN {_THESE}"
-        touching = map(rows.to_relation, self._execute(sql, (self._ns, packed, self._ns, packed)))
-        once = {relation.id: relation for relation in touching}  # one with both ends among the ids is found twice
-        found: dict[str, list[EvolutionRelation]] = {}
-        # Sorted here: a UNION ALL of two index look-ups has no order of its own.
-        for relation in sorted(once.values(), key=_BY_TIME):
-            for end in dict.fromkeys((relation.source_id, relation.target_id)):
-                found.setdefault(end, []).append(relation)
-        return {entity_id: tuple(found[entity_id]) for entity_id in wanted if entity_id in found}
+        found = _by_end(self._execute(sql, (self._ns, packed, self._ns, packed)))
+        return {entity_id: found[entity_id] for entity_id in wanted if entity_id in found}
 
     def subjects_of(self, aliases: Iterable[str]) -> dict[str, str]:
         sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? AND a.alias IN {_THESE}"
@@ -386,6 +409,10 @@ class SqlSnapshot:
     def _run(self, *statement: Any) -> Rows:
         """Run a statement. Unlike a kept reference to `execute`, this refuses once the transaction has ended."""
         return self._execute(*statement)
+
+    def _packed_keys(self, arrivals: Iterable[int]) -> str:
+        """The keys of episodes as one value. Arrivals outside the range would reach into another namespace's keys, and are left out."""
+        return f"[{','.join(str(key_of(self._ns, int(one))) for one in arrivals if 0 <= one <= ARRIVAL_MASK)}]"
 
     def _range(self) -> tuple[int, int]:
         return key_of(self._ns, 0), key_of(self._ns, ARRIVAL_MASK)
