@@ -884,6 +884,7 @@ class Memory:
         """Search for what was erased in every byte of the store and in everything this namespace holds today.
 
         Raises:
+            InvalidInput: For a receipt that no erasure gave.
             StoreError: When the store cannot be read.
         """
         return self._thread.run(self._twin.verify_erasure(receipt))

@@ -32,7 +32,7 @@ _OPEN: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/doc
 MCP_PREFIX: Final = "/mcp"
 _SCHEMES: Final = ("bearer ", "token ")
 # What takes as long as the client has patience for.
-_WHOLE: Final = re.compile(r"\A/v1/namespaces/[^/]+/(changes|export|import)\Z")
+_WHOLE: Final = re.compile(r"\A/v1/namespaces/[^/]+/(changes|export|import|files)\Z")
 
 
 _DRAIN_BYTES_MAX: Final = 4 * limits.SERVER_BODY_BYTES_MAX

@@ -16,6 +16,7 @@ from umi.server.access import Verifier
 from umi.server.audit import Audit
 from umi.server.buckets import Buckets
 from umi.server.credentials import Credentials
+from umi.server.files import FileReader
 from umi.server.metrics import Metrics
 from umi.server.settings import Settings
 
@@ -75,6 +76,7 @@ class Service:
     """One server: its memory, settings and clock, who may use it, and what is under way.
 
     `streams` counts answers that go on until the client has enough. `spans` is None where OpenTelemetry is off. `stopping` is set when the server shall end.
+    `read_file` reads files of other programs; None takes none.
     """
 
     memory: Memory
@@ -82,6 +84,7 @@ class Service:
     clock: Clock
     credentials: Credentials
     audit: Audit
+    read_file: FileReader | None = None
     spaces: Spaces = field(init=False)
     buckets: Buckets = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)

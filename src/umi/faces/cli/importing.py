@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta, timezone, tzinfo
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.console import Console
@@ -31,6 +29,7 @@ from umi.faces.cli.options import (
 )
 from umi.faces.importers import Defaults, Format, Record, Rejected, Skipped, detect, read
 from umi.faces.importers.sources import Source, sources
+from umi.faces.importers.zones import zone_of
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
 
@@ -140,7 +139,7 @@ def import_(
     """
 
     async def work() -> Answer:
-        defaults = Defaults(file.name, _zone(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
+        defaults = Defaults(file.name, zone_of(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
         outcome = Outcome(str(file))
         found = sources(file)
         bar = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -223,22 +222,6 @@ def _columns(said: Iterable[str]) -> dict[str, str]:
             raise InvalidInput(f"--column {one!r} is not FIELD=NAME, such as --column content=remark")
         found[field_name] = name
     return found
-
-
-def _zone(name: str) -> tzinfo:
-    if name.upper() in {"UTC", "Z"}:
-        return UTC
-    if name[:1] in {"+", "-"} and name[1:].replace(":", "").isdigit():
-        hours, _, minutes = name[1:].partition(":")
-        offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        if offset < timedelta(days=1):
-            return timezone(-offset if name[0] == "-" else offset)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(
-            f"--timezone {name!r} is not known; write UTC, +09:00 or a name like Europe/Berlin"
-        ) from None
 
 
 def _show(console: Console, outcome: Outcome, db: str) -> None:

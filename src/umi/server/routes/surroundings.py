@@ -34,12 +34,16 @@ class Granted(BaseModel):
 
 
 class Me(BaseModel):
-    """Who the key or token is, and what it may do. `needs_key` is false where nobody ever made one: then everybody on this machine may do everything."""
+    """Who the key or token is, and what it may do. `needs_key` is false where nobody ever made one: then everybody on this machine may do everything.
+
+    `learns` says whether feedback is taken, `demo` names the namespace of the tour where the server shows it.
+    """
 
     id: str
     grants: list[Granted]
     needs_key: bool
     learns: bool
+    demo: str | None
     version: str
 
 
@@ -76,6 +80,7 @@ async def me(request: Request) -> Response:
             grants=grants,
             needs_key=service.verifier is not None,
             learns=_learns(service.memory),
+            demo=service.settings.demo,
             version=umi.__version__,
         )
     )

@@ -37,10 +37,10 @@ from umi.stores.memory.space import (
     whole_zone,
     windows_of,
 )
+from umi.stores.memory.undecided import UndecidedReads
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
 from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
-from umi.types.reviewing import is_undecided
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -53,7 +53,7 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot(SessionReads):
+class MemorySnapshot(SessionReads, UndecidedReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(
@@ -232,9 +232,8 @@ class MemorySnapshot(SessionReads):
         if len(found) <= limit:
             return found
         last = found[limit - 1].sequence
-        whole = (
-            [one for one in found[:limit] if one.sequence < last] if found[limit].sequence == last else found[:limit]
-        )
+        cut = found[limit].sequence == last
+        whole = [one for one in found[:limit] if not (cut and one.sequence == last)]
         return whole or [one for one in found if one.sequence == last]
 
     def first_expiry(self) -> datetime | None:
@@ -246,10 +245,6 @@ class MemorySnapshot(SessionReads):
 
     def scan_relations(self) -> Iterator[EvolutionRelation]:
         return (relation for _, relation in sorted(self._space.relations.items()))
-
-    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
-        found = sorted(self._space.relations.items(), reverse=True)
-        return [one for id_, one in found if (after is None or id_ < after) and is_undecided(one)][:limit]
 
     def scan_aliases(self) -> Iterator[tuple[str, str]]:
         return iter(sorted(self._space.subjects.items()))
