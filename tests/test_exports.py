@@ -137,6 +137,7 @@ EXPORTED: list[str] = [
     "Undecided",
     "UndecidedPage",
     "UndoPreview",
+    "ForgetPreview",
     "Usage",
     "VectorHit",
     "Verdict",

@@ -38,6 +38,7 @@ from umi.types import (
     ExportReceipt,
     Fact,
     FeedbackReceipt,
+    ForgetPreview,
     HistoryStep,
     Keep,
     LearnStatus,
@@ -778,6 +779,18 @@ class Memory:
             StoreError: When the rows cannot be read.
         """
         return self._thread.run(self._twin.undecided(limit=limit, after=after))
+
+    def preview_forget(self, id: str) -> ForgetPreview:
+        """Show what `forget` of a message or a statement would delete now, and what was concluded from it. Nothing is deleted.
+
+        Args:
+            id: The id of an entity or an episode, or the id that you gave a message.
+
+        Raises:
+            InvalidInput: For an id that is outside its limits.
+            NotFound: For one that names nothing here.
+        """
+        return self._thread.run(self._twin.preview_forget(id))
 
     def preview_undo(self, relation_id: str) -> UndoPreview:
         """Show what `undo` of a relation would change now: which statements would hold again, and which no longer. Nothing is changed.

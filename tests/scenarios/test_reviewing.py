@@ -89,3 +89,27 @@ async def test_the_preview_covers_a_fact_that_was_set_and_a_chain_that_is_joined
         assert {one.entity.id: one.becomes for one in preview.changes} == {
             id_: after[id_][0] for id_ in after if after[id_] != before[id_]
         }
+
+
+async def test_the_preview_of_forgetting_is_what_forgetting_does(memory: umi.Memory) -> None:
+    told = await memory.remember("I work at Acme. Bob lives in Paris.", speaker="Alice", at="2026-01-12T10:00Z")
+    work, home = sorted(told.entities, key=lambda one: one.span or (0, 0))
+    concluded = await memory.remember("Alice takes the tram.", role="assistant", derived_from=[work.id])
+    preview = await memory.preview_forget(work.id)
+    assert {one.id for one in preview.statements} == {work.id}
+    assert [one.id for one in preview.unsupported] == [concluded.entities[0].id]
+    assert preview.left is not None
+    assert preview.left.split() == ["Bob", "lives", "in", "Paris."]
+    whole = await memory.preview_forget(told.episode_ids[0])
+    assert (whole.left, {one.id for one in whole.statements}) == (None, {work.id, home.id})
+    before = await states(memory)
+    assert work.id in before
+    await memory.forget(work.id)
+    after = await states(memory)
+    assert work.id not in after
+    assert after[concluded.entities[0].id][0] is umi.HitState.STALE
+    kept = await memory.get(told.episode_ids[0])
+    assert isinstance(kept, umi.Episode)
+    assert kept.content == preview.left
+    with pytest.raises(umi.NotFound, match="no statement and no message"):
+        await memory.preview_forget(work.id)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
 WAIT_MS = 20_000
+AXE = Path(__file__).parent / "vendor" / "axe.js"
 # Told to the page before any script of its own: violations are kept where the test can read them.
 _WATCH = """
 window.violations = [];
@@ -74,3 +76,14 @@ def watched(browser: Browser, url: str, **options: Any) -> Iterator[Watched]:
         assert watched.problems == []
     finally:
         context.close()
+
+
+def violations_of_access(page: Page) -> list[str]:
+    """What axe-core finds against WCAG 2.2 AA, and what it calls best practice, each with the elements concerned."""
+    page.evaluate(AXE.read_text("utf-8"))
+    found: list[dict[str, Any]] = page.evaluate(
+        "axe.run(document, {resultTypes: ['violations']}).then((told) => told.violations)"
+    )
+    return [
+        f"{one['id']}: {node['html'][:200]} ({node['failureSummary'][:200]})" for one in found for node in one["nodes"]
+    ]

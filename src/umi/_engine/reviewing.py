@@ -1,4 +1,4 @@
-"""`Memory.undecided` and `preview_undo`: what waits for somebody's decision, and what taking a change back would do."""
+"""`Memory.undecided`, `preview_undo` and `preview_forget`: what waits for a decision, what an undo would do, what would be forgotten."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 from umi import limits
 from umi._core import validate
 from umi._core.invariants import check
+from umi._erasure.previewing import preview_forget
 from umi._evolution.relation_writer import RelationWriter
 from umi._retrieval import reviewing
 from umi.ports import Transaction
-from umi.types import EvolutionRelation, UndecidedPage, UndoPreview
+from umi.types import EvolutionRelation, ForgetPreview, UndecidedPage, UndoPreview
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
@@ -41,6 +42,18 @@ class Reviewing(ABC):
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         name = validate.optional_name(after, "after")
         return await self._open.storage.read(partial(reviewing.undecided, after=name, limit=limit))
+
+    async def preview_forget(self, id: str) -> ForgetPreview:  # noqa: A002 - as in `forget`
+        """Show what `forget` of a message or a statement would delete now, and what was concluded from it. Nothing is deleted.
+
+        Args:
+            id: The id of an entity or an episode, or the id that you gave a message.
+
+        Raises:
+            InvalidInput: For an id that is outside its limits.
+            NotFound: For one that names nothing here.
+        """
+        return await self._open.storage.read(partial(preview_forget, id_=validate.name(id, "id")))
 
     async def preview_undo(self, relation_id: str) -> UndoPreview:
         """Show what `undo` of a relation would change now: which statements would hold again, and which no longer. Nothing is changed.

@@ -107,7 +107,7 @@ from umi.types.records import (
     origin_mark,
     origin_of,
 )
-from umi.types.reviewing import StandingChange, Undecided, UndecidedPage, UndoPreview, is_undecided
+from umi.types.reviewing import ForgetPreview, StandingChange, Undecided, UndecidedPage, UndoPreview, is_undecided
 from umi.types.sessions import SessionInfo, SessionPage
 
 __all__ = [
@@ -151,6 +151,7 @@ __all__ = [
     "ExtractionResult",
     "Fact",
     "FeedbackReceipt",
+    "ForgetPreview",
     "HistoryStep",
     "Hit",
     "HitState",

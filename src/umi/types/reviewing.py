@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from umi.types.kinds import EvolutionType, HitState
-from umi.types.records import Entity, EvolutionRelation
+from umi.types.records import Entity, Episode, EvolutionRelation
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,20 @@ class UndoPreview:
 
     relation: EvolutionRelation
     changes: tuple[StandingChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPreview:
+    """What `forget` of one message or statement would delete now.
+
+    `left` is what would remain of the message's content, with spaces in place of the deleted words; None when all of it goes. `statements` go, or
+    lose their words; `unsupported` were concluded from them and would become stale.
+    """
+
+    episode: Episode
+    left: str | None
+    statements: tuple[Entity, ...]
+    unsupported: tuple[Entity, ...]
 
 
 def is_undecided(row: EvolutionRelation) -> bool:

@@ -13,13 +13,14 @@ from starlette.responses import Response
 
 from umi import limits
 from umi.errors import InvalidInput
+from umi.server import bounded
 from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import ConfirmBody, ErasureBody, ForgetBody
 from umi.server.bounded import LEFT_OUT, fitting
-from umi.server.paths import Erasing, Previewing, Space, use_of
+from umi.server.paths import Erasing, Id, Previewing, Space, use_of
 from umi.server.problems import Refused
-from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt
+from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt, ForgetPreview
 
 router = APIRouter(tags=["erasure"])
 
@@ -43,6 +44,12 @@ class ErasurePlan(BaseModel):
 async def forget(space: Erasing, body: ForgetBody) -> Response:
     """Delete one message or statement by its id, or those of a filter, for good. Unknown ones delete nothing."""
     return reply(Forgotten(deleted=await space.memory.forget(body.id, where=body.where, types=body.types)))
+
+
+@router.get("/forget/{id}", summary="Preview forgetting", **answers(ForgetPreview))
+async def preview_forget(space: Previewing, id: Id) -> Response:  # noqa: A002 - the path's name
+    """What forgetting a message or a statement would delete, and what was concluded from it; nothing is deleted."""
+    return bounded.whole(await space.memory.preview_forget(id))
 
 
 @router.post("/erasures/preview", summary="Preview an erasure", **answers(ErasurePlan))

@@ -1,9 +1,9 @@
 // The page: who is there (GET /v1/me), which namespace, which view. Views are loaded when they are opened.
-import { html, render, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
-import { ApiError, get, key } from "./core/api.js";
+import { html, render, useCallback, useEffect, useErrorBoundary, useRef, useState } from "./vendor/preact.js";
+import { ApiError, get, key, spacePath } from "./core/api.js";
 import { App, useApp, useLoad } from "./core/app.js";
 import { choose, LANGUAGES, language, preferred, t } from "./core/i18n.js";
-import { follow } from "./core/live.js";
+import { follow, useLive } from "./core/live.js";
 import { current, go, link, VIEWS } from "./core/router.js";
 import { Empty, Failed, Field, Loading, Name } from "./core/ui.js";
 
@@ -11,6 +11,7 @@ const SPACE = "umi-namespace";
 const THEME = "umi-theme";
 const THEMES = ["", "light", "dark"];
 const TOAST_MS = 8000;
+const WAITING_MOST = 99; // changes to review that are counted
 
 const ICONS = {
   now: "M4 12a8 8 0 1 0 16 0 8 8 0 1 0-16 0m8-3.5V12l2.5 2",
@@ -22,6 +23,7 @@ const ICONS = {
   activity: "M5 19v-5m5 5V9m5 10v-7m5 7V5",
   admin: "M12 3.5 19 6v5.5c0 4-3 7-7 9-4-2-7-5-7-9V6zM9 12l2 2 4-4",
   menu: "M4 7h16M4 12h16M4 17h16",
+  add: "M12 5v14M5 12h14",
 };
 const Icon = ({ name }) => html`<svg viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="1.8" stroke-linecap="round" stroke-linejoin="round" aria-hidden="true"><path d=${ICONS[name]} /></svg>`;
 const Mark = () => html`<svg viewBox="0 0 32 32" fill="none" stroke-width="2.8" stroke-linecap="round" aria-hidden="true"><path d="M4 12c4 0 4 3.4 8 3.4s4-3.4 8-3.4 4 3.4 8 3.4" stroke="var(--tide)" /><path d="M4 20c4 0 4 3.4 8 3.4s4-3.4 8-3.4 4 3.4 8 3.4" stroke="var(--coral)" /></svg>`;
@@ -85,13 +87,22 @@ function AskField() {
   </form>`;
 }
 
+/** How many changes wait for a decision, beside the view that shows them. */
+function Waiting() {
+  const { space } = useApp();
+  const live = useLive();
+  const found = useLoad((signal) => get(spacePath(space, "undecided"), { limit: WAITING_MOST + 1 }, { signal }), [space, live]);
+  const n = found.data?.items.length || 0;
+  return n > 0 && html`<span class="count">${n > WAITING_MOST ? `${WAITING_MOST}+` : n}<span class="unseen"> ${t("review.waiting")}</span></span>`;
+}
+
 function Rail({ open, close, settings }) {
-  const { space, route, me } = useApp();
+  const { space, route, me, may } = useApp();
   return html`<div class="rail" id="rail" data-open=${open || undefined}>
     <a class="brand" href=${link(space, "now")}><${Mark} />Umi</a>
     <nav aria-label=${t("nav.label")}><ul class="views">
       ${VIEWS.map((view) => html`<li key=${view}><a href=${link(space, view)} aria-current=${route.view === view ? "page" : undefined} onClick=${close}>
-        <${Icon} name=${view} />${t(`nav.${view}`)}</a></li>`)}
+        <${Icon} name=${view} />${t(`nav.${view}`)}${view === "review" && may("read") && html`<${Waiting} />`}</a></li>`)}
     </ul></nav>
     <div class="rail-foot">
       <${Field} label=${t("settings.language")}>${(id) => html`<select id=${id} class="input" value=${language} onChange=${(event) => settings.language(event.target.value)}>
@@ -127,6 +138,27 @@ function View() {
   return html`<div class="view" ref=${box}><${Shown} key=${`${route.space} ${route.view}`} /></div>`;
 }
 
+/** Files that are dropped anywhere are imported. */
+function Drop() {
+  const { act } = useApp();
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    const carries = (event) => [...(event.dataTransfer?.types || [])].includes("Files");
+    const hover = (event) => { if (carries(event)) { event.preventDefault(); setOver(true); } };
+    const leave = (event) => { if (!event.relatedTarget) setOver(false); };
+    const drop = (event) => {
+      if (!carries(event)) return;
+      event.preventDefault();
+      setOver(false);
+      act("import", { files: [...event.dataTransfer.files] });
+    };
+    const heard = { dragover: hover, dragleave: leave, drop };
+    for (const [name, one] of Object.entries(heard)) addEventListener(name, one);
+    return () => { for (const [name, one] of Object.entries(heard)) removeEventListener(name, one); };
+  }, [act]);
+  return over && html`<div class="dropping">${t("import.drop")}</div>`;
+}
+
 function Toasts({ toasts, drop }) {
   return html`<div class="toasts" role="status" aria-live="polite">${toasts.map((one) => html`<div class="toast" key=${one.id}>
     <span dir="auto">${one.text}</span>
@@ -141,7 +173,8 @@ function Frame({ me, spaces, settings }) {
   const [dialog, setDialog] = useState(null);
   const names = spaces.map((one) => one.name);
   const held = localStorage.getItem(SPACE);
-  const space = route.space || (names.includes(held) ? held : names[0]) || "";
+  const wantsDemo = new URLSearchParams(location.search).has("demo");
+  const space = route.space || (wantsDemo && me.demo) || (names.includes(held) ? held : names[0]) || "";
   useEffect(() => {
     if (space && !(route.space && route.view)) location.replace(link(space, route.view || "now"));
   }, [space, route.space, route.view]);
@@ -150,14 +183,17 @@ function Frame({ me, spaces, settings }) {
     localStorage.setItem(SPACE, space);
     follow(space);
   }, [space]);
+  // A dialog belongs to what it was opened from.
+  useEffect(() => setDialog(null), [space, route.view, route.arg]);
   const drop = (id) => setToasts((before) => before.filter((one) => one.id !== id));
   const notify = (text, { label, act } = {}) => {
     const id = `${performance.now()}`;
     setToasts((before) => [...before.slice(-2), { id, text, label, act }]);
     setTimeout(() => drop(id), TOAST_MS);
   };
+  const act = useCallback((name, props) => import(`./acts/${name}.js`).then((module) => setDialog({ Shown: module.default, props }), () => notify(t("error.unreachable"))), []);
   const may = (right, where = space) => me.grants.some((grant) => grant.rights.includes(right) && covers(grant, where));
-  const context = { space, route: { ...route, space, view: route.view || "now" }, me, may, notify, settings, open: (Shown, props) => setDialog({ Shown, props }) };
+  const context = { space, route: { ...route, space, view: route.view || "now" }, me, may, notify, settings, open: (Shown, props) => setDialog({ Shown, props }), act };
   if (!space) return html`<${First} me=${me} />`;
   const Shown = dialog?.Shown;
   return html`<${App.Provider} value=${context}>
@@ -168,9 +204,12 @@ function Frame({ me, spaces, settings }) {
         <button class="button menu-button" aria-expanded=${open ? "true" : "false"} aria-controls="rail" onClick=${() => setOpen(!open)}><${Icon} name="menu" />${t("menu")}</button>
         <${SpacePicker} spaces=${spaces} />
         <${AskField} />
+        ${may("write") && html`<button class="button main-act" onClick=${() => act("remember", {})}><${Icon} name="add" />${t("remember.act")}</button>`}
       </div>
-      <main class="main" id="main" tabindex="-1" onClick=${() => open && setOpen(false)}><${View} /></main>
+      <main class="main" id="main" tabindex="-1" onClick=${() => open && setOpen(false)}>
+        ${wantsDemo && html`<p class=${me.demo ? "note demo" : "note bad demo"}>${t(me.demo ? "demo.about" : "demo.how")}</p>`}<${View} /></main>
     </div>
+    ${may("write") && html`<${Drop} />`}
     ${Shown && html`<${Shown} ...${dialog.props} close=${() => setDialog(null)} />`}
     <${Toasts} toasts=${toasts} drop=${drop} />
   <//>`;
@@ -199,7 +238,10 @@ function Page() {
   const [theme, setTheme] = useState(localStorage.getItem(THEME) || "");
   const who = useLoad(async (signal) => {
     const me = await get("/v1/me", {}, { signal });
-    return { me, spaces: (await get("/v1/namespaces", { limit: 1000 }, { signal })).items };
+    const { items } = await get("/v1/namespaces", { limit: 1000 }, { signal });
+    // A key may be for a namespace in which nothing is remembered yet.
+    const granted = me.grants.map((one) => one.namespace).filter((name) => !name.endsWith("*") && !items.some((one) => one.name === name));
+    return { me, spaces: [...items, ...granted.map((name) => ({ name }))] };
   }, [turn]);
   useEffect(() => {
     document.documentElement.dataset.theme = theme;

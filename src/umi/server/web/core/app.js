@@ -8,6 +8,7 @@ import { createContext, useCallback, useContext, useEffect, useState } from "../
  *   me         answer of GET /v1/me
  *   may(right, space?)   whether the key has "read", "write", "erase" or "admin" there
  *   notify(text, {label, act}?)   a message at the edge of the page, with a button where there is something to do
+ *   act(name, props)     shows the dialog of acts/NAME.js, loaded when it is needed
  *   open(Dialog, props)  shows a dialog component; it gets {close, ...props}
  */
 export const App = createContext(null);

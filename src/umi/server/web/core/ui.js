@@ -103,13 +103,20 @@ export function Dialog({ title, close, children, danger = false }) {
   const box = useRef(null);
   const id = useId();
   useEffect(() => {
-    const before = document.activeElement;
-    box.current.showModal();
-    return () => before?.focus?.();
+    const [before, mine] = [document.activeElement, box.current];
+    const closed = () => close();
+    mine.showModal();
+    mine.addEventListener("close", closed);
+    // What is behind an open dialog takes no focus, so it is closed before it goes.
+    return () => {
+      mine.removeEventListener("close", closed);
+      mine.close();
+      before?.focus?.();
+    };
   }, []);
-  return html`<dialog ref=${box} class=${danger ? "dialog danger" : "dialog"} aria-labelledby=${id} onClose=${close} onCancel=${close}>
+  return html`<dialog ref=${box} class=${danger ? "dialog danger" : "dialog"} aria-labelledby=${id}>
     <header class="row centre"><h2 id=${id}>${title}</h2>
-      <button class="button quiet end" onClick=${close}>${t("close")}</button></header>
+      <button type="button" class="button quiet end" onClick=${() => box.current.close()}>${t("close")}</button></header>
     <div class="stack">${children}</div>
   </dialog>`;
 }

@@ -1,14 +1,15 @@
 // Ask: what answers a question, how sure, what found it, and what was left out.
-import { html } from "../vendor/preact.js";
+import { html, useState } from "../vendor/preact.js";
 import { post, spacePath } from "../core/api.js";
-import { useApp, useLoad } from "../core/app.js";
+import { useAct, useApp, useLoad } from "../core/app.js";
 import { endOfDay, percent } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
-import { Empty, Field, Head, Loaded, Name, State, When, Words } from "../core/ui.js";
+import { Empty, Failed, Field, Head, Loaded, Name, State, When, Words } from "../core/ui.js";
 
 const LIMIT = 20;
+const CONTEXT_TOKENS = 800;
 
 export default function Ask() {
   const { route } = useApp();
@@ -40,7 +41,36 @@ function Answer() {
       ${data.why_abstained && html`<p class="tiny"><${Words} text=${data.why_abstained} /></p>`}<//>`}
     ${data.hits.length > 0 && html`<section class="card"><h2>${t("ask.hits", { n: data.hits.length })}</h2>
       <ol class="rows">${data.hits.map((hit) => html`<${Hit} key=${hit.id} hit=${hit} />`)}</ol>
-      ${leftOut > 0 && html`<p class="soft">${t("left.out", { n: leftOut })}</p>`}</section>`}`}<//>`;
+      ${leftOut > 0 && html`<p class="soft">${t("left.out", { n: leftOut })}</p>`}
+      <${Verdict} key=${data.id} recall=${data} /></section>`}
+    <${Prompt} key=${q} q=${q} live=${live} />`}<//>`;
+}
+
+/** Whether the answer helped: that moves rankings, where the server learns. */
+function Verdict({ recall }) {
+  const { space, me, may, notify } = useApp();
+  const [said, setSaid] = useState("");
+  const tell = useAct(async (outcome) => {
+    await post(spacePath(space, "feedback"), { recall_id: recall.id, outcome });
+    setSaid(outcome);
+    notify(t("feedback.done"));
+  });
+  if (!me.learns || !may("write")) return null;
+  return html`<div class="row centre verdict"><span class="soft">${t("feedback.ask")}</span>
+    ${["success", "failure"].map((one) => html`<button key=${one} class="button small" aria-pressed=${said === one ? "true" : "false"} disabled=${tell.busy || !!said} onClick=${() => tell.run(one)}>${t(`feedback.${one}`)}</button>`)}
+    ${tell.error && html`<${Failed} error=${tell.error} />`}</div>`;
+}
+
+/** The text that an agent would get, and what found no place in it. */
+function Prompt({ q, live }) {
+  const { space } = useApp();
+  const [open, setOpen] = useState(false);
+  const found = useLoad((signal) => (open ? post(spacePath(space, "context"), { query: q, max_tokens: CONTEXT_TOKENS }, { signal }) : Promise.resolve(null)), [space, q, open, live]);
+  return html`<details class="card" onToggle=${(event) => setOpen(event.target.open)}><summary>${t("context.title")}</summary>
+    ${open && html`<${Loaded} from=${found}>${(data) => html`<p class="soft">${t("context.about", { n: data.tokens })}</p>
+      ${data.text ? html`<pre tabindex="0" aria-label=${t("context.title")} dir="auto">${data.text}</pre>` : html`<p>${t("context.empty")}</p>`}
+      ${data.left_out.length > 0 && html`<h3>${t("context.left", { n: data.left_out_count })}</h3><ul class="rows">${data.left_out.map((one) => html`<li key=${`${one.section} ${one.id}`} class="meta"><span class="tag">${word("reason", one.reason)}</span>
+        <span>${word("section", one.section)}</span><${When} at=${one.at} /><a href=${link(space, "why", one.id)}>${t("why.link")}<span class="unseen">: ${one.id}</span></a></li>`)}</ul>`}`}<//>`}</details>`;
 }
 
 function Hit({ hit }) {

@@ -27,19 +27,22 @@ export default function Now() {
   const { space } = useApp();
   const live = useLive();
   const recent = useLoad((signal) => get(spacePath(space, "entities"), { limit: RECENT, order: "newest" }, { signal }), [space, live]);
+  if (!recent.data) return html`<${Head} title=${t("nav.now")} /><${Loaded} from=${recent} />`;
   return html`<${Loaded} from=${recent}>${(page) => html`<${OfSubject} live=${live} subjects=${subjectsOf(page.items)} isEmpty=${!page.items.length} />`}<//>`;
 }
 
 function OfSubject({ subjects, isEmpty, live }) {
-  const { space, route } = useApp();
+  const { space, route, may, act } = useApp();
   const subject = route.arg || subjects[0]?.name || "";
   const asOf = route.query.as_of || "";
   if (isEmpty) {
     return html`<${Head} title=${t("nav.now")} /><${Empty} title=${t("now.empty.title")}><p class="soft">${t("now.empty.about")}</p>
-      <pre>umi remember "I live in Berlin." --speaker Alice -n ${space}</pre><//>`;
+      ${may("write") ? html`<div class="row"><button class="button main-act" onClick=${() => act("remember", {})}>${t("remember.title")}</button>
+        <button class="button" onClick=${() => act("import", {})}>${t("import.open")}</button></div><p class="soft tiny">${t("now.empty.drop")}</p>` : html`<pre>umi remember "I live in Berlin." --speaker Alice -n ${space}</pre>`}<//>`;
   }
   return html`
-    <${Head} title=${html`<${Name} text=${subject || t("nav.now")} />`} about=${t("now.about")}><span class="eyebrow">${t(asOf ? "now.then" : "nav.now")}</span><//>
+    <${Head} title=${html`<${Name} text=${subject || t("nav.now")} />`} about=${t("now.about")}><span class="eyebrow">${t(asOf ? "now.then" : "nav.now")}</span>
+      ${subject && may("erase") && may("read") && html`<button class="button danger end" onClick=${() => act("erase", { subject })}>${t("erase.open")}</button>`}<//>
     <${Subjects} subjects=${subjects} subject=${subject} asOf=${asOf} />
     ${subject && html`<${Profile} subject=${subject} asOf=${asOf} live=${live} />`}`;
 }
@@ -84,7 +87,8 @@ function Profile({ subject, asOf, live }) {
 }
 
 function Fact({ fact }) {
-  const { space } = useApp();
+  const { space, route, may, act } = useApp();
+  const canCorrect = may("write") && fact.attribute && !route.query.as_of && !fact.negated;
   const begun = since(fact.entity);
   const planned = fact.entity.mode === "planned";
   return html`<li class="fact">
@@ -96,6 +100,7 @@ function Fact({ fact }) {
       ${["tool", "document"].includes(fact.origin) && html`<span class="tag">${word("origin", fact.origin)}</span>`}
       ${begun && html`<span>${t("fact.since")} <${When} at=${begun.toISOString()} /></span>`}
       <a href=${link(space, "why", fact.entity.id)}>${t("why.link")}<span class="unseen">: ${fact.attribute} ${fact.value.slice(0, 80)}</span></a>
+      ${canCorrect && html`<button class="button quiet small" onClick=${() => act("correct", { subject: fact.entity.name, attribute: fact.attribute, value: fact.value })}>${t("correct.open")}<span class="unseen">: ${fact.attribute} ${fact.value.slice(0, 80)}</span></button>`}
     </span>
   </li>`;
 }
