@@ -18,6 +18,8 @@ import umi
 
 # Adding a name is a decision, and so is taking one away: both are made here.
 EXPORTED: list[str] = [
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",

@@ -20,7 +20,7 @@ from umi.server.bare import bare_api, bug
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
 from umi.server.problems import of_error, problem
-from umi.server.routes import archiving, correcting, erasing, following, recalling, remembering, surroundings
+from umi.server.routes import archiving, correcting, erasing, following, looking, recalling, remembering, surroundings
 from umi.server.service import Service
 
 _CODES: Final = {404: "no_such_path", 405: "no_such_method", 413: "body_too_long"}
@@ -56,7 +56,7 @@ def make_api(service: Service) -> FastAPI:
     )
     spaces = APIRouter(prefix="/v1/namespaces/{namespace}")
     # Routes are tried one after the other: what is asked for most comes first.
-    for group in (recalling, remembering, correcting, erasing, following, archiving):
+    for group in (recalling, remembering, correcting, erasing, following, looking, archiving):
         spaces.include_router(group.router)
     api.include_router(spaces)
     api.include_router(surroundings.router)

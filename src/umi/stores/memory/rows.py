@@ -19,6 +19,7 @@ from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
 from umi.ports import Counts, EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow, Vector
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.memory.days import DayReads
 from umi.stores.memory.learning import Log, MemoryLearned
 from umi.stores.memory.routing import MemoryRouted
 from umi.stores.memory.sessions import SessionReads
@@ -53,7 +54,7 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot(SessionReads):
+class MemorySnapshot(SessionReads, DayReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(
