@@ -61,10 +61,10 @@ function Days({ data }) {
   const days = whole(data);
   return html`
     <section class="stack" aria-label=${t("activity.stored")}><h2>${t("activity.stored")}</h2><p class="soft">${t("activity.stored.about")}</p>
-      <div class="cards">${STORED.map(([name, of]) => html`<${Figure} key=${name} name=${name} of=${of} days=${days} />`)}</div></section>
+      <div class="figures-row">${STORED.map(([name, of]) => html`<${Figure} key=${name} name=${name} of=${of} days=${days} />`)}</div></section>
     <section class="stack" aria-label=${t("activity.counted")}><h2>${t("activity.counted")}</h2><p class="soft">${t("activity.counted.about", { since: time(data.counted_since) })}</p>
-      <div class="cards">${COUNTED.map(([name, of]) => html`<${Figure} key=${name} name=${name} of=${of} days=${days} since=${data.counted_since.slice(0, 10)} />`)}</div></section>
-    <section class="card"><h2>${t("activity.table")}</h2><div class="table" tabindex="0" role="region" aria-label=${t("activity.table")}><table><caption class="unseen">${t("activity.table")}</caption>
+      <div class="figures-row">${COUNTED.map(([name, of]) => html`<${Figure} key=${name} name=${name} of=${of} days=${days} since=${data.counted_since.slice(0, 10)} />`)}</div></section>
+    <section class="card"><h2>${t("activity.table")}</h2><div class="table wide" tabindex="0" role="region" aria-label=${t("activity.table")}><table><caption class="unseen">${t("activity.table")}</caption>
       <thead><tr><th scope="col">${t("activity.day")}</th>${ALL.map(([name]) => html`<th key=${name} scope="col">${t(`activity.${name}`)}</th>`)}</tr></thead>
       <tbody>${[...data.days].reverse().map((day) => html`<tr key=${day.day}><th scope="row">${dayText(day.day, { dateStyle: "medium" })}</th>${ALL.map(([name, of]) => html`<td key=${name} class="figure">${of(day) ? number(of(day)) : html`<span class="soft">0</span>`}</td>`)}</tr>`)}</tbody></table></div></section>`;
 }

@@ -75,7 +75,7 @@ export function Brush({ axis, label, steps, range, brushed, follows, chosen, wid
       <rect class="grip" data-part=${which ? "to" : "from"} x=${Math.min(width - 7, Math.max(1, x - 3))} y=${HEIGHT / 2 - 11} width="6" height="22" rx="3" /></g>`;
   };
   return html`<div class="strip">
-    <div class="row centre"><h3>${label}</h3><span class="tiny soft">${brushed ? `${day(new Date(brushed[0]).toISOString())} – ${day(new Date(brushed[1]).toISOString())}` : follows ? t("timeline.follows") : t("timeline.drag")}</span>
+    <div class="row centre"><h2>${label}</h2><span class="tiny soft">${brushed ? `${day(new Date(brushed[0]).toISOString())} – ${day(new Date(brushed[1]).toISOString())}` : follows ? t("timeline.follows") : t("timeline.drag")}</span>
       ${brushed && html`<button class="button quiet small end" onClick=${() => change(null, true)}>${t("timeline.all")}</button>`}</div>
     <svg ref=${svg} class="brush" width=${width} height=${HEIGHT + 20} onPointerDown=${begin} onPointerMove=${move} onPointerUp=${end} onPointerCancel=${end}>
       <rect class="ground" x="0" y="0" width=${width} height=${HEIGHT} rx="6" />

@@ -1,20 +1,22 @@
 // Graph: subjects, what is said of them, and how statements replace, dispute and rest on each other. Cytoscape is loaded with this view.
-import { html, useEffect, useMemo, useRef, useState } from "../vendor/preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/preact.js";
 import { get, spacePath } from "../core/api.js";
 import { useApp, useLoad, useStyle } from "../core/app.js";
 import { cut, isVisible } from "../core/format.js";
-import { t, word } from "../core/i18n.js";
+import { t } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
 import { Empty, Head, Loaded, Loading, Name, State, Words } from "../core/ui.js";
-import { historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
+import { layout } from "./graph-layout.js";
+import { CONCLUDED, historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
 
 const NODES_MOST = 300;
+const ZOOM_LEAST = 0.6;
 const LABEL = 34; // characters
 const STYLE = "__________cytoscape_stylesheet"; // the id by which cytoscape finds its styles, and adds none of its own, which the policy refuses
 
 /** What is drawn: the newest statements of a subject, or of all, their subjects, and relations with both ends among them. */
-function graphOf(steps, subject) {
+function graphOf(steps) {
   const newest = [...steps].sort((one, other) => other.known - one.known || other.from - one.from);
   const nodes = new Map();
   const edges = [];
@@ -45,10 +47,10 @@ function graphOf(steps, subject) {
       if (row.undone || seen.has(row.id) || !nodes.has(row.from) || !nodes.has(row.to)) continue;
       seen.add(row.id);
       const isStale = row.type === "derive" && nodes.get(row.to).state === "stale";
-      edges.push({ id: row.id, source: row.from, target: row.to, type: row.type, isStale, isOpen: row.type === "contradict" && !row.resolved, reason: row.reason });
+      edges.push({ id: row.id, source: row.from, target: row.to, type: row.type, isStale });
     }
   }
-  return { nodes: [...nodes.values()], edges, leftOut: steps.length - shown, subject };
+  return { nodes: [...nodes.values()], edges, leftOut: steps.length - shown };
 }
 
 export default function Graph() {
@@ -60,7 +62,7 @@ export default function Graph() {
       subjectsOf(space, signal),
       subject ? historyOf(space, subject, { signal }) : get(spacePath(space, "entities"), { limit: NODES_MOST, order: "newest" }, { signal }).then((page) => ({ steps: withKinds(page.items.map(slim)), more: page.next !== null })),
     ]);
-    return { subjects, more: of.more, graph: graphOf(of.steps, subject) };
+    return { subjects, more: of.more, graph: graphOf(of.steps) };
   }, [space, subject, live]);
   return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.graph")} about=${t("graph.about")}>${subject && html`<span class="eyebrow">${t("nav.graph")}</span>`}<//>
     <${Loaded} from=${found}>${({ subjects, more, graph }) => (graph.nodes.length || subject ? html`
@@ -104,15 +106,14 @@ function looks() {
   const [ink, soft, surface, sunken, line, tide, tideSoft, onTide, coral, coralSoft] = ["ink", "ink-soft", "surface", "sunken", "line-strong", "tide", "tide-soft", "on-tide", "coral", "coral-soft"].map(colour);
   const font = getComputedStyle(document.body).fontFamily;
   return [
-    { selector: "node", style: { label: "data(label)", color: ink, "font-family": font, "font-size": 11, "text-wrap": "ellipsis", "text-max-width": 150, "text-valign": "center", "text-halign": "center", shape: "round-rectangle", width: "data(width)", height: 26, "background-color": surface, "border-width": 1.5, "border-color": line } },
+    { selector: "node", style: { label: "data(label)", color: ink, "font-family": font, "font-size": 13, "min-zoomed-font-size": 6, "text-valign": "center", "text-halign": "center", shape: "round-rectangle", width: "data(width)", height: 26, "background-color": surface, "border-width": 1.5, "border-color": line } },
     { selector: "node.subject", style: { shape: "ellipse", height: 38, "background-color": tide, "border-color": tide, color: onTide, "font-weight": 600, "font-size": 12 } },
     { selector: "node.current", style: { "border-color": tide, "background-color": tideSoft } },
     { selector: "node.superseded", style: { "border-style": "dashed", color: soft, "background-color": sunken } },
     { selector: "node.stale", style: { "border-style": "dotted", "border-width": 3, "border-color": soft, color: soft, "background-color": sunken, shape: "cut-rectangle" } },
     { selector: "node.disputed", style: { "border-color": coral, "border-style": "double", "border-width": 5, "background-color": coralSoft, shape: "hexagon" } },
     { selector: "node.forgotten", style: { "border-style": "dashed", color: soft } },
-    { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "bezier", "target-arrow-shape": "none", "font-size": 9, color: soft, "font-family": font, "text-background-color": surface, "text-background-opacity": 0.9, "text-background-padding": 2 } },
-    { selector: "edge[label]", style: { label: "data(label)" } },
+    { selector: "edge", style: { width: 1.2, "line-color": line, "curve-style": "bezier", "target-arrow-shape": "none" } },
     { selector: "edge.update", style: { "line-color": tide, width: 2.2, "target-arrow-shape": "triangle", "target-arrow-color": tide } },
     { selector: "edge.extend", style: { "line-color": tide, width: 1.6, "line-style": "dashed", "target-arrow-shape": "vee", "target-arrow-color": tide } },
     { selector: "edge.derive", style: { "line-color": ink, width: 1.6, "target-arrow-shape": "circle", "target-arrow-color": ink } },
@@ -122,42 +123,30 @@ function looks() {
   ];
 }
 
-function elements(graph) {
-  const nodes = graph.nodes.map((node) => {
-    const label = shown(plain(node));
-    return { data: { id: node.id, label, width: Math.min(170, 24 + 6.4 * label.length) }, classes: node.isSubject ? "subject" : node.state };
+function elements(graph, aspect) {
+  const sized = graph.nodes.map((node) => {
+    const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`);
+    return { ...node, label, width: 28 + 7.2 * label.length };
   });
-  const edges = graph.edges.map(({ id, source, target, type, isStale }) => {
-    const named = graph.nodes.find((node) => node.id === target);
-    const label = type === "says" ? (named && !named.isSubject ? titled(named.attribute) : undefined) : word("graph.edge", type);
-    return { data: { id: `e ${id}`, source, target, ...(label ? { label } : {}) }, classes: `${type}${isStale ? " stale" : ""}` };
-  });
+  const places = layout(sized, graph.edges, aspect);
+  const nodes = sized.map((node) => ({ data: { id: node.id, label: node.label, width: node.width }, position: places.get(node.id), classes: node.isSubject ? "subject" : node.state }));
+  const edges = graph.edges.map(({ id, source, target, type, isStale }) => ({ data: { id: `e ${id}`, source, target }, classes: `${type}${isStale ? " stale" : ""}` }));
   return { nodes, edges };
-}
-
-/** The styles, under the id that cytoscape looks for. */
-function useStyles() {
-  const ready = [useStyle("views/steps.css"), useStyle("views/graph.css")].every(Boolean);
-  useEffect(() => {
-    const found = document.querySelector('link[href="/web/views/graph.css"]');
-    if (found) found.id = STYLE;
-  }, [ready]);
-  return ready && document.getElementById(STYLE) !== null;
 }
 
 function Drawing({ graph, chosen, choose }) {
   const box = useRef(null);
   const held = useRef(null);
   const [library, setLibrary] = useState(null);
-  const [, styled] = useState(false);
-  const ready = useStyles();
-  const parts = useMemo(() => elements(graph), [graph]);
-  useEffect(() => { styled(ready); }, [ready]);
+  const ready = [useStyle("views/steps.css"), useStyle("views/graph.css")].every(Boolean);
   useEffect(() => { import("../vendor/cytoscape.js").then((module) => setLibrary(() => module.default)); }, []);
   useEffect(() => {
-    if (!library || !ready || !document.getElementById(STYLE)) return undefined;
+    if (!library || !ready) return undefined;
+    document.querySelector('link[href="/web/views/graph.css"]').id = STYLE;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const cy = library({ container: box.current, elements: parts, style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "cose", animate: false, randomize: false, nodeDimensionsIncludeLabels: true, nodeRepulsion: () => 9000, idealEdgeLength: () => 90, padding: 24, numIter: graph.nodes.length > 120 ? 300 : 900 } });
+    const cy = library({ container: box.current, elements: elements(graph, box.current.clientWidth / box.current.clientHeight), style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "preset", fit: true, padding: 16 } });
+    // Too small to read, it begins at its largest subject; "Show all" shows the rest.
+    if (cy.zoom() < ZOOM_LEAST) cy.zoom(ZOOM_LEAST).center(cy.nodes(".subject").max((node) => node.degree()).ele);
     cy.on("tap", "node", (event) => choose(event.target.id()));
     // The wheel scrolls the page; with Ctrl it zooms.
     const wheel = (event) => { if (!event.ctrlKey) event.stopPropagation(); };
@@ -173,7 +162,7 @@ function Drawing({ graph, chosen, choose }) {
     let offset = 0;
     const flow = calm || !stale.length ? 0 : setInterval(() => { offset = (offset - 2) % 12; stale.style("line-dash-offset", offset); }, 120);
     return () => { clearInterval(flow); watch.disconnect(); frame.removeEventListener("wheel", wheel, { capture: true }); held.current = null; cy.destroy(); };
-  }, [library, ready, parts]);
+  }, [library, ready, graph]);
   useEffect(() => {
     const cy = held.current;
     if (!cy) return;
@@ -183,7 +172,7 @@ function Drawing({ graph, chosen, choose }) {
     node.select();
     const { x, y } = node.renderedPosition();
     if (x < 0 || y < 0 || x > cy.width() || y > cy.height()) cy.center(node);
-  }, [chosen?.id, library, ready, parts]);
+  }, [chosen?.id, library, ready, graph]);
   const key = (event) => {
     const cy = held.current;
     if (!cy) return;
@@ -246,7 +235,7 @@ function Table({ graph }) {
   const { space } = useApp();
   const byId = new Map(graph.nodes.map((one) => [one.id, one]));
   const end = (node) => (node.isSubject ? html`<a href=${link(space, "graph", node.name)}><${Name} text=${node.name} /></a>` : html`<a href=${link(space, "why", node.id)}><${Name} text=${plain(node)} /></a> ${node.state !== "current" && html`<${State} state=${node.state} />`}`);
-  return html`<div class="table card" tabindex="0" role="region" aria-label=${t("timeline.table")}><table><caption class="unseen">${t("timeline.table")}</caption>
+  return html`<div class="table wide card" tabindex="0" role="region" aria-label=${t("timeline.table")}><table><caption class="unseen">${t("timeline.table")}</caption>
     <thead><tr>${["from", "relation", "to"].map((one) => html`<th key=${one} scope="col">${t(`graph.${one}`)}</th>`)}</tr></thead>
     <tbody>${graph.edges.map((edge) => html`<tr key=${edge.id}><td>${end(byId.get(edge.source))}</td><td>${edge.type === "says" ? titled((byId.get(edge.target).isSubject ? byId.get(edge.source) : byId.get(edge.target)).attribute || "") : t(`timeline.${edge.type}.by`)}${edge.isStale && html` <span class="tag">${t("state.stale")}</span>`}</td><td>${end(byId.get(edge.target))}</td></tr>`)}</tbody></table></div>`;
 }

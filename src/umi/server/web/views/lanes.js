@@ -1,27 +1,30 @@
 // Where statements stand in the timeline: a group for each attribute, in it lanes in which no two overlap, and narrow neighbours as one.
 
 const NARROW_PX = 7; // a bar below it is drawn together with its neighbours
+export const SIGN_PX = 20; // that a sign takes, and so the least width of a bar
 
 /** The time that a statement takes on an axis, "held" or "known": [from, to], with null for an end that is open. */
 export const spanOn = (axis, one) => (axis === "held" ? [one.from, one.to] : [one.known, one.dropped]);
 
-/** Rows from top to bottom: {attribute, isFirst, count, bars: [steps in order of their beginning]}. */
-export function lanesOf(steps, axis) {
+/**
+ * Rows from top to bottom: {attribute, isFirst, bars: [steps in order of their beginning]}; attributes with few rows come first. With
+ * `headed` the name of an attribute has a row of its own, without bars.
+ */
+export function lanesOf(steps, axis, headed) {
   const groups = new Map();
   for (const one of steps) {
     if (!groups.has(one.attribute)) groups.set(one.attribute, []);
     groups.get(one.attribute).push(one);
   }
-  const rows = [];
-  for (const [attribute, members] of groups) {
-    const lanes = pack(members, axis);
-    lanes.forEach((bars, at) => rows.push({ attribute, isFirst: at === 0, count: members.length, bars }));
-  }
-  return rows;
+  const packed = [...groups].map(([attribute, members]) => [attribute, pack(members, axis)]);
+  packed.sort(([, one], [, other]) => one.length - other.length);
+  return packed.flatMap(([attribute, lanes]) => [
+    ...(headed ? [{ attribute, isFirst: true, bars: [] }] : []),
+    ...lanes.map((bars, at) => ({ attribute, isFirst: !headed && at === 0, bars })),
+  ]);
 }
 
-// One after the other into the lane that is free the longest. An open end leaves its lane to what says something else of the same attribute
-// only when that begins later and nothing of it is hidden: so it takes a lane to the end.
+// Each into the lane that is free the longest; one whose end is open takes its lane to the end.
 function pack(members, axis) {
   const sorted = [...members].sort((one, other) => spanOn(axis, one)[0] - spanOn(axis, other)[0]);
   const lanes = [];
@@ -63,13 +66,15 @@ function take(heap) {
   }
 }
 
-/** What is drawn of a lane: {x, width, steps}; one of several steps stands for all of them. What is outside of the scale is left out. */
-export function drawn(bars, axis, scale) {
+/**
+ * What is drawn of a lane: {x, width, steps}; one of several steps stands for all of them; of `under` px it is covered by the one before. The narrow come last. What is outside of the scale is left out. An open
+ * end is drawn to now, or to the end of the scale where it begins later. */
+export function drawn(bars, axis, scale, now) {
   const found = [];
   for (const one of bars) {
     const [from, to] = spanOn(axis, one);
     const x = Math.max(-8, scale.x(from));
-    const end = to === null ? scale.width : Math.min(scale.width + 8, scale.x(to));
+    const end = Math.min(scale.width + 8, to === null ? (from <= now ? scale.x(now) : scale.width) : scale.x(to));
     if (end < 0 || x > scale.width) continue;
     const width = Math.max(1, end - x);
     const before = found.at(-1);
@@ -77,9 +82,9 @@ export function drawn(bars, axis, scale) {
     if (before && isNarrow && before.isNarrow && x - before.x < 6 * NARROW_PX) {
       before.width = x + width - before.x;
       before.steps.push(one);
-    } else found.push({ x, width, steps: [one], isNarrow, isOpen: to === null });
+    } else found.push({ x, width, steps: [one], isNarrow, under: before ? Math.max(0, before.x + Math.max(before.width, SIGN_PX) - x) : 0 });
   }
-  return found;
+  return found.sort((one, other) => other.width - one.width);
 }
 
 /** How many statements begin in each of `count` parts of [from, to] on an axis. */

@@ -10,6 +10,7 @@ import { Field, Name } from "../core/ui.js";
 const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
 const CONCLUSIONS = 24; // on other subjects, that are looked up one by one
+const SET = "attr:"; // begins slots of attributes that Umi has no name for
 const SETTLE_MS = 1500;
 
 /** Kinds of what became of a statement, in the order of a legend. */
@@ -66,7 +67,8 @@ export function slim({ entity, state, evolutions }) {
     subject: entity.subject,
     name: entity.name,
     also: entity.also,
-    attribute: entity.slot,
+    // The name by which a caller set it, where Umi has none.
+    attribute: entity.slot.startsWith(SET) ? String(entity.metadata.attribute || entity.slot.slice(SET.length)) : entity.slot,
     value: entity.value,
     negated: entity.negated,
     content: entity.content,
@@ -120,7 +122,7 @@ const SIGNS = {
   current: html`<path d="M3 1.5 8.5 6 3 10.5" fill="none" stroke="currentColor" stroke-width="2.2" />`,
   updated: html`<path d="M0 6h7M4.5 3l3 3-3 3M10.5 1.5v9" fill="none" stroke="currentColor" stroke-width="1.8" />`,
   corrected: html`<path d="M1.5 4h9M1.5 8h9M9 1 3 11" fill="none" stroke="currentColor" stroke-width="1.8" />`,
-  ended: html`<rect x="2" y="2" width="8" height="8" fill="currentColor" />`,
+  ended: html`<path d="M2 2h8v8H2z" fill="currentColor" />`,
   disputed: html`<path d="M1 3.5h10M1 8.5h10M6 0v12" fill="none" stroke="currentColor" stroke-width="2" />`,
   stale: html`<g stroke="currentColor" stroke-width="1.6"><circle cx="6" cy="6" r="4.5" fill="none" /><path d="M6 1.5a4.5 4.5 0 0 1 0 9z" fill="currentColor" /></g>`,
   forgotten: html`<path d="m2 2 8 8m0-8-8 8" fill="none" stroke="currentColor" stroke-width="2" />`,
@@ -133,5 +135,4 @@ export const titled = (attribute) => (attribute === CONCLUDED ? t("timeline.conc
 /** Fills of bars, for one drawing of the page; all of them take these. */
 export const Patterns = () => html`<defs>
   <pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path class="hatch" d="M1 0v6" /></pattern>
-  <pattern id="cross" width="7" height="7" patternUnits="userSpaceOnUse"><path class="cross" d="M0 0l7 7M7 0 0 7" /></pattern>
   <pattern id="dots" width="5" height="5" patternUnits="userSpaceOnUse"><circle class="dots" cx="2" cy="2" r="1" /></pattern></defs>`;

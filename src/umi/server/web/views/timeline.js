@@ -154,7 +154,7 @@ function Table({ steps }) {
   const [page, setPage] = useState(0);
   const last = Math.max(0, Math.ceil(steps.length / ROWS) - 1);
   const at = Math.min(page, last);
-  return html`<div class="table card" tabindex="0" role="region" aria-label=${t("timeline.table")}><table><caption class="unseen">${t("timeline.table")}</caption>
+  return html`<div class="table wide card" tabindex="0" role="region" aria-label=${t("timeline.table")}><table><caption class="unseen">${t("timeline.table")}</caption>
     <thead><tr>${["attribute", "value", "became", "held", "known", "why"].map((one) => html`<th key=${one} scope="col">${t(`timeline.${one}`)}</th>`)}</tr></thead>
     <tbody>${steps.slice(at * ROWS, (at + 1) * ROWS).map((one) => html`<tr key=${one.id}><th scope="row"><bdi>${titled(one.attribute)}</bdi></th><td><${Said} step=${one} /></td><td><${Kind} kind=${one.kind} /></td>
       <td><${Span} axis="held" step=${one} /></td><td title=${time(iso(one.known))}><${Span} axis="known" step=${one} /></td>
