@@ -18,6 +18,8 @@ import umi
 
 # Adding a name is a decision, and so is taking one away: both are made here.
 EXPORTED: list[str] = [
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",
@@ -64,6 +66,7 @@ EXPORTED: list[str] = [
     "FeedbackReceipt",
     "FileLike",
     "FileSignalProvider",
+    "ForgetPreview",
     "HistoryStep",
     "Hit",
     "HitState",
@@ -137,7 +140,6 @@ EXPORTED: list[str] = [
     "Undecided",
     "UndecidedPage",
     "UndoPreview",
-    "ForgetPreview",
     "Usage",
     "VectorHit",
     "Verdict",

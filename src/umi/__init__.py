@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from umi.signals import FileSignalProvider
     from umi.types import (
         EVOLUTION_TYPES,
+        Activity,
+        ActivityDay,
         BulkReceipt,
         Change,
         ChangeKind,
@@ -133,6 +135,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "EVOLUTION_TYPES",
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",
@@ -320,6 +324,8 @@ _HOMES: Final = {
     "umi.signals": ("FileSignalProvider",),
     "umi.types": (
         "EVOLUTION_TYPES",
+        "Activity",
+        "ActivityDay",
         "BulkReceipt",
         "Change",
         "ChangeKind",

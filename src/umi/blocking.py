@@ -21,6 +21,7 @@ from umi.config import Config
 from umi.memory import MessageLike
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
+    Activity,
     BulkReceipt,
     Change,
     Context,
@@ -802,6 +803,21 @@ class Memory:
             EvolutionError: When it was undone before.
         """
         return self._thread.run(self._twin.preview_undo(relation_id))
+
+    def activity(self, *, days: int = limits.ACTIVITY_DAYS_DEFAULT, until: Moment | None = None) -> Activity:
+        """What was remembered, noticed, settled and taken back on each day (UTC), counted in the store.
+
+        What was erased is no longer counted, and recalls are not stored.
+
+        Args:
+            days: So many days, 1..3,660.
+            until: A moment of the last day. Default: now.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.activity(days=days, until=until))
 
     def forget(
         self, id: str | None = None, *, where: Where | None = None, types: Iterable[EntityTypeLike] | None = None

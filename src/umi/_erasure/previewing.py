@@ -40,7 +40,7 @@ def _unsupported(snapshot: Snapshot, going: list[Entity]) -> list[Entity]:
     effects = RelationEffects(snapshot)
     gone = {one.id for one in going}
     found: dict[str, Entity] = {}
-    layer = list(gone)
+    layer = [one.id for one in going]
     while layer:
         effects.load(layer)
         read = snapshot.entities(id_ for one in layer for id_ in effects.conclusions(one))

@@ -26,6 +26,7 @@ from umi.server.routes import (
     erasing,
     following,
     keyring,
+    looking,
     recalling,
     remembering,
     surroundings,
@@ -66,7 +67,7 @@ def make_api(service: Service) -> FastAPI:
     )
     spaces = APIRouter(prefix="/v1/namespaces/{namespace}")
     # Routes are tried one after the other: what is asked for most comes first.
-    for group in (recalling, remembering, correcting, erasing, following, archiving, uploading):
+    for group in (recalling, remembering, correcting, erasing, following, looking, archiving, uploading):
         spaces.include_router(group.router)
     api.include_router(spaces)
     api.include_router(surroundings.router)

@@ -79,6 +79,7 @@ class Gate:
         if refusal is not None and not exchange.begun:
             await exchange.drain()
             await refusal(scope, receive, exchange.send)
+        self._service.tally.note(use, exchange.status)
         self._service.metrics.observe(use.action, exchange.status, self._service.clock.monotonic_s() - start_s)
 
     async def _traced(self, spans: Spans, scope: Scope, exchange: _Exchange, use: Use) -> Response | None:

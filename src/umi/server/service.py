@@ -19,6 +19,7 @@ from umi.server.credentials import Credentials
 from umi.server.files import FileReader
 from umi.server.metrics import Metrics
 from umi.server.settings import Settings
+from umi.server.tally import Tally
 
 if TYPE_CHECKING:
     from umi.server.telemetry import Spans
@@ -87,6 +88,7 @@ class Service:
     read_file: FileReader | None = None
     spaces: Spaces = field(init=False)
     buckets: Buckets = field(init=False)
+    tally: Tally = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     spans: Spans | None = None
     streams: int = 0
@@ -100,6 +102,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.spaces = Spaces(self.memory)
+        self.tally = Tally(self.clock)
         self.buckets = Buckets(self.clock, self.settings.requests_per_s)
         if self.settings.otel:
             from umi.server.telemetry import Spans  # noqa: PLC0415 - what is off costs nothing

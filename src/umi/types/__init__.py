@@ -1,5 +1,6 @@
 """The records that go in, that are kept and that come out. All are immutable."""
 
+from umi.types.activity import Activity, ActivityDay
 from umi.types.choices import (
     Derived,
     EntityTypeLike,
@@ -121,6 +122,8 @@ __all__ = [
     "SCORE_SHARE",
     "STATED",
     "UNREAL",
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",

@@ -75,6 +75,7 @@ class Memories:
                 messages, at=moment_of(body.timestamp), session=ids["run_id"], extract_entities=body.infer is not False
             )
             self._use.records, self._use.degraded = len(messages), receipt.degraded
+            self._use.deferred = len(receipt.deferred)
             for one in messages:
                 id_ = str(MemoryId(owner.namespace, one["metadata"][KEY]))
                 results.append({"id": id_, "memory": one["content"], "event": "ADD"})

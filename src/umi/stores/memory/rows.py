@@ -19,6 +19,7 @@ from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
 from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.memory.days import DayReads
 from umi.stores.memory.learning import Log, MemoryLearned
 from umi.stores.memory.routing import MemoryRouted
 from umi.stores.memory.sessions import SessionReads
@@ -53,7 +54,7 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot(SessionReads, UndecidedReads):
+class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(
@@ -218,9 +219,8 @@ class MemorySnapshot(SessionReads, UndecidedReads):
 
     def scan_episodes(self, where: Filter = EVERYTHING) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
         for arrival, row in sorted(self._space.rows.items()):
-            if not self._space.has(arrival, where):
-                continue
-            yield replace(row, episode=episode_out(row.episode)), self._space.vectors.get(arrival)
+            if self._space.has(arrival, where):
+                yield replace(row, episode=episode_out(row.episode)), self._space.vectors.get(arrival)
 
     def scan_entities(self, where: Filter = EVERYTHING) -> Iterator[Entity]:
         for arrival, ids in sorted(self._space.of_episode.items()):
