@@ -18,6 +18,8 @@ import umi
 
 # Adding a name is a decision, and so is taking one away: both are made here.
 EXPORTED: list[str] = [
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",
@@ -64,6 +66,7 @@ EXPORTED: list[str] = [
     "FeedbackReceipt",
     "FileLike",
     "FileSignalProvider",
+    "ForgetPreview",
     "HistoryStep",
     "Hit",
     "HitState",
@@ -122,6 +125,7 @@ EXPORTED: list[str] = [
     "SignalError",
     "SignalFault",
     "StageHook",
+    "StandingChange",
     "Stats",
     "StoreBusy",
     "StoreCorrupt",
@@ -133,6 +137,9 @@ EXPORTED: list[str] = [
     "SystemEntropy",
     "TaskComplexityAnalyzer",
     "UmiError",
+    "Undecided",
+    "UndecidedPage",
+    "UndoPreview",
     "Usage",
     "VectorHit",
     "Verdict",

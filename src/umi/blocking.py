@@ -21,6 +21,7 @@ from umi.config import Config
 from umi.memory import MessageLike
 from umi.ports import Clock, EmbeddingProvider, Entropy
 from umi.types import (
+    Activity,
     BulkReceipt,
     Change,
     Context,
@@ -38,6 +39,7 @@ from umi.types import (
     ExportReceipt,
     Fact,
     FeedbackReceipt,
+    ForgetPreview,
     HistoryStep,
     Keep,
     LearnStatus,
@@ -59,6 +61,8 @@ from umi.types import (
     RunReceipt,
     SessionPage,
     Stats,
+    UndecidedPage,
+    UndoPreview,
     VerdictLike,
     Where,
 )
@@ -601,7 +605,7 @@ class Memory:
 
         To go on later, keep the `sequence` of the last change and give it as `after`. A write may do several things, which share its
         sequence: keep it when a change with a higher one comes, or when the iteration ends, so that nothing is skipped.
-        Changes by other processes are told too. `stats().sequence` is that of the last write.
+        Changes by other processes are told too. `sequence()` is that of the last write.
 
         Args:
             after: Only what writes above this sequence did; 0 is from the beginning.
@@ -612,6 +616,14 @@ class Memory:
             StoreError: When the rows cannot be read.
         """
         return self._thread.each(self._twin.changes(after, follow=follow))
+
+    def sequence(self) -> int:
+        """The sequence of the last write of this namespace, from which `changes` goes on with what is new; 0 before the first.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
+        return self._thread.run(self._twin.sequence())
 
     def history(
         self,
@@ -754,6 +766,59 @@ class Memory:
         """
         return self._thread.run(self._twin.facts(subject, attribute=attribute, as_of=as_of))
 
+    def undecided(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> UndecidedPage:
+        """Changes that wait for a decision, the newest first, a page at a time: open contradictions, and updates too unsure to act.
+
+        `resolve` decides one: "new" lets the newer statement hold in place of the older one, "old" refuses it, "both" keeps both.
+
+        Args:
+            limit: At most this many, 1..10,000.
+            after: `UndecidedPage.next` of the page before.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.undecided(limit=limit, after=after))
+
+    def preview_forget(self, id: str) -> ForgetPreview:
+        """Show what `forget` of a message or a statement would delete now, and what was concluded from it. Nothing is deleted.
+
+        Args:
+            id: The id of an entity or an episode, or the id that you gave a message.
+
+        Raises:
+            InvalidInput: For an id that is outside its limits.
+            NotFound: For one that names nothing here.
+        """
+        return self._thread.run(self._twin.preview_forget(id))
+
+    def preview_undo(self, relation_id: str) -> UndoPreview:
+        """Show what `undo` of a relation would change now: which statements would hold again, and which no longer. Nothing is changed.
+
+        It is tried in a transaction that is then taken back, so other writers wait for it as they wait for a write.
+
+        Raises:
+            NotFound: For an unknown relation.
+            EvolutionError: When it was undone before.
+        """
+        return self._thread.run(self._twin.preview_undo(relation_id))
+
+    def activity(self, *, days: int = limits.ACTIVITY_DAYS_DEFAULT, until: Moment | None = None) -> Activity:
+        """What was remembered, noticed, settled and taken back on each day (UTC), counted in the store.
+
+        What was erased is no longer counted, and recalls are not stored.
+
+        Args:
+            days: So many days, 1..3,660.
+            until: A moment of the last day. Default: now.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.activity(days=days, until=until))
+
     def forget(
         self, id: str | None = None, *, where: Where | None = None, types: Iterable[EntityTypeLike] | None = None
     ) -> int:
@@ -848,6 +913,7 @@ class Memory:
         """Search for what was erased in every byte of the store and in everything this namespace holds today.
 
         Raises:
+            InvalidInput: For a receipt that no erasure gave.
             StoreError: When the store cannot be read.
         """
         return self._thread.run(self._twin.verify_erasure(receipt))

@@ -28,6 +28,8 @@ from umi._engine.files import FileLike
 from umi._engine.learning import Learning
 from umi._engine.maintain import Working
 from umi._engine.model_names import LLMChoice
+from umi._engine.overview import Overview
+from umi._engine.reviewing import Reviewing
 from umi._evolution import set_facts
 from umi._evolution.relation_writer import Proposal
 from umi._learning import IntelligenceLoader
@@ -64,7 +66,7 @@ MessageLike = str | Message | Mapping[str, Any]
 """One message to remember: a text, a `Message`, or a dict with "content" and the fields of a `Message`."""
 
 
-class Memory(Answering, Contexts, Facts, Erasing, Working):
+class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
     """One namespace of one store.
 
     Open it with `async with umi.Memory.open("umi.db") as memory:`. Safe for concurrent tasks; many processes may share

@@ -42,6 +42,9 @@ def test_every_operation_is_called_and_answers_as_it_says(tmp_path: Path) -> Non
         assert api.call("resolve", {"keep": "new"}, namespace=name, id=opened)["resolved"] == "new"
         assert api.call("changes", namespace=name, after=0, limit=5)["items"]
         assert api.call("stats", namespace=name)["episodes"] == 3
+        assert api.call("activity", namespace=name)["days"][0]["remembered"] == 3
+        assert api.call("head", namespace=name)["sequence"] > 0
+        assert api.call("me")["needs_key"] is False
         lines = api.call("export", namespace=name)
         assert api.call("import", lines, namespace="copy")["episodes"] == 3
         assert api.call("maintain", namespace=name)["waiting_count"] == 0

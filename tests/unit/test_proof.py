@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -116,3 +117,18 @@ def test_all_of_a_few_pieces_is_no_sample() -> None:
     proof = make_proof(SALT, ["Anneliese"], ["anneliese", "clock", "cat"], ["cuckoo clock", "clock"], count_max=2)
     assert (len(proof.words), len(proof.runs), proof.words_count, proof.runs_count) == (1, 1, 1, 1)
     assert not proof.is_sample
+
+
+def test_a_proof_that_nobody_made_is_told_from_one() -> None:
+    proof = make_proof(SALT, ["Anneliese"], ["cuckoo clock"])
+    assert proof.fault is None
+    gram = proof.names[0]
+    for wrong in (
+        replace(proof, salt="none"),
+        replace(proof, salt="ab" * 65),
+        replace(proof, names=(replace(gram, length=-1),)),
+        replace(proof, words=(replace(gram, length=10**9),)),
+        replace(proof, runs=(replace(gram, weak=1 << 16),)),
+        replace(proof, runs=(gram,) * 10_000),
+    ):
+        assert wrong.fault is not None

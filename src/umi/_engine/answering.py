@@ -190,7 +190,7 @@ class Answering(ABC):
 
         To go on later, keep the `sequence` of the last change and give it as `after`. A write may do several things, which share its
         sequence: keep it when a change with a higher one comes, or when the iteration ends, so that nothing is skipped.
-        Changes by other processes are told too. `stats().sequence` is that of the last write.
+        Changes by other processes are told too. `sequence()` is that of the last write.
 
         Args:
             after: Only what writes above this sequence did; 0 is from the beginning.
@@ -212,6 +212,14 @@ class Answering(ABC):
                 await self._open.parts.clock.sleep(limits.CHANGES_POLL_S)
             else:
                 return
+
+    async def sequence(self) -> int:
+        """The sequence of the last write of this namespace, from which `changes` goes on with what is new; 0 before the first.
+
+        Raises:
+            StoreError: When it cannot be read.
+        """
+        return await self._open.storage.read(lambda snapshot: snapshot.sequence)
 
     async def history(
         self,

@@ -152,6 +152,7 @@ class Erasing(ABC):
         """Search for what was erased in every byte of the store and in everything this namespace holds today.
 
         Raises:
+            InvalidInput: For a receipt that no erasure gave.
             StoreError: When the store cannot be read.
         """
         return await verify(self._open, receipt)

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from umi.errors import InvalidInput
 from umi.ports import Snapshot
 from umi.types import ErasureCheck, ErasureReceipt
 from umi.types.erasure_proof import ErasureProof
@@ -23,6 +24,9 @@ _LOOKED_UP_COUNT: Final = 1_000  # ids in one look-up
 async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
     """See `umi.Memory.verify_erasure`."""
     proof = receipt.proof
+    fault = "its moment has no zone" if receipt.at.tzinfo is None else proof.fault
+    if fault is not None:
+        raise InvalidInput(f"this is no receipt of an erasure: {fault}")
     # A piece that some row holds today is no remainder of the erased text.
     examined = await engine.store.examine(proof)
     before, since = await engine.storage.read(partial(_still_said, receipt=receipt))

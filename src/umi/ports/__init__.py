@@ -18,6 +18,7 @@ from umi.ports.models import (
 )
 from umi.ports.store import (
     Counts,
+    DayCount,
     EpisodeRow,
     EpisodesRead,
     Examined,
@@ -34,6 +35,7 @@ from umi.ports.store import (
 __all__ = [
     "Clock",
     "Counts",
+    "DayCount",
     "EmbedderIdentity",
     "EmbeddingProvider",
     "Entropy",

@@ -97,6 +97,18 @@ class EpisodesRead:
     relations: dict[str, tuple[EvolutionRelation, ...]]
 
 
+@dataclass(frozen=True, slots=True)
+class DayCount:
+    """How often something happened on a day, which is counted from 1970-01-01 on, UTC.
+
+    `what` is "remembered" or "waiting" of messages, a type of evolution, "settled" or "undone" of relations.
+    """
+
+    day: int
+    what: str
+    count: int
+
+
 class Snapshot(Protocol):
     """One namespace as of one committed moment. Lives only inside `read` or `write`."""
 
@@ -159,6 +171,14 @@ class Snapshot(Protocol):
     def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]: ...
     def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
         """Per entity every relation at either end, undone ones too, by (created_at, id)."""
+        ...
+
+    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
+        """Open contradictions and updates that do not act, none of them undone or settled, by descending id; those below `after`."""
+        ...
+
+    def days(self, since: datetime, until: datetime) -> list[DayCount]:
+        """What happened within [since, until), by day and then by what; see `DayCount`. Days without anything are left out."""
         ...
 
     def subjects_of(self, aliases: Iterable[str]) -> dict[str, str]:

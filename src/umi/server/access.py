@@ -105,7 +105,8 @@ async def always() -> bool:
 class Use:
     """What a request turned out to be, for the audit log, metrics and spans: filled in while it is answered.
 
-    `records` are messages stored or found, `degraded` what made the answer poorer, `failed` the status of an error.
+    `records` are messages stored or found, `degraded` what made the answer poorer, `deferred` how many
+    messages are read later, `failed` the status of an error.
     """
 
     caller: Caller = ANYBODY
@@ -114,6 +115,7 @@ class Use:
     namespace: str | None = None
     records: int | None = None
     degraded: tuple[str, ...] = ()
+    deferred: int = 0
     failed: str = ""
     is_valid: Callable[[], Awaitable[bool]] = field(default=always)
 

@@ -15,12 +15,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 import umi
 from umi.errors import UmiError
-from umi.server import openapi, resource
+from umi.server import openapi, resource, site
 from umi.server.bare import bare_api, bug
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
 from umi.server.problems import of_error, problem
-from umi.server.routes import archiving, correcting, erasing, following, recalling, remembering, surroundings
+from umi.server.routes import (
+    archiving,
+    correcting,
+    erasing,
+    following,
+    keyring,
+    looking,
+    recalling,
+    remembering,
+    surroundings,
+    uploading,
+)
 from umi.server.service import Service
 
 _CODES: Final = {404: "no_such_path", 405: "no_such_method", 413: "body_too_long"}
@@ -56,15 +67,18 @@ def make_api(service: Service) -> FastAPI:
     )
     spaces = APIRouter(prefix="/v1/namespaces/{namespace}")
     # Routes are tried one after the other: what is asked for most comes first.
-    for group in (recalling, remembering, correcting, erasing, following, archiving):
+    for group in (recalling, remembering, correcting, erasing, following, looking, archiving, uploading):
         spaces.include_router(group.router)
     api.include_router(spaces)
     api.include_router(surroundings.router)
+    api.include_router(keyring.router)
     api.include_router(resource.router)
     document = cache(lambda: JSONResponse(openapi.document(api)).body)
     api.add_route(
         "/openapi.json", lambda _: Response(document(), media_type="application/json"), include_in_schema=False
     )
+    for path in ("/", f"{site.PREFIX}{{path:path}}"):
+        api.add_route(path, site.answer, include_in_schema=False)
     api.add_route("/docs", lambda _: _page("docs.html", "text/html"), include_in_schema=False)
     api.add_route("/docs.js", lambda _: _page("docs.js", "text/javascript"), include_in_schema=False)
     return api

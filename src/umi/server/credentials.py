@@ -5,7 +5,7 @@ from __future__ import annotations
 from umi.ports import Clock
 from umi.server.access import Caller
 from umi.server.key_sets import KeySets
-from umi.server.keys import PREFIX, Keys
+from umi.server.keys import PREFIX, KeyRing, Keys
 from umi.server.problems import Refused
 from umi.server.settings import Settings
 from umi.server.tokens import Tokens
@@ -56,6 +56,15 @@ class Credentials:
         if caller is None:
             raise Refused(401, "unauthorized", "the key is unknown, expired or revoked")
         return caller
+
+    def ring(self, *, create: bool = False) -> KeyRing | None:
+        """The keys that count; None while there are none. With `create` their file is made.
+
+        Raises:
+            InvalidInput: With `create`, where the server has no file for keys.
+            StoreUnavailable: When the file cannot be opened.
+        """
+        return self._keys.made() if create else self._keys.ring()
 
     async def close(self) -> None:
         """Let go of files and connections."""

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from umi import limits
-from umi.server import resource
+from umi.server import resource, site
 from umi.server.access import ANYBODY, Caller, Use
 from umi.server.problems import RETRY_AFTER_S, Refused, problem
 from umi.server.service import Service
@@ -32,7 +32,7 @@ _OPEN: Final = frozenset({"/healthz", "/readyz", "/openapi.json", "/docs", "/doc
 MCP_PREFIX: Final = "/mcp"
 _SCHEMES: Final = ("bearer ", "token ")
 # What takes as long as the client has patience for.
-_WHOLE: Final = re.compile(r"\A/v1/namespaces/[^/]+/(changes|export|import)\Z")
+_WHOLE: Final = re.compile(r"\A/v1/namespaces/[^/]+/(changes|export|import|files)\Z")
 
 
 _DRAIN_BYTES_MAX: Final = 4 * limits.SERVER_BODY_BYTES_MAX
@@ -79,6 +79,7 @@ class Gate:
         if refusal is not None and not exchange.begun:
             await exchange.drain()
             await refusal(scope, receive, exchange.send)
+        self._service.tally.note(use, exchange.status)
         self._service.metrics.observe(use.action, exchange.status, self._service.clock.monotonic_s() - start_s)
 
     async def _traced(self, spans: Spans, scope: Scope, exchange: _Exchange, use: Use) -> Response | None:
@@ -98,7 +99,7 @@ class Gate:
             _check_head(scope)
             self._check_host(scope)
             scope = _with_whole_segments(scope)
-            if scope["path"] not in _OPEN and not resource.is_metadata(scope["path"]):
+            if not _is_open(scope["path"]):
                 use.caller, use.is_valid = await self._caller(scope)
                 if use.caller.id:
                     self._service.buckets.take(use.caller.id)
@@ -246,6 +247,11 @@ def _with_whole_segments(scope: Scope) -> Scope:
         raise Refused(400, "invalid_input", "the path is not UTF-8, percent-encoded") from None
     path = "/".join(segment.replace("%", "%25").replace("/", "%2F") for segment in segments)
     return {**scope, "path": path or "/"}
+
+
+def _is_open(path: str) -> bool:
+    """Whether a path needs no key."""
+    return path in _OPEN or site.is_page(path) or resource.is_metadata(path)
 
 
 def _check_head(scope: Scope) -> None:

@@ -192,6 +192,19 @@ class Keys:
             self._count = self._ring is not None and bool(self._ring.all())
         return self._ring if self._count else None
 
+    def made(self) -> KeyRing:
+        """The file of keys, made where it is not there.
+
+        Raises:
+            InvalidInput: Where no file is named.
+            StoreUnavailable: When it cannot be opened.
+        """
+        if self._path is None:
+            raise InvalidInput("this memory has no file, so there are no keys beside it: name their file with --keys")
+        if self._ring is None:
+            self._ring = KeyRing(self._path, self._clock, create=True)
+        return self._ring
+
     def close(self) -> None:
         """Let go of the file."""
         if self._ring is not None:

@@ -193,6 +193,7 @@ class Tools(BoundTools):
         bound = self._bind(ctx)
         memory = bound.to("remember", Right.WRITE)
         receipt = await memory.remember(text, speaker=speaker, session=session, at=at, origin=origin)
+        bound.use.deferred = len(receipt.deferred)
         shown = receipt.evolutions if bound.caller.may(Right.READ, bound.name) else ()
         made = RememberAnswer(
             namespace=bound.name,

@@ -19,6 +19,7 @@ from umi.server.app import make_app
 from umi.server.audit import Audit
 from umi.server.connections import Connection
 from umi.server.credentials import Credentials
+from umi.server.files import FileReader
 from umi.server.mcp_http import McpHttp
 from umi.server.service import Service
 from umi.server.settings import Settings
@@ -34,7 +35,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-async def serve(memory: Memory, settings: Settings, clock: Clock, started: Callable[[str], None]) -> None:
+async def serve(
+    memory: Memory,
+    settings: Settings,
+    clock: Clock,
+    started: Callable[[str], None],
+    read_file: FileReader | None = None,
+) -> None:
     """Answer requests on an open memory until SIGTERM or SIGINT; then finish what is under way, within 30 s.
 
     Args:
@@ -42,6 +49,7 @@ async def serve(memory: Memory, settings: Settings, clock: Clock, started: Calla
         settings: See `Settings`.
         clock: The source of time.
         started: Called with the server's URL once it answers.
+        read_file: Reads files of other programs for `POST files`; None refuses them.
 
     Raises:
         InvalidInput: When the address cannot be used, or is not loopback's and there is neither a key nor an issuer.
@@ -53,7 +61,7 @@ async def serve(memory: Memory, settings: Settings, clock: Clock, started: Calla
             f"{settings.host} can be reached from other machines, and there is no key that works: make one with "
             "`umi keys create`, name an issuer of tokens with --jwks, or listen on 127.0.0.1"
         )
-    service = Service(memory, settings, clock, credentials, Audit(settings.audit, clock))
+    service = Service(memory, settings, clock, credentials, Audit(settings.audit, clock), read_file)
     mcp = McpHttp(service)
     listening = _listen(settings)
     config = uvicorn.Config(

@@ -15,8 +15,10 @@ from umi.server.access import Verifier
 from umi.server.audit import Audit
 from umi.server.buckets import Buckets
 from umi.server.credentials import Credentials
+from umi.server.files import FileReader
 from umi.server.metrics import Metrics
 from umi.server.settings import Settings
+from umi.server.tally import Tally
 
 if TYPE_CHECKING:
     from umi.server.telemetry import Spans
@@ -48,6 +50,7 @@ class Service:
     """One server: its memory, settings and clock, who may use it, and what is under way.
 
     `streams` counts answers that go on until the client has enough. `spans` is None where OpenTelemetry is off. `stopping` is set when the server shall end.
+    `read_file` reads files of other programs; None takes none.
     """
 
     memory: Memory
@@ -55,8 +58,10 @@ class Service:
     clock: Clock
     credentials: Credentials
     audit: Audit
+    read_file: FileReader | None = None
     spaces: Spaces = field(init=False)
     buckets: Buckets = field(init=False)
+    tally: Tally = field(init=False)
     metrics: Metrics = field(default_factory=Metrics)
     spans: Spans | None = None
     streams: int = 0
@@ -70,6 +75,7 @@ class Service:
 
     def __post_init__(self) -> None:
         self.spaces = Spaces(self.memory)
+        self.tally = Tally(self.clock)
         self.buckets = Buckets(self.clock, self.settings.requests_per_s)
         if self.settings.otel:
             from umi.server.telemetry import Spans  # noqa: PLC0415 - what is off costs nothing

@@ -66,6 +66,7 @@ class Settings:
         mem0: Whether the paths of mem0's API are answered too; see `umi.server.mem0`.
         profile: Whose MCP tools are offered; see `umi.server.profiles`.
         otel: Whether each operation is told to OpenTelemetry.
+        demo: The namespace with the tour's data, where the server was started to show that; None is none.
         audit: A file for a line about each write, erasure and refusal; None writes none.
 
     Raises:
@@ -86,6 +87,7 @@ class Settings:
     mem0: bool = False
     profile: str = "umi"
     otel: bool = False
+    demo: str | None = None
 
     def __post_init__(self) -> None:
         if not 0 <= self.port <= 65_535:

@@ -1,5 +1,6 @@
 """The records that go in, that are kept and that come out. All are immutable."""
 
+from umi.types.activity import Activity, ActivityDay
 from umi.types.choices import (
     Derived,
     EntityTypeLike,
@@ -107,6 +108,7 @@ from umi.types.records import (
     origin_mark,
     origin_of,
 )
+from umi.types.reviewing import ForgetPreview, StandingChange, Undecided, UndecidedPage, UndoPreview, is_undecided
 from umi.types.sessions import SessionInfo, SessionPage
 
 __all__ = [
@@ -120,6 +122,8 @@ __all__ = [
     "SCORE_SHARE",
     "STATED",
     "UNREAL",
+    "Activity",
+    "ActivityDay",
     "BulkReceipt",
     "Change",
     "ChangeKind",
@@ -150,6 +154,7 @@ __all__ = [
     "ExtractionResult",
     "Fact",
     "FeedbackReceipt",
+    "ForgetPreview",
     "HistoryStep",
     "Hit",
     "HitState",
@@ -193,8 +198,12 @@ __all__ = [
     "SessionPage",
     "SignalFault",
     "SignalRow",
+    "StandingChange",
     "Stats",
     "Total",
+    "Undecided",
+    "UndecidedPage",
+    "UndoPreview",
     "Usage",
     "VectorHit",
     "Verdict",
@@ -206,6 +215,7 @@ __all__ = [
     "digest",
     "factors_quality",
     "fault",
+    "is_undecided",
     "judged",
     "origin_mark",
     "origin_of",

@@ -28,6 +28,8 @@ _MIX: Final = np.uint64(0x9E3779B97F4A7C15)
 _WEAK_BITS: Final = 16
 _WORD: Final = re.compile(r"[^\W_]+(?:['’\-.@][^\W_]+)*")
 _RUN: Final = 3  # words
+_SALT_BYTES_MAX: Final = 64  # of the key of BLAKE2b
+_SALT: Final = re.compile(rf"(?:[0-9a-f]{{2}}){{1,{_SALT_BYTES_MAX}}}\Z")
 _NO_BOUND: Final = "g"  # sorts after every hexadecimal digest
 _SLACK_COUNT: Final = 16_384  # pieces above the bound that `Sample` holds for a while, so as to sort seldom
 _PASSED_COUNT_MAX: Final = 65_536  # pieces that `Sample` remembers as added, so as not to compute their digests again
@@ -64,6 +66,23 @@ class ErasureProof:
     def is_sample(self) -> bool:
         """Whether there were more pieces than the proof holds."""
         return self.words_count > len(self.words) or self.runs_count > len(self.runs)
+
+    @property
+    def fault(self) -> str | None:
+        """What makes this no proof; None for one as `make_proof` makes it."""
+        if not _SALT.match(self.salt):
+            return f"its salt {self.salt!r:.80} is not 1 to {_SALT_BYTES_MAX} bytes in hex"
+        for kind, grams in (("names", self.names), ("words", self.words), ("runs", self.runs)):
+            # Receipts of versions before have runs among the words.
+            if len(grams) > 2 * ERASURE_DIGESTS_COUNT_MAX:
+                return f"it has {len(grams):,} {kind}, at most {2 * ERASURE_DIGESTS_COUNT_MAX:,} are possible"
+            for one in grams:
+                if not (GRAM_BYTES_MIN <= one.length <= _GRAM_BYTES_MAX and 0 <= one.weak < 1 << _WEAK_BITS):
+                    return (
+                        f"one of its {kind} has length {one.length} and weak {one.weak}; "
+                        f"{GRAM_BYTES_MIN} to {_GRAM_BYTES_MAX} and 0 to {(1 << _WEAK_BITS) - 1} are possible"
+                    )
+        return None
 
     @cached_property
     def _by_prefix(self) -> dict[int, dict[int, list[NGramDigest]]]:

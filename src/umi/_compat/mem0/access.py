@@ -24,8 +24,8 @@ class Access(Protocol):
         """Raise the caller's own error without the right."""
         ...
 
-    def done(self, records: int, degraded: tuple[Degradation, ...] = ()) -> None:
-        """Note how many memories were stored or found, and what made that poorer."""
+    def done(self, records: int, degraded: tuple[Degradation, ...] = (), deferred: int = 0) -> None:
+        """Note how many memories were stored or found, what made that poorer, and how many wait to be read."""
         ...
 
 
@@ -42,5 +42,5 @@ class Everything:
     def require(self, right: Right, namespace: str) -> None:
         """Nothing is refused."""
 
-    def done(self, records: int, degraded: tuple[Degradation, ...] = ()) -> None:
+    def done(self, records: int, degraded: tuple[Degradation, ...] = (), deferred: int = 0) -> None:
         """The answer says it."""

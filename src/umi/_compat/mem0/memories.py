@@ -97,7 +97,7 @@ class Memories:
         receipt = await memory.remember(
             messages, at=moment_of(body.timestamp), session=ids["run_id"], extract_entities=body.infer
         )
-        self._access.done(len(messages), receipt.degraded)
+        self._access.done(len(messages), receipt.degraded, len(receipt.deferred))
         results = [
             {"id": str(MemoryId(owner.namespace, one["metadata"][KEY])), "memory": one["content"], "event": "ADD"}
             for one in messages

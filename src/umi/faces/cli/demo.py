@@ -118,9 +118,7 @@ def _remove(db: Path) -> None:
 
 async def _run(db: Path) -> Findings:
     async with Memory.open(str(db), namespace=NAMESPACE) as memory:
-        receipts: dict[str, RememberReceipt] = {}
-        for line in STORY:
-            receipts[line.key] = await _remember(memory, line, receipts)
+        receipts = await tell(memory)
         relations = tuple(relation for receipt in receipts.values() for relation in receipt.evolutions)
         conclusion = next(line for line in STORY if line.concluded_from)
         mistaken = await memory.recall(MISTAKEN_QUESTION, limit=2)
@@ -145,6 +143,14 @@ async def _run(db: Path) -> Findings:
             exported=exported,
             copy_is_same=copy_is_same,
         )
+
+
+async def tell(memory: Memory) -> dict[str, RememberReceipt]:
+    """Remember the tour's conversation, message by message; the receipts by the key of each line."""
+    receipts: dict[str, RememberReceipt] = {}
+    for line in STORY:
+        receipts[line.key] = await _remember(memory, line, receipts)
+    return receipts
 
 
 async def _taken_along(memory: Memory) -> tuple[ExportReceipt, bool]:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta, timezone, tzinfo
 from itertools import groupby, islice
 from pathlib import Path
 from typing import Annotated
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import typer
 from rich.console import Console
@@ -32,6 +30,7 @@ from umi.faces.cli.options import (
 from umi.faces.importers import Defaults, Format, Item, Record, Rejected, Skipped, detect, read
 from umi.faces.importers.live import Store
 from umi.faces.importers.sources import Source, sources
+from umi.faces.importers.zones import zone_of
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
 
@@ -61,6 +60,11 @@ class Outcome:
     rejected: list[Rejected] = field(default_factory=list)
     rejected_count: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def code(self) -> Code:
+        """The exit code."""
+        return Code.INCOMPLETE if self.rejected_count else Code.OK
 
     def tally(self, name: str) -> Tally:
         """The tally of a namespace, which may come again."""
@@ -144,7 +148,8 @@ def import_(
     """
 
     async def work() -> Answer:
-        defaults = Defaults(Path(file).name, _zone(zone), speaker, session, moment(at, "--at"), _columns(column or ()))
+        columns = _columns(column or ())
+        defaults = Defaults(Path(file).name, zone_of(zone), speaker, session, moment(at, "--at"), columns)
         found = sources(file, form)
         outcome = Outcome(found[0].name if isinstance(found[0], Store) else file)
         bar = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -157,8 +162,7 @@ def import_(
                 return f"{prefix}{record.group}" if apart and record.group is not None else namespace
 
             await _store(Target(db, namespace, as_json, llm, embedder), records, place, outcome)
-        code = Code.INCOMPLETE if outcome.rejected_count else Code.OK
-        return Answer(outcome, lambda console: _show(console, outcome, db), code)
+        return Answer(outcome, lambda console: _show(console, outcome, db), outcome.code)
 
     answered(work, as_json=as_json)
 
@@ -240,22 +244,6 @@ def _columns(said: Iterable[str]) -> dict[str, str]:
             raise InvalidInput(f"--column {one!r} is not FIELD=NAME, such as --column content=remark")
         found[field_name] = name
     return found
-
-
-def _zone(name: str) -> tzinfo:
-    if name.upper() in {"UTC", "Z"}:
-        return UTC
-    if name[:1] in {"+", "-"} and name[1:].replace(":", "").isdigit():
-        hours, _, minutes = name[1:].partition(":")
-        offset = timedelta(hours=int(hours), minutes=int(minutes or 0))
-        if offset < timedelta(days=1):
-            return timezone(-offset if name[0] == "-" else offset)
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise InvalidInput(
-            f"--timezone {name!r} is not known; write UTC, +09:00 or a name like Europe/Berlin"
-        ) from None
 
 
 def _show(console: Console, outcome: Outcome, db: str) -> None:

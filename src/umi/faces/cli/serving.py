@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ from rich.text import Text
 import umi
 from umi.errors import InvalidInput, NotFound
 from umi.faces.cli import render
+from umi.faces.cli.demo import tell
 from umi.faces.cli.envelope import Answer, Target, answered, moment
 from umi.faces.cli.issuers import Audience, GrantsClaim, Issuer, Jwks, NamespaceClaim, PublicUrl, tokens_of
 from umi.faces.cli.options import (
@@ -29,6 +31,7 @@ from umi.faces.cli.options import (
     Namespace,
     examples,
 )
+from umi.faces.cli.story import NAMESPACE as DEMO
 from umi.limits import SERVER_DEADLINE_S, SERVER_REQUESTS_PER_S_DEFAULT
 
 if TYPE_CHECKING:
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
 
 _EXTRA = "this needs an extra: pip install 'umi-memory[server]'"
 _SUFFIX = ".keys"
+_IN_MEMORY = ":memory:"
 
 AllowHost = Annotated[
     list[str] | None, typer.Option(metavar="NAME", help="A name by which a proxy calls this server; repeatable.")
@@ -70,7 +74,7 @@ keys = typer.Typer(
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command("serve", epilog=examples("umi serve", "umi serve --db team.db --port 9000"))(serve)
+    app.command("serve", epilog=examples("umi serve", "umi serve --db team.db --port 9000", "umi serve --demo"))(serve)
     keys.command(
         "create", epilog=examples("umi keys create --grant 'alice=read,write'", "umi keys create --grant '*=all'")
     )(create)
@@ -95,6 +99,9 @@ def serve(
     mem0: Annotated[
         bool, typer.Option("--mem0", help="Answer the paths of mem0's API too, so that its client works.")
     ] = False,
+    demo: Annotated[
+        bool, typer.Option("--demo", help="Show the tour's data, kept in memory only, in place of --db: open /?demo.")
+    ] = False,
     key_file: KeyFile = None,
     jwks: Jwks = None,
     issuer: Issuer = None,
@@ -106,29 +113,30 @@ def serve(
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
 ) -> None:
-    """Answer REST and MCP requests on this memory, until Ctrl-C or SIGTERM.
+    """Answer REST and MCP requests on this memory, and show it as a page, until Ctrl-C or SIGTERM.
 
+    The page is at /: what is known, what changed and why, and the way to put it right.
     REST is below /v1/namespaces/NAME, and /docs shows all paths. MCP is at /mcp for --namespace, at /mcp/NAME for others.
     SIGTERM finishes what is under way.
     """
 
     async def work() -> Answer:
         try:
+            from umi.faces.importers.uploads import read_upload  # noqa: PLC0415
             from umi.server import keys as key_files  # noqa: PLC0415 - an extra
             from umi.server import running, settings  # noqa: PLC0415
         except ImportError as error:
             raise _without_extra(error) from error
         if key_file is not None:
             key_files.KeyRing(key_file, umi.SystemClock()).close()  # one that is named must be there
-        tokens = tokens_of(jwks, issuer, audience, grants_claim, namespace_claim)
         chosen = settings.Settings(
             host,
             port,
             tuple(allow_host or ()),
             deadline_s=deadline,
             requests_per_s=rate,
-            keys=key_file or _beside(db),
-            tokens=tokens,
+            keys=key_file or _beside(_IN_MEMORY if demo else db),
+            tokens=tokens_of(jwks, issuer, audience, grants_claim, namespace_claim),
             public_url=None if public_url is None else public_url.rstrip("/"),
             audit=audit,
             mcp_namespace=namespace,
@@ -136,10 +144,13 @@ def serve(
             mem0=mem0,
             profile=profile,
             otel=otel,
+            demo=DEMO if demo else None,
         )
-        target = Target(db, NAMESPACE_DEFAULT, as_json=False, llm=llm, embedder=embedder, learn=learn)
-        async with target.open() as memory:
-            await running.serve(memory, chosen, umi.SystemClock(), _say_started)
+        place, space = (_IN_MEMORY, DEMO) if demo else (db, NAMESPACE_DEFAULT)
+        async with Target(place, space, as_json=False, llm=llm, embedder=embedder, learn=learn).open() as memory:
+            if demo:
+                await tell(memory)
+            await running.serve(memory, chosen, umi.SystemClock(), partial(_say_started, demo=demo), read_upload)
         return Answer({}, lambda _: None)
 
     answered(work, as_json=False)
@@ -297,5 +308,5 @@ def _show(console: Console, found: list[Key]) -> None:
     console.print(made)
 
 
-def _say_started(url: str) -> None:
-    typer.echo(f"Umi answers at {url}")
+def _say_started(url: str, *, demo: bool) -> None:
+    typer.echo(f"Umi answers at {url}{'/?demo' if demo else ''}")

@@ -63,8 +63,8 @@ class _Access:
     def require(self, right: access.Right, namespace: str) -> None:
         self._use.caller.require(Right(right), namespace)
 
-    def done(self, records: int, degraded: tuple[Degradation, ...] = ()) -> None:
-        self._use.records, self._use.degraded = records, degraded
+    def done(self, records: int, degraded: tuple[Degradation, ...] = (), deferred: int = 0) -> None:
+        self._use.records, self._use.degraded, self._use.deferred = records, degraded, deferred
 
 
 def _memories(request: Request) -> Memories:

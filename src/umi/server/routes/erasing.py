@@ -7,19 +7,20 @@ import json
 from dataclasses import replace
 from typing import Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
 from umi import limits
 from umi.errors import InvalidInput
+from umi.server import bounded
 from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import ConfirmBody, ErasureBody, ForgetBody
 from umi.server.bounded import LEFT_OUT, fitting
-from umi.server.paths import Erasing, Previewing, Space
+from umi.server.paths import Erasing, Id, Previewing, Space, use_of
 from umi.server.problems import Refused
-from umi.types import Episode, ErasurePreview, ErasureReceipt
+from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt, ForgetPreview
 
 router = APIRouter(tags=["erasure"])
 
@@ -43,6 +44,12 @@ class ErasurePlan(BaseModel):
 async def forget(space: Erasing, body: ForgetBody) -> Response:
     """Delete one message or statement by its id, or those of a filter, for good. Unknown ones delete nothing."""
     return reply(Forgotten(deleted=await space.memory.forget(body.id, where=body.where, types=body.types)))
+
+
+@router.get("/forget/{id}", summary="Preview forgetting", **answers(ForgetPreview))
+async def preview_forget(space: Previewing, id: Id) -> Response:  # noqa: A002 - the path's name
+    """What forgetting a message or a statement would delete, and what was concluded from it; nothing is deleted."""
+    return bounded.whole(await space.memory.preview_forget(id))
 
 
 @router.post("/erasures/preview", summary="Preview an erasure", **answers(ErasurePlan))
@@ -75,6 +82,21 @@ async def erase(space: Erasing, body: ConfirmBody) -> Response:
         return reply(await space.memory.erase_namespace(), status=201)
     receipt = await space.memory.erase(body.subject, session=body.session, where=body.where, derived=body.derived)
     return reply(receipt, status=201)
+
+
+@router.post("/erasures/verify", summary="Verify an erasure", **answers(ErasureCheck))
+async def verify_erasure(space: Previewing, request: Request, body: ErasureReceipt) -> Response:
+    """Search every byte of the store for what a receipt says is gone. Needs the right to admin in '*'.
+
+    A receipt that somebody made up would test a guess about the words of other namespaces.
+    """
+    if not use_of(request).caller.is_operator:
+        raise Refused(
+            403,
+            "forbidden",
+            "this searches the whole store, so it needs the right to admin in '*'; `umi doctor` can do it too",
+        )
+    return reply(await space.memory.verify_erasure(body))
 
 
 async def _preview(space: Space, body: ErasureBody) -> ErasurePreview:

@@ -30,6 +30,12 @@ class Changes(BaseModel):
     next: int
 
 
+class Last(BaseModel):
+    """The sequence of the last write; 0 before the first."""
+
+    sequence: int
+
+
 _STREAM: Final = "text/event-stream"
 _EVENTS: Final[dict[int | str, Any]] = {
     200: {"model": Changes, "content": {_STREAM: {"schema": {"type": "string"}}}, "description": "A page, or a stream."}
@@ -62,6 +68,12 @@ async def changes(
             {"Retry-After": str(RETRY_AFTER_S)},
         )
     return StreamingResponse(_stream(space, use_of(request), start), media_type=_STREAM, headers=_HEADERS)
+
+
+@router.get("/head", summary="Last write", **answers(Last))
+async def head(space: Reading) -> Response:
+    """The sequence of the last write: give it to `changes` as `after` to be told only what is new."""
+    return reply(Last(sequence=await space.memory.sequence()))
 
 
 async def _page(space: Space, after: int, limit: int) -> Changes:

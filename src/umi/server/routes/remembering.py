@@ -74,7 +74,8 @@ async def remember(
             derived_from=body.derived_from,
             read=body.read,
         )
-    use_of(request).records, use_of(request).degraded = len(receipt.episode_ids), receipt.degraded
+    use = use_of(request)
+    use.records, use.degraded, use.deferred = len(receipt.episode_ids), receipt.degraded, len(receipt.deferred)
     return _received(space, receipt)
 
 

@@ -6,6 +6,9 @@ from fastapi import APIRouter, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
+import umi
+from umi.errors import InvalidInput
+from umi.memory import Memory
 from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bounded import check_limit, fitting
@@ -21,6 +24,27 @@ class Namespaces(BaseModel):
 
     items: list[NamespaceInfo]
     next: str | None = None
+
+
+class Granted(BaseModel):
+    """Rights in one namespace, or in all whose names begin as it does before its final "*"."""
+
+    namespace: str
+    rights: list[Right]
+
+
+class Me(BaseModel):
+    """Who the key or token is, and what it may do. `needs_key` is false where nobody ever made one: then everybody on this machine may do everything.
+
+    `learns` says whether feedback is taken, `demo` names the namespace of the tour where the server shows it.
+    """
+
+    id: str
+    grants: list[Granted]
+    needs_key: bool
+    learns: bool
+    demo: str | None
+    version: str
 
 
 class Health(BaseModel):
@@ -42,6 +66,31 @@ async def list_namespaces(request: Request, limit: Limit = LIMIT_DEFAULT, after:
     ]
     shown = fitting(found, NamespaceInfo, limit)
     return reply(Namespaces(items=shown, next=shown[-1].name if len(found) > len(shown) else None))
+
+
+@router.get("/v1/me", tags=["namespaces"], summary="Who am I?", **answers(Me))
+async def me(request: Request) -> Response:
+    """What the key of this request may do, so that a client offers only that. `learns` says whether feedback is taken."""
+    service, use = service_of(request), use_of(request)
+    use.action = "me"
+    grants = [Granted(namespace=one.namespace, rights=list(one.rights)) for one in use.caller.grants]
+    return reply(
+        Me(
+            id=use.caller.id,
+            grants=grants,
+            needs_key=service.verifier is not None,
+            learns=_learns(service.memory),
+            demo=service.settings.demo,
+            version=umi.__version__,
+        )
+    )
+
+
+def _learns(memory: Memory) -> bool:
+    try:
+        return memory.learning is not None
+    except InvalidInput:
+        return False
 
 
 @router.get("/healthz", tags=["health"], summary="Is it alive?", **answers(Health))

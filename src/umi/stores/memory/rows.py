@@ -19,6 +19,7 @@ from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
 from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.memory.days import DayReads
 from umi.stores.memory.learning import Log, MemoryLearned
 from umi.stores.memory.routing import MemoryRouted
 from umi.stores.memory.sessions import SessionReads
@@ -37,6 +38,7 @@ from umi.stores.memory.space import (
     whole_zone,
     windows_of,
 )
+from umi.stores.memory.undecided import UndecidedReads
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
 from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
@@ -52,7 +54,7 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot(SessionReads):
+class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(
@@ -217,9 +219,8 @@ class MemorySnapshot(SessionReads):
 
     def scan_episodes(self, where: Filter = EVERYTHING) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:
         for arrival, row in sorted(self._space.rows.items()):
-            if not self._space.has(arrival, where):
-                continue
-            yield replace(row, episode=episode_out(row.episode)), self._space.vectors.get(arrival)
+            if self._space.has(arrival, where):
+                yield replace(row, episode=episode_out(row.episode)), self._space.vectors.get(arrival)
 
     def scan_entities(self, where: Filter = EVERYTHING) -> Iterator[Entity]:
         for arrival, ids in sorted(self._space.of_episode.items()):
@@ -231,9 +232,8 @@ class MemorySnapshot(SessionReads):
         if len(found) <= limit:
             return found
         last = found[limit - 1].sequence
-        whole = (
-            [one for one in found[:limit] if one.sequence < last] if found[limit].sequence == last else found[:limit]
-        )
+        cut = found[limit].sequence == last
+        whole = [one for one in found[:limit] if not (cut and one.sequence == last)]
         return whole or [one for one in found if one.sequence == last]
 
     def first_expiry(self) -> datetime | None:

@@ -12,10 +12,20 @@ from typing import Any, Final, NoReturn
 import numpy as np
 
 from umi._core.invariants import InvariantError
-from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports import (
+    Counts,
+    DayCount,
+    EmbedderIdentity,
+    EpisodeRow,
+    EpisodesRead,
+    Matrix,
+    PackedVectors,
+    ReplayRow,
+    Vector,
+)
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sql import rows, select
+from umi.stores.sql import days, rows, select
 from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection, Row, Rows
 from umi.stores.sql.crc import damaged
@@ -372,6 +382,18 @@ class SqlSnapshot:
     def scan_relations(self) -> Iterator[EvolutionRelation]:
         sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? ORDER BY r.id"
         return map(rows.to_relation, self._execute(sql, (self._ns,)))
+
+    def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
+        sql = (
+            f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? {'' if after is None else 'AND r.id < ?'}"
+            " AND r.undone_at IS NULL AND r.resolved IS NULL"
+            " AND (r.type = 'contradict' OR (r.type = 'update' AND r.acted = 0)) ORDER BY r.id DESC LIMIT ?"
+        )
+        values = (self._ns, limit) if after is None else (self._ns, after, limit)
+        return [*map(rows.to_relation, self._execute(sql, values))]
+
+    def days(self, since: datetime, until: datetime) -> list[DayCount]:
+        return days.days(self._execute, self._ns, self._range(), since, until)
 
     def scan_aliases(self) -> Iterator[tuple[str, str]]:
         sql = f"SELECT {rows.ALIAS_COLUMNS} FROM aliases a WHERE a.ns = ? ORDER BY a.alias"

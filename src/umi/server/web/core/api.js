@@ -1,0 +1,111 @@
+// The public REST API: requests with the key, errors as the server's problem details, and the stream of changes.
+
+const KEY = "umi-key";
+
+export const key = {
+  get: () => sessionStorage.getItem(KEY) || "",
+  set: (value) => (value ? sessionStorage.setItem(KEY, value) : sessionStorage.removeItem(KEY)),
+};
+
+export class ApiError extends Error {
+  constructor(status, problem, retryAfter) {
+    super(problem.detail || problem.title || `HTTP ${status}`);
+    this.status = status;
+    this.code = problem.code || "";
+    this.limit = problem.limit;
+    this.value = problem.value;
+    this.retryAfter = retryAfter;
+  }
+}
+
+/** The path of something in a namespace: spacePath("a/b", "profile", "Zoë") */
+export const spacePath = (space, ...parts) =>
+  `/v1/namespaces/${[space, ...parts].map(encodeURIComponent).join("/")}`;
+
+const url = (path, params) => {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(params || {})) {
+    for (const one of Array.isArray(value) ? value : [value]) {
+      if (one !== undefined && one !== null && one !== "") query.append(name, one);
+    }
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+};
+
+const headersOf = (more) => {
+  const held = key.get();
+  return { ...(held ? { Authorization: `Bearer ${held}` } : {}), ...more };
+};
+
+const failed = async (answer) => {
+  let problem = {};
+  try {
+    problem = await answer.json();
+  } catch {
+    // No problem details: a proxy answered, or nothing did.
+  }
+  return new ApiError(answer.status, problem, Number(answer.headers.get("Retry-After")) || 0);
+};
+
+/** Sends a request; gives the answer itself. Raises ApiError for every status that is no success, status 0 without an answer. */
+export async function send(method, path, { params, body, raw, headers, signal } = {}) {
+  let answer;
+  try {
+    answer = await fetch(url(path, params), {
+      method,
+      headers: headersOf({ ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers }),
+      body: body === undefined ? raw : JSON.stringify(body),
+      signal,
+      cache: "no-store",
+    });
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new ApiError(0, { code: "unreachable", detail: "" });
+  }
+  if (!answer.ok) throw await failed(answer);
+  return answer;
+}
+
+/** The JSON of an answer. With `full`: {data, leftOut, next}, of the headers Umi-Left-Out and Link. */
+export async function call(method, path, options = {}) {
+  const answer = await send(method, path, options);
+  const data = await answer.json();
+  if (!options.full) return data;
+  const link = /<([^>]*)>; rel="next"/.exec(answer.headers.get("Link") || "");
+  return { data, leftOut: Number(answer.headers.get("Umi-Left-Out")) || 0, next: link ? link[1] : null };
+}
+
+export const get = (path, params, options) => call("GET", path, { params, ...options });
+export const post = (path, body, options) => call("POST", path, { body, ...options });
+export const put = (path, body, options) => call("PUT", path, { body, ...options });
+
+/** Lines or events as they come: calls `each(text)` for every piece that ends with `end`, until the answer ends. */
+export async function pieces(answer, end, each) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let held = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    held += value;
+    for (let at = held.indexOf(end); at >= 0; at = held.indexOf(end)) {
+      each(held.slice(0, at));
+      held = held.slice(at + end.length);
+    }
+  }
+  if (held.trim()) each(held);
+}
+
+/** Server-sent events by fetch, since an EventSource cannot send a key: calls `each({event, id, data})`. */
+export async function events(path, { lastId, signal, each }) {
+  const headers = { Accept: "text/event-stream", ...(lastId ? { "Last-Event-ID": lastId } : {}) };
+  const answer = await send("GET", path, { headers, signal });
+  await pieces(answer, "\n\n", (text) => {
+    const event = { event: "message", id: "", data: "" };
+    for (const line of text.split("\n")) {
+      const at = line.indexOf(":");
+      if (at > 0) event[line.slice(0, at)] = line.slice(at + 1).trimStart();
+    }
+    if (event.data) each(event);
+  });
+}

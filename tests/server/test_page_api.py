@@ -1,0 +1,119 @@
+"""What the page needs of the API and programs may use too: files, undecided changes, previews of an undo, keys, verification of an erasure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import live_server
+
+import umi
+
+CHAT = "\n".join(
+    json.dumps(
+        {"role": "user", "speaker": "Alice", "content": text, "at": f"2026-0{month}-10T09:00Z", "id": f"m{month}"}
+    )
+    for month, text in ((1, "I work at Acme."), (4, "I left Acme and joined StartupX."))
+)
+
+
+def lines(answer: httpx.Response) -> list[dict[str, Any]]:
+    assert answer.status_code == 200, answer.text
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_a_file_is_remembered_with_progress_and_the_second_time_stores_nothing(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    with live_server.running(db) as live, live.client() as client:
+        path = "/v1/namespaces/alice/files"
+        first = lines(client.post(path, params={"name": "chat.jsonl"}, content=CHAT.encode()))
+        assert (first[-1]["done"], first[-1]["messages"], first[-1]["error"]) == (True, 2, None)
+        assert first[-1]["bytes_done"] == first[-1]["bytes"] == len(CHAT)
+        again = lines(client.post(path, params={"name": "chat.jsonl"}, content=CHAT.encode()))
+        assert (again[-1]["messages"], again[-1]["known_already"]) == (2, 2)
+        refused = client.post(path, params={"name": "x.jsonl", "timezone": "Nowhere/Town"}, content=b"{}")
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+        assert client.post(path, params={"name": "x.zip"}, content=b"PK\x03\x04 broken").status_code == 400
+        assert client.post(path, params={"modified": "yesterday"}, content=b"a text").status_code == 400
+    with umi.blocking.Memory.open(str(db), namespace="alice", embedder=None) as memory:
+        assert [fact.value for fact in memory.facts("Alice")] == ["StartupX"]
+        assert len(memory.episodes().items) == 2
+
+
+def test_an_undo_is_previewed_and_what_is_unsure_is_listed(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        base = "/v1/namespaces/alice"
+        ids = [
+            client.post(f"{base}/episodes", json={"content": text, "speaker": "Alice"}).json()["entities"][0]["id"]
+            for text in ("I live in Berlin.", "I live in Lisbon now.")
+        ]
+        chain = client.get(f"{base}/entities/{ids[1]}/why").json()["evolutions"]
+        update = next(one for one in chain if one["evolution_type"] == "update")
+        preview = client.get(f"{base}/relations/{update['id']}/undo").json()
+        assert {one["entity"]["id"]: (one["was"], one["becomes"]) for one in preview["changes"]}[ids[0]] == (
+            "superseded",
+            "current",
+        )
+        assert client.get(f"{base}/undecided").json()["items"] == []
+        body = {"old_id": ids[0], "new_id": ids[1], "type": "contradict", "reason": "both cannot be"}
+        assert client.post(f"{base}/relations/{update['id']}/undo").status_code == 200
+        made = client.post(f"{base}/relate", json=body)
+        assert made.status_code == 201, made.text
+        waiting = client.get(f"{base}/undecided").json()["items"]
+        assert [(one["older"]["id"], one["newer"]["id"], one["older_state"]) for one in waiting] == [(*ids, "disputed")]
+
+
+def test_keys_are_made_by_who_has_all_rights_and_revoked(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    with live_server.running(db) as live, live.client() as anybody:
+        made = anybody.post("/v1/keys", json={"name": "owner", "grants": ["*=all"]})
+        assert made.status_code == 201, made.text
+        assert anybody.get("/v1/keys").status_code == 401  # from the first key on
+        with live.client(made.json()["token"]) as owner:
+            reader = owner.post("/v1/keys", json={"grants": ["alice=read", "*=admin"], "expires_in_days": 7}).json()
+            listed = owner.get("/v1/keys").json()["items"]
+            assert [one["id"] for one in listed] == [made.json()["key"]["id"], reader["key"]["id"]]
+            assert reader["token"] not in json.dumps(listed)
+            with live.client(reader["token"]) as other:
+                assert other.get("/v1/keys").status_code == 200
+                refused = other.post("/v1/keys", json={"grants": ["*=all"]})  # more than it has itself
+                assert (refused.status_code, refused.json()["code"]) == (403, "forbidden")
+                assert owner.post("/v1/keys", json={"grants": ["alice=fly"]}).status_code == 400
+                assert owner.delete(f"/v1/keys/{reader['key']['id']}").json()["revoked_at"] is not None
+                assert other.get("/v1/me").status_code == 401
+            assert owner.delete("/v1/keys/none").status_code == 404
+
+
+def test_an_erasure_is_verified_and_a_made_up_receipt_is_refused(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    with live_server.running(db) as live, live.client() as client:
+        base = "/v1/namespaces/alice"
+        client.post(f"{base}/episodes", json={"content": "Zebulon lives in Ouagadougou.", "speaker": "Zebulon"})
+        plan = client.post(f"{base}/erasures/preview", json={"subject": "Zebulon"}).json()
+        receipt = client.post(f"{base}/erasures", json={"subject": "Zebulon", "confirm": plan["confirm"]}).json()
+        check = client.post(f"{base}/erasures/verify", json=receipt).json()
+        assert (check["remains"], check["said_before"], check["pending"]) == (0, [], False)
+        assert check["searched"]["names"] >= 1
+        receipt["proof"]["names"][0]["length"] = 10**9
+        refused = client.post(f"{base}/erasures/verify", json=receipt)
+        assert (refused.status_code, refused.json()["code"]) == (400, "invalid_input")
+    token = live_server.make_key(db, "alice=all")
+    with live_server.running(db) as live, live.client(token) as tenant:
+        assert tenant.post(f"{base}/erasures/verify", json=receipt).status_code == 403
+
+
+def test_the_tour_is_shown_from_memory_and_leaves_no_file(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    live = live_server.start(db, "--demo")
+    try:
+        assert live.url.endswith("/?demo")
+        base = live.url.removesuffix("/?demo")
+        with httpx.Client(base_url=base, verify=False) as client:
+            name = client.get("/v1/me").json()["demo"]
+            assert client.get(f"/v1/namespaces/{name}/entities").json()["items"]
+    finally:
+        assert live.stop() == 0
+    assert not db.exists()
+    assert list(tmp_path.iterdir()) == []
