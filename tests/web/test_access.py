@@ -22,10 +22,6 @@ def tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[live_server.Live]
     """A server with the tour's data."""
     live = live_server.start(tmp_path_factory.mktemp("tour") / "none.db", "--demo", "--learn", "--rate", "0")
     live.url = live.url.removesuffix("/?demo")
-    with live.client() as client:
-        for words, at in (("I love hiking.", "2026-01-12T10:00Z"), ("I hate hiking.", "2026-06-30T10:00Z")):
-            body = {"content": words, "speaker": "Alice", "at": at}
-            assert client.post(f"/v1/namespaces/{NAMESPACE}/episodes", json=body).status_code == 201
     yield live
     assert live.stop() == 0
 

@@ -205,10 +205,10 @@ function Frame({ me, spaces, settings }) {
     <div class="frame">
       <${Rail} open=${open} close=${() => setOpen(false)} settings=${settings} />
       <div class="top" role="banner">
-        <button class="button menu-button" aria-expanded=${open ? "true" : "false"} aria-controls="rail" onClick=${() => setOpen(!open)}><${Icon} name="menu" />${t("menu")}</button>
+        <button class="button menu-button" aria-expanded=${open ? "true" : "false"} aria-controls="rail" onClick=${() => setOpen(!open)}><${Icon} name="menu" /><span class="label">${t("menu")}</span></button>
         <${SpacePicker} spaces=${spaces} />
         <${AskField} />
-        ${may("write") && html`<button class="button main-act" onClick=${() => act("remember", {})}><${Icon} name="add" />${t("remember.act")}</button>`}
+        ${may("write") && html`<button class="button main-act" onClick=${() => act("remember", {})}><${Icon} name="add" /><span class="label">${t("remember.act")}</span></button>`}
       </div>
       <main class="main" id="main" tabindex="-1" onClick=${() => open && setOpen(false)}>
         ${wantsDemo && html`<p class=${me.demo ? "note demo" : "note bad demo"}>${t(me.demo ? "demo.about" : "demo.how")}</p>`}<${View} /></main>
