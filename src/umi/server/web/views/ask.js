@@ -36,7 +36,7 @@ function Answer() {
     [space, q, asOf, all, live],
   );
   return html`<${Loaded} from=${found}>${({ data, leftOut }) => html`
-    ${data.degraded.length > 0 && html`<div class="note bad">${data.degraded.map((one) => html`<span key=${one}>${word("degraded", one)}</span>`)}</div>`}
+    ${data.degraded.length > 0 && html`<div class=${data.degraded.every((one) => one === "no_embedder") ? "note" : "note bad"}>${data.degraded.map((one) => html`<span key=${one}>${word("degraded", one)}</span>`)}</div>`}
     ${!data.hits.length && html`<${Empty} title=${t("ask.none.title")}><p class="soft">${t("ask.none.about")}</p>
       ${data.why_abstained && html`<p class="tiny"><${Words} text=${data.why_abstained} /></p>`}<//>`}
     ${data.hits.length > 0 && html`<section class="card"><h2>${t("ask.hits", { n: data.hits.length })}</h2>
