@@ -34,7 +34,7 @@ class Watched:
         """Open a view by its deep link, and wait until it is there."""
         parts = "/".join(quote(one, safe="") for one in (space, view, *([arg] if arg else [])))
         self.page.goto(f"{self.url}/#/{parts}" + (f"?{urlencode(query)}" if query else ""))
-        self.page.wait_for_selector("h1")
+        self.page.wait_for_selector(f'.view[data-view="{view}"] h1, .door h1')
 
     def role(self, role: Any, name: str, *, exact: bool = False) -> Locator:
         """An element by what it is and what it is called, as a screen reader finds it."""

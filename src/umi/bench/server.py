@@ -66,7 +66,7 @@ async def measure(
         db = str(Path(folder) / "served.db")
         async with Memory.open(db, namespace="busy", embedder=LocalEmbedder()) as memory:
             await _fill(memory, size, namespaces, step)
-            async with _serving(db) as (process_id, port):
+            async with serving(db) as (process_id, port):
                 figures = [
                     await _overhead(memory, port, min(size, _COMPARED_COUNT), step),
                     *await _load(port, seconds, step),
@@ -89,7 +89,7 @@ async def _fill(memory: Memory, size: int, namespaces: int, step: Step) -> None:
 
 
 @asynccontextmanager
-async def _serving(db: str) -> AsyncIterator[tuple[int, int]]:
+async def serving(db: str) -> AsyncIterator[tuple[int, int]]:
     """A server on that file: its process id and port."""
     process = await asyncio.create_subprocess_exec(*_START, "--db", db, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     try:

@@ -98,7 +98,7 @@ function Waiting() {
 
 function Rail({ open, close, settings }) {
   const { space, route, me, may } = useApp();
-  return html`<div class="rail" id="rail" data-open=${open || undefined}>
+  return html`<aside class="rail" id="rail" aria-label="Umi" data-open=${open || undefined}>
     <a class="brand" href=${link(space, "now")}><${Mark} />Umi</a>
     <nav aria-label=${t("nav.label")}><ul class="views">
       ${VIEWS.map((view) => html`<li key=${view}><a href=${link(space, view)} aria-current=${route.view === view ? "page" : undefined} onClick=${close}>
@@ -112,13 +112,17 @@ function Rail({ open, close, settings }) {
       ${me.id && html`<button class="button small" onClick=${settings.leave}>${t("door.leave")}</button>`}
       <span>Umi ${me.version} · <a href="/docs">REST API</a></span>
     </div>
-  </div>`;
+  </aside>`;
 }
 
 /** A view's module, loaded when it is opened. Its default export is a component without properties: see `useApp`. */
 function View() {
   const { route } = useApp();
-  const module = useLoad(() => import(`./views/${route.view}.js`).catch(() => { throw new ApiError(0, { code: "unreachable" }); }), [route.view]);
+  const module = useLoad(() => import(`./views/${route.view}.js`).then(
+    (found) => ({ view: route.view, Shown: found.default }),
+    () => { throw new ApiError(0, { code: "unreachable" }); },
+  ), [route.view]);
+  const isThere = module.data?.view === route.view; // until then the data is of the view before
   const [broken, reset] = useErrorBoundary((error) => console.error(error));
   const box = useRef(null);
   useEffect(() => {
@@ -128,14 +132,14 @@ function View() {
   // A view that was opened is read from its title on.
   const first = useRef(true);
   useEffect(() => {
-    if (first.current) first.current = !module.data;
-    else if (module.data) box.current?.querySelector("h1")?.focus();
-  }, [route.view, module.data]);
+    if (first.current) first.current = !isThere;
+    else if (isThere) box.current?.querySelector("h1")?.focus();
+  }, [route.view, isThere]);
   if (broken) return html`<${Failed} error=${{ code: "page", message: String(broken.message || broken) }} retry=${reset} />`;
   if (module.error) return html`<${Failed} error=${module.error} retry=${module.reload} />`;
-  if (!module.data) return html`<${Loading} />`;
-  const Shown = module.data.default;
-  return html`<div class="view" ref=${box}><${Shown} key=${`${route.space} ${route.view}`} /></div>`;
+  if (!isThere) return html`<${Loading} />`;
+  const { Shown } = module.data;
+  return html`<div class="view" data-view=${route.view} ref=${box}><${Shown} key=${`${route.space} ${route.view}`} /></div>`;
 }
 
 /** Files that are dropped anywhere are imported. */
@@ -201,10 +205,10 @@ function Frame({ me, spaces, settings }) {
     <div class="frame">
       <${Rail} open=${open} close=${() => setOpen(false)} settings=${settings} />
       <div class="top" role="banner">
-        <button class="button menu-button" aria-expanded=${open ? "true" : "false"} aria-controls="rail" onClick=${() => setOpen(!open)}><${Icon} name="menu" />${t("menu")}</button>
+        <button class="button menu-button" aria-expanded=${open ? "true" : "false"} aria-controls="rail" onClick=${() => setOpen(!open)}><${Icon} name="menu" /><span class="label">${t("menu")}</span></button>
         <${SpacePicker} spaces=${spaces} />
         <${AskField} />
-        ${may("write") && html`<button class="button main-act" onClick=${() => act("remember", {})}><${Icon} name="add" />${t("remember.act")}</button>`}
+        ${may("write") && html`<button class="button main-act" onClick=${() => act("remember", {})}><${Icon} name="add" /><span class="label">${t("remember.act")}</span></button>`}
       </div>
       <main class="main" id="main" tabindex="-1" onClick=${() => open && setOpen(false)}>
         ${wantsDemo && html`<p class=${me.demo ? "note demo" : "note bad demo"}>${t(me.demo ? "demo.about" : "demo.how")}</p>`}<${View} /></main>

@@ -40,7 +40,7 @@ export default function Import({ close, files = [] }) {
   });
   const stop = () => { stopper.current?.abort(); };
   const leave = () => { stop(); close(); };
-  const done = told.length === chosen.length && told.every((item) => item?.done);
+  const done = chosen.length > 0 && told.length === chosen.length && told.every((item) => item?.done);
   return html`<${Dialog} title=${t("import.title")} close=${leave}>
     <p class="soft">${t("import.about")}</p>
     <form class="stack" onSubmit=${(event) => { event.preventDefault(); run.run(); }}>

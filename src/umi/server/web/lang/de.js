@@ -413,6 +413,7 @@ export default {
   "timeline.kind.forgotten": "vergessen",
   "timeline.shown.one": "{n} von {all} Aussagen.",
   "timeline.shown.other": "{n} von {all} Aussagen.",
+  "timeline.newest": "Die Geschichte eines Themas hat seine neuesten {most} Aussagen; ältere findet „Fragen“.",
   "timeline.left.one": "{n} weiterer Schluss über andere Themen ist nicht gezeigt.",
   "timeline.left.other": "{n} weitere Schlüsse über andere Themen sind nicht gezeigt.",
   "timeline.loaded.one": "{n} Aussage ist da…",

@@ -413,6 +413,7 @@ export default {
   "timeline.kind.forgotten": "forgotten",
   "timeline.shown.one": "{n} of {all} statements.",
   "timeline.shown.other": "{n} of {all} statements.",
+  "timeline.newest": "The history of a subject has its newest {most} statements; older ones are found by Ask.",
   "timeline.left.one": "{n} more conclusion on other subjects is not shown.",
   "timeline.left.other": "{n} more conclusions on other subjects are not shown.",
   "timeline.loaded.one": "{n} statement is here…",

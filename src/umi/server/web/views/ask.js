@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/preact.js";
 import { post, spacePath } from "../core/api.js";
 import { useAct, useApp, useLoad } from "../core/app.js";
 import { endOfDay, percent } from "../core/format.js";
-import { t, word } from "../core/i18n.js";
+import { has, t, word } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
 import { Empty, Failed, Field, Head, Loaded, Name, State, When, Words } from "../core/ui.js";
@@ -36,7 +36,7 @@ function Answer() {
     [space, q, asOf, all, live],
   );
   return html`<${Loaded} from=${found}>${({ data, leftOut }) => html`
-    ${data.degraded.length > 0 && html`<div class="note bad">${data.degraded.map((one) => html`<span key=${one}>${word("degraded", one)}</span>`)}</div>`}
+    ${data.degraded.length > 0 && html`<div class=${data.degraded.every((one) => one === "no_embedder") ? "note" : "note bad"}>${data.degraded.map((one) => html`<span key=${one}>${word("degraded", one)}</span>`)}</div>`}
     ${!data.hits.length && html`<${Empty} title=${t("ask.none.title")}><p class="soft">${t("ask.none.about")}</p>
       ${data.why_abstained && html`<p class="tiny"><${Words} text=${data.why_abstained} /></p>`}<//>`}
     ${data.hits.length > 0 && html`<section class="card"><h2>${t("ask.hits", { n: data.hits.length })}</h2>
@@ -82,7 +82,7 @@ function Hit({ hit }) {
       <span class="score">${t(hit.calibrated ? "ask.score" : "ask.order")} <meter min="0" max="1" value=${hit.score} aria-label=${t("ask.score")}></meter>${percent(hit.score)}</span>
       ${hit.episode.speaker && html`<${Name} text=${hit.episode.speaker} first=${40} />`}
       <${When} at=${hit.episode.at} />
-      ${Object.keys(hit.legs).map((leg) => html`<span class="tag" key=${leg}>${word("leg", leg)}</span>`)}
+      ${Object.keys(hit.legs).filter((leg) => has(`leg.${leg}`)).map((leg) => html`<span class="tag" key=${leg}>${word("leg", leg)}</span>`)}
       ${hit.entity && html`<a href=${link(space, "why", hit.entity.id)}>${t("why.link")}<span class="unseen">: ${hit.content.slice(0, 80)}</span></a>`}
     </div>
   </li>`;

@@ -75,8 +75,8 @@ function Item({ one, decided }) {
   return html`<li class="card pairing" tabindex="0" aria-labelledby=${`about-${one.relation.id}`} onKeyDown=${press}>
     <div id=${`about-${one.relation.id}`}><${Relation} relation=${one.relation} /></div>
     <div class="sides">
-      <section><h3>${t("review.older")}</h3><${Statement} entity=${one.older} state=${one.older_state} space=${space} /></section>
-      <section><h3>${t("review.newer")}</h3><${Statement} entity=${one.newer} state=${one.newer_state} space=${space} /></section>
+      <section><h2>${t("review.older")}</h2><${Statement} entity=${one.older} state=${one.older_state} space=${space} /></section>
+      <section><h2>${t("review.newer")}</h2><${Statement} entity=${one.newer} state=${one.newer_state} space=${space} /></section>
     </div>
     ${may("write") && html`<div class="row">${SIDES.map((keep, at) => html`<button key=${keep} class=${keep === "new" ? "button main-act" : "button"} disabled=${resolve.busy} onClick=${() => resolve.run(keep)}>
       ${t(`review.${isUpdate ? "update" : "contradict"}.${keep}`)} <kbd aria-hidden="true">${at + 1}</kbd></button>`)}</div>`}

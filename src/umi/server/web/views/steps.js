@@ -11,6 +11,7 @@ const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
 const CONCLUSIONS = 24; // on other subjects, that are looked up one by one
 const SET = "attr:"; // begins slots of attributes that Umi has no name for
+export const HISTORY_MOST = 10_000; // statements that the history of a subject has, the newest
 const SETTLE_MS = 1500;
 
 /** Kinds of what became of a statement, in the order of a legend. */

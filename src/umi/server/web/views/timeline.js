@@ -9,7 +9,7 @@ import { Empty, Head, Loaded, Loading, Name, When, Words } from "../core/ui.js";
 import { Brush } from "./brush.js";
 import { Chart } from "./timeline-chart.js";
 import { extent, spanOn } from "./lanes.js";
-import { historyOf, KINDS, Patterns, Sign, Subjects, subjectsOf, titled, useSettled } from "./steps.js";
+import { HISTORY_MOST, historyOf, KINDS, Patterns, Sign, Subjects, subjectsOf, titled, useSettled } from "./steps.js";
 
 const AXES = ["held", "known"];
 const WIDTH_LEAST = 240;
@@ -92,7 +92,7 @@ function Shown({ steps, subject, leftOut }) {
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "timeline.chart")}</button>`)}</div>
     </div>
     <${Legend} steps=${shown} />
-    <p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: steps.length })}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}</p>
+    <p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: steps.length })}${steps.length >= HISTORY_MOST && ` ${t("timeline.newest", { most: HISTORY_MOST })}`}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}</p>
     ${isTable ? html`<${Table} steps=${shown} />` : width > 0 && html`<${Chart} steps=${shown} axis=${axis} range=${range} width=${width} now=${now} selected=${selected}
       select=${(id) => set({ at: id })} zoom=${(to) => change(axis)(to, true)} />`}
     <div aria-live="polite">${selected && html`<${Detail} step=${selected} steps=${steps} close=${() => set({ at: "" })} />`}</div>`;

@@ -35,7 +35,7 @@ function OfOne({ id }) {
   }, [space, id, live]);
   return html`<${Head} title=${t("why.title")} about=${t("why.about")}>${found.data && html`<${Acts} told=${found.data.told} />`}<//>
     <${Loaded} from=${found}>${({ told, chain }) => html`
-      <section class="card claim"><h2 class="unseen">${t("why.statement")}</h2><p class="lead"><${Words} said text=${told.entity.content} /></p><${Facts} told=${told} /></section>
+      <section class="card claim" data-id=${told.entity.id}><h2 class="unseen">${t("why.statement")}</h2><p class="lead"><${Words} said text=${told.entity.content} /></p><${Facts} told=${told} /></section>
       <${Source} told=${told} />
       <${Chain} told=${told} chain=${chain} />
       <${Grounds} title=${t("why.rests")} about=${t("why.rests.about")} items=${told.derived_from} relations=${told.stale_because} />

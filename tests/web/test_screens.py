@@ -1,0 +1,63 @@
+"""Pictures of every view, at two sizes and in both themes, in build/screens: kept as the output of CI, and looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import browsing
+import live_server
+import pytest
+from browsing import Watched
+from playwright.sync_api import Browser
+
+from umi.faces.cli.story import NAMESPACE
+
+SCREENS = Path(__file__).resolve().parents[2] / "build" / "screens"
+SIZES = {"wide": (1280, 860), "narrow": (390, 844)}
+VIEWS = ("now", "timeline", "ask", "why", "graph", "review", "activity", "admin")
+ACTS = {"remember": "Remember", "erase": "Erase…", "import": "Import files"}
+QUESTION = "Where does Alice work?"
+BYTES_MIN = 8_000  # an empty picture has fewer
+SETTLED_MS = 400  # until what moves stands still
+
+
+@pytest.fixture(scope="module")
+def tour(tmp_path_factory: pytest.TempPathFactory) -> Iterator[live_server.Live]:
+    live = live_server.start(tmp_path_factory.mktemp("screens") / "none.db", "--demo", "--learn", "--rate", "0")
+    live.url = live.url.removesuffix("/?demo")
+    yield live
+    assert live.stop() == 0
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+def test_every_view_is_drawn(
+    browser: Browser, tour: live_server.Live, size: str, scheme: Literal["light", "dark"]
+) -> None:
+    width, height = SIZES[size]
+    viewport = {"width": width, "height": height}
+    SCREENS.mkdir(parents=True, exist_ok=True)
+    with browsing.watched(browser, tour.url, viewport=viewport, color_scheme=scheme, reduced_motion="reduce") as page:
+        for view in VIEWS:
+            page.open(NAMESPACE, view, **({"q": QUESTION} if view == "ask" else {}))
+            _draw(page, f"{view}-{size}-{scheme}")
+        page.page.set_viewport_size(viewport)
+        page.open(NAMESPACE, "why")
+        page.page.get_by_role("link", name="StartupX").first.click()
+        page.sees("The message it was read in")
+        _draw(page, f"statement-{size}-{scheme}")
+        for name, act in ACTS.items():
+            page.open(NAMESPACE, "admin")
+            page.role("button", act).first.click()
+            page.page.get_by_role("dialog").wait_for()
+            _draw(page, f"act-{name}-{size}-{scheme}")
+            page.page.keyboard.press("Escape")
+
+
+def _draw(page: Watched, name: str) -> None:
+    page.page.locator(".loading").first.wait_for(state="detached")
+    page.page.wait_for_timeout(SETTLED_MS)
+    drawn = page.page.screenshot(path=SCREENS / f"{name}.png")
+    assert len(drawn) >= BYTES_MIN, name
