@@ -1,15 +1,13 @@
-"""What the tests of adapters share: their example, run as a user runs it, and what docs/adapters.md shows of it."""
+"""What the tests of adapters share: their example, run as a user runs it."""
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import house
 
-PAGE = house.ROOT / "docs" / "adapters.md"
 ANSWERS = [
     "told:    Noted.",
     "changed: Noted.",
@@ -26,11 +24,3 @@ def run_example(name: str, folder: Path) -> list[str]:
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
-
-
-def tested_version(name: str, package: str) -> str:
-    """The version of a framework that docs/adapters.md says was tested: as the environment's requirements have it."""
-    requirements = (house.ROOT / "tests" / "adapters" / name / "requirements.txt").read_text("utf-8")
-    found = re.search(rf"^{re.escape(package)}==(.+)$", requirements, re.MULTILINE)
-    assert found, f"{package} is not in the requirements of {name}"
-    return found[1]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import textwrap
 
+import house
 import pytest
 
 from umi.adapters._shared import namespace_of, parts_of
 
+PAGE = house.ROOT / "docs" / "adapters.md"
+ROW = re.compile(r"^\| \[[^|]+\| `([a-z-]+)` \| ([a-z-]+) ([0-9.]+) \|", re.MULTILINE)
 EXTRAS = {  # adapter: the extra, and a module of the framework
     "langgraph": ("langgraph", "langgraph.store.base"),
     "openai_agents": ("openai-agents", "agents"),
@@ -40,3 +45,20 @@ def test_a_missing_framework_is_named_with_its_extra(adapter: str) -> None:
 def test_an_identity_has_a_namespace_of_its_own(parts: tuple[str, ...]) -> None:
     assert parts_of(namespace_of(*parts)) == parts
     assert namespace_of(*parts).count("/") == len(parts) - 1
+
+
+def test_the_page_names_each_adapter_with_the_version_that_is_tested() -> None:
+    rows = ROW.findall(PAGE.read_text("utf-8"))
+    assert sorted(extra for extra, *_ in rows) == sorted(extra for extra, _ in EXTRAS.values())
+    for extra, package, version in rows:
+        tested = house.ROOT / "tests" / "adapters" / extra.replace("-", "_") / "requirements.txt"
+        assert f"{package}=={version}" in tested.read_text("utf-8").splitlines()
+
+
+def test_what_the_page_shows_is_part_of_an_example_that_runs() -> None:
+    shown = re.findall(r"```py\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    examples = [(house.ROOT / "examples" / f"{name}_agent.py").read_text("utf-8") for name in EXTRAS]
+    assert len(shown) == len(examples)
+    for block in shown:
+        as_written = [textwrap.indent(block, " " * depth) for depth in (0, 4, 8)]
+        assert any(text in example for text in as_written for example in examples), block
