@@ -20,14 +20,13 @@ export default function Timeline() {
   const live = useSettled(useLive());
   const ready = [useStyle("views/steps.css"), useStyle("views/timeline.css")].every(Boolean);
   const found = useLoad((signal) => subjectsOf(space, signal), [space, live]);
-  return html`<${Loaded} from=${found}>${(subjects) => {
-    const subject = route.arg || subjects[0]?.name || "";
-    if (!subject) return html`<${Head} title=${t("nav.timeline")} /><${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
-      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`;
-    return html`<${Head} title=${html`<${Name} text=${subject} />`} about=${t("timeline.about")}><span class="eyebrow">${t("nav.timeline")}</span><//>
+  const subject = route.arg || found.data?.[0]?.name || "";
+  return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.timeline")} about=${subject && t("timeline.about")}>${subject && html`<span class="eyebrow">${t("nav.timeline")}</span>`}<//>
+    <${Loaded} from=${found}>${(subjects) => (subject ? html`
       <${Subjects} view="timeline" subjects=${subjects} subject=${subject} />
-      ${ready && html`<${OfSubject} key=${subject} subject=${subject} live=${live} />`}`;
-  }}<//>`;
+      ${ready && html`<${OfSubject} key=${subject} subject=${subject} live=${live} />`}`
+    : html`<${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
+      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`)}<//>`;
 }
 
 function OfSubject({ subject, live }) {
