@@ -81,8 +81,16 @@ async def test_a_statement_is_found_by_each_of_its_subjects_among_the_others_in_
 
         return [each.id for each in await alice.read(look)]
 
+    async def before(last: str, limit: int = 10) -> list[str]:
+        found = await alice.read(lambda s: s.statements("alice", limit=limit, before=last))
+        return [each.id for each in found]
+
     everything = ["c2", "c1", "a", "b"]
     assert [await ids("alice", limit=limit) for limit in range(1, 6)] == [everything[:limit] for limit in range(1, 6)]
+    for at, last in enumerate(everything):
+        assert await before(last) == everything[at + 1 :]
+        assert await before(last, limit=1) == everything[at + 1 : at + 2]
+    assert await before("nobody") == []
     assert await ids("rug") == ["c1", "a", "d"]
     assert await ids("rug", limit=1) == ["c1"]
     assert await ids("lamp") == ["a", "d"]

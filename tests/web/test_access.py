@@ -48,6 +48,12 @@ def test_axe_finds_nothing_in_any_view(browser: Browser, tour: live_server.Live,
         page.open("empty", "now")
         page.sees("Nothing is remembered here yet")
         assert browsing.violations_of_access(page.page) == []
+        menu = page.role("button", "Menu")
+        assert menu.is_visible() == (width == 390)
+        if width == 390:
+            menu.click()
+            page.page.get_by_role("link", name="Umi", exact=True).wait_for()
+            assert browsing.violations_of_access(page.page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

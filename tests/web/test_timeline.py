@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from browsing import Watched
+from playwright.sync_api import Route
 from seeing import no_violations, tell_of_alice, until
 
 import umi
@@ -128,12 +129,31 @@ def test_of_many_statements_only_what_is_near_is_in_the_page_and_narrow_ones_are
     start, hour = datetime(2026, 1, 1, tzinfo=UTC), timedelta(hours=1)
     with umi.blocking.Memory.open(str(db), namespace="many", embedder=None) as memory:
         memory.remember_many(
-            {"content": f"I like thing{n}.", "speaker": "Alice", "at": start + n * hour} for n in range(300)
+            {"content": f"I like thing{n}.", "speaker": "Alice", "at": start + n * hour} for n in range(370)
         )
         for n in range(60):
             memory.set_fact("Alice", "mood", f"m{n}", at=start + n * hour)
+    asked: list[str] = []
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        """Let the newest through, and keep the request for older ones back."""
+        asked.append(route.request.url)
+        if "before=" in route.request.url:
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.page.route("**/history/Alice?*", hold)
     page.open("many", "timeline", "Alice")
+    page.sees("Older ones are being loaded: 400 are here")
     page.page.wait_for_selector(".chart .bar")
+    until(page, "document.querySelectorAll('.chart .bar').length > 0")
+    assert (len(held), len(asked)) == (1, 2)
+    held[0].continue_()
+    with umi.blocking.Memory.open(str(db), namespace="many", embedder=None) as memory:
+        count = len(memory.history("Alice"))
+    page.sees(f"{count} of {count} statements.")
     sees_all = page.page.locator(".scroller").evaluate("box => box.scrollHeight") / 30
     assert sees_all >= 300
     most = 0

@@ -228,22 +228,31 @@ class Answering(ABC):
         attribute: str | None = None,
         where: Where | None = None,
         types: Iterable[EntityTypeLike] | None = None,
+        limit: int = limits.LIST_LIMIT_MAX,
+        before: str | None = None,
     ) -> tuple[HistoryStep, ...]:
         """The chain of an entity, or all statements about a subject, oldest first, with reasons.
+
+        Of a long history ask for the newest first: `limit` says how many, and the id of the first of them, given as `before`, leads
+        to those before it, until there are none.
 
         Args:
             entity_id_or_subject: The id of an entity, or a subject's name or alias.
             attribute: Only this one, as in `facts`: every value that it had, and why it was set.
             where: Only what was said in messages like `{"speaker": "Alice"}`; see `umi.Where`.
             types: Only statements of these kinds.
+            limit: At most so many, the newest; 1..10,000.
+            before: The id of a statement: only what was said before it. An unknown one has nothing before it.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
             StoreError: When the rows cannot be read. An unknown id or subject has no steps.
         """
         key, kept = validate.name(entity_id_or_subject, "entity id or subject"), read_filter(where, types)
-        only = validate.optional_name(attribute, "attribute")
-        return await self._open.storage.read(partial(history.history, key=key, where=kept, attribute=only))
+        only, last = validate.optional_name(attribute, "attribute"), validate.optional_name(before, "before")
+        most = validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
+        look = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last)
+        return await self._open.storage.read(look)
 
     async def why(self, entity_id: str) -> Explanation:
         """Where an entity comes from, what it rests on, and what made it stand as it does.

@@ -66,7 +66,12 @@ def waiting_count(snapshot: Snapshot) -> int:
 
 
 def history(
-    snapshot: Snapshot, key: str, where: Filter = EVERYTHING, attribute: str | None = None
+    snapshot: Snapshot,
+    key: str,
+    where: Filter = EVERYTHING,
+    attribute: str | None = None,
+    limit: int = LIST_LIMIT_MAX,
+    before: str | None = None,
 ) -> tuple[HistoryStep, ...]:
     """The chain of an entity, or all statements about a subject, oldest first; empty when nothing is known.
 
@@ -75,11 +80,15 @@ def history(
         key: An entity's id, or a subject's name or alias.
         where: The messages, and the types of statements, that are wanted.
         attribute: The only attribute that is wanted, if any.
+        limit: At most so many, the newest.
+        before: The id of a statement; only older ones are wanted. An unknown one has none.
     """
     entity = snapshot.entities([key]).get(key)
-    found = kept(snapshot, _chain(snapshot, entity), where) if entity else _about(snapshot, key, where)
-    if attribute is not None:
-        found = [*filter(set_facts.is_of(attribute), found)]
+    if entity is None:
+        found = _about(snapshot, key, where, attribute, limit, before)
+    else:
+        found = _wanted(kept(snapshot, _chain(snapshot, entity), where), attribute)
+        found = _older(snapshot, found, before)[-limit:]
     return steps(snapshot, sorted(found, key=statement_order))
 
 
@@ -235,10 +244,35 @@ def _cursor(text: str | None) -> tuple[int, int] | None:
     return int(arrival), int(place)
 
 
-def _about(snapshot: Snapshot, name: str, where: Filter) -> list[Entity]:
+def _about(
+    snapshot: Snapshot, name: str, where: Filter, attribute: str | None, limit: int, before: str | None
+) -> list[Entity]:
     key = subject_key(name)
-    found = snapshot.statements(snapshot.subjects_of([key]).get(key, key), limit=LIST_LIMIT_MAX, where=where)
-    return [entity for entity in found if entity.slot or key in (entity.subject, *entity.also)]
+    subject = snapshot.subjects_of([key]).get(key, key)
+    found: list[Entity] = []
+    read = 0
+    # What is read may not be wanted. A history is bounded by what is read too: it never has more than one page of everything.
+    while len(found) < limit and read < LIST_LIMIT_MAX:
+        wanted = min(limit, LIST_LIMIT_MAX - read)
+        rows = snapshot.statements(subject, limit=wanted, where=where, before=before)
+        found += _wanted([one for one in rows if one.slot or key in (one.subject, *one.also)], attribute)
+        if len(rows) < wanted:
+            break
+        read, before = read + len(rows), rows[-1].id
+    return found[:limit]
+
+
+def _wanted(found: list[Entity], attribute: str | None) -> list[Entity]:
+    return found if attribute is None else [*filter(set_facts.is_of(attribute), found)]
+
+
+def _older(snapshot: Snapshot, found: list[Entity], before: str | None) -> list[Entity]:
+    """Those of a chain that are older than a statement, oldest first."""
+    ordered = sorted(found, key=statement_order)
+    if before is None:
+        return ordered
+    last = snapshot.entities([before]).get(before)
+    return [one for one in ordered if last is not None and statement_order(one) < statement_order(last)]
 
 
 def _chain(snapshot: Snapshot, start: Entity) -> list[Entity]:

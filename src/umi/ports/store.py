@@ -145,8 +145,13 @@ class Snapshot(Protocol):
         """Per episode its entities in order of span; an episode without entities has no key."""
         ...
 
-    def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
-        """What was said about a subject, newest first by (at, arrival), then span; of the filter's messages and types."""
+    def statements(
+        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
+    ) -> list[Entity]:
+        """What was said about a subject, newest first by (at, arrival), then span; of the filter's messages and types.
+
+        `before` is the id of a statement that the first one follows in this order; an unknown id is followed by none.
+        """
         ...
 
     def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:

@@ -169,6 +169,12 @@ class Asks:
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
+        if len(right) > 1 and rng.chance(0.3):  # a window of the newest, or of those before one
+            place = rng.next_int(1, len(right) - 1)
+            beside["limit"] = rng.next_int(1, len(right))
+            if rng.chance(0.5):
+                beside["before"], right = right[place].id, right[:place]
+            right = right[-beside["limit"] :]
         found = await self._opened.call("history", key, where=where, types=types, **beside)
         self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
 

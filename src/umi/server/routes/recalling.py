@@ -22,6 +22,7 @@ router = APIRouter(tags=["answers"])
 
 AsOf = Annotated[Moment | None, Query(description="What held at that moment. Default: now.")]
 AfterRow = Annotated[str | None, Query(description="The id of the last statement that you have; `Link` has it.")]
+BeforeRow = Annotated[str | None, Query(description="The id of a statement: only what was said before it.")]
 KindsOf = Annotated[list[Kind] | None, Query(description="Only statements of this kind; repeatable.")]
 
 
@@ -106,12 +107,15 @@ async def history(
     where: WhereText = None,
     types: KindsOf = None,
     after: AfterRow = None,
+    limit: Limit = limits.LIST_LIMIT_MAX,
+    before: BeforeRow = None,
 ) -> Response:
     """All statements about a subject, or the chain of a statement's id, oldest first, with reasons; none for an unknown one.
 
-    A long history ends earlier, and the header `Link` leads to the rest.
+    A long history ends earlier, and the header `Link` leads to the rest. To begin with the newest, ask for `limit` of them, and give the
+    id of the first as `before` to get those before it, until there are none.
     """
-    steps = await space.memory.history(subject, where=where_of(where), types=types)
+    steps = await space.memory.history(subject, where=where_of(where), types=types, limit=limit, before=before)
     return bounded.sequence(request, steps, HistoryStep, lambda step: step.entity.id, after)
 
 

@@ -114,8 +114,13 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
                 found[episode_id] = tuple(map(entity_out, kept))
         return found
 
-    def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
+    def statements(
+        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
+    ) -> list[Entity]:
         kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
+        if before is not None:
+            last = self._space.entities.get(before)
+            kept = [one for one in kept if last is not None and newest(one) < newest(last)]
         kept = [one for one in kept if self._space.keeps(one.entity, where)]
         return [entity_out(each) for each in sorted(kept, key=newest, reverse=True)[:limit]]
 

@@ -193,8 +193,18 @@ class SqlSnapshot:
         sql = f"{_SAID} WHERE p.ns = ? AND p.id IN {_THESE} {_BY_SPAN}"
         return _by_episode(self._execute(sql, (self._ns, _packed(episode_ids))))
 
-    def statements(self, subject: str, *, limit: int, where: Filter = EVERYTHING) -> list[Entity]:
+    def statements(
+        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
+    ) -> list[Entity]:
         kept, values = self._kept(where)
+        if before is not None:
+            last = self._execute(
+                "SELECT e.at, e.key, e.place FROM entities e WHERE e.ns = ? AND e.id = ?", (self._ns, before)
+            )
+            place = last.fetchone()
+            if place is None:
+                return []
+            kept, values = f"{kept} AND (e.at, e.key, e.place) < (?, ?, ?)", (*values, *place)
         mine, its = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ?{kept}", "e.key = m.key AND e.place = m.place"
         also = f"{_ENTITIES} JOIN mentions m ON {its} WHERE m.ns = ? AND m.subject = ?{kept}"
         found = self._execute(

@@ -45,7 +45,7 @@ function Plan({ plan }) {
   return html`<div class="stack" role="status">
     <ul class="chips">${Object.entries(preview.counts).map(([name, n]) => html`<li class="tag" key=${name}>${word("count", name)}: ${number(n)}</li>`)}</ul>
     ${parts.map(([name, items]) => items.length > 0 && html`<details key=${name} open=${name !== "left"}><summary>${t(`erase.${name}`, { n: items.length })}</summary>
-      <ul class=${name === "left" ? "rows" : "rows going"}>${items.map((one) => html`<li key=${one.id}><${Words} said text=${one.content} first=${300} /></li>`)}</ul></details>`)}
+      <ul class=${name === "deleted" ? "rows going" : "rows"}>${items.map((one) => html`<li key=${one.id}><${Words} said text=${one.content} first=${300} /></li>`)}</ul></details>`)}
     ${preview.aliases.length > 0 && html`<p>${t("erase.aliases")} ${preview.aliases.map((one, at) => html`${at ? ", " : ""}<bdi>${one.slice(0, 120)}</bdi>`)}</p>`}
     ${plan.leftOut > 0 && html`<p class="soft">${t("erase.more", { n: plan.leftOut })}</p>`}
   </div>`;

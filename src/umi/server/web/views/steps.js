@@ -11,7 +11,9 @@ const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
 const CONCLUSIONS = 24; // on other subjects, that are looked up one by one
 const SET = "attr:"; // begins slots of attributes that Umi has no name for
-export const HISTORY_MOST = 10_000; // statements that the history of a subject has, the newest
+const FIRST_COUNT = 400; // newest statements of a history, which are shown while older ones are loaded
+const NEXT_COUNT = 2000;
+export const HISTORY_MOST = 10_000; // the newest statements of a subject that are loaded
 const SETTLE_MS = 1500;
 
 /** Kinds of what became of a statement, in the order of a legend. */
@@ -40,16 +42,34 @@ export async function subjectsOf(space, signal) {
   return [...counts.values()].sort((one, other) => other.n - one.n).slice(0, SHOWN);
 }
 
-/** All statements about a subject, page by page, with conclusions that rest on them: {steps, leftOut}. `told(count)` says how many are there. */
+/** The newest statements about a subject, at most HISTORY_MOST, with conclusions that rest on them: {steps, leftOut, isWhole}. `told` gets the same of what is there after each page, the newest first. */
 export async function historyOf(space, subject, { signal, told }) {
-  const found = [];
-  let path = spacePath(space, "history", subject);
-  while (path) {
-    const page = await call("GET", path, { full: true, signal });
-    found.push(...page.data.map(slim));
-    told?.(found.length);
-    path = page.next;
+  let found = new Map();
+  let before = "";
+  let isWhole = false;
+  while (!isWhole) {
+    const limit = found.size ? Math.min(NEXT_COUNT, HISTORY_MOST - found.size) : FIRST_COUNT;
+    const page = await windowOf(spacePath(space, "history", subject), { limit, before }, signal);
+    found = new Map([...page.map((one) => [one.id, one]), ...found]);
+    isWhole = page.length < limit || found.size >= HISTORY_MOST;
+    before = page[0]?.id;
+    if (!isWhole) told?.({ steps: withKinds([...found.values()]), leftOut: 0, isWhole });
   }
+  return { ...(await concluded(space, [...found.values()], signal)), isWhole };
+}
+
+// So many statements before one, oldest first; an answer that ends earlier, since they are long, leads to its rest.
+async function windowOf(path, params, signal) {
+  const found = [];
+  let page = await call("GET", path, { params, full: true, signal });
+  for (;;) {
+    found.push(...page.data.map(slim));
+    if (!page.next) return found;
+    page = await call("GET", page.next, { full: true, signal });
+  }
+}
+
+async function concluded(space, found, signal) {
   const known = new Set(found.map((one) => one.id));
   const rests = [...new Set(found.flatMap((one) => one.relations.filter((row) => row.type === "derive" && row.from === one.id && !row.undone && !known.has(row.to)).map((row) => row.to)))];
   const looked = await Promise.all(rests.slice(0, CONCLUSIONS).map((id) => get(spacePath(space, "history", id), {}, { signal })));

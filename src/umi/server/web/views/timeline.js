@@ -5,7 +5,7 @@ import { number, time } from "../core/format.js";
 import { t } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
-import { Empty, Head, Loaded, Loading, Name, When, Words } from "../core/ui.js";
+import { Empty, Head, Loaded, Name, When, Words } from "../core/ui.js";
 import { Brush } from "./brush.js";
 import { Chart } from "./timeline-chart.js";
 import { extent, spanOn } from "./lanes.js";
@@ -20,22 +20,21 @@ export default function Timeline() {
   const live = useSettled(useLive());
   const ready = [useStyle("views/steps.css"), useStyle("views/timeline.css")].every(Boolean);
   const found = useLoad((signal) => subjectsOf(space, signal), [space, live]);
-  return html`<${Loaded} from=${found}>${(subjects) => {
-    const subject = route.arg || subjects[0]?.name || "";
-    if (!subject) return html`<${Head} title=${t("nav.timeline")} /><${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
-      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`;
-    return html`<${Head} title=${html`<${Name} text=${subject} />`} about=${t("timeline.about")}><span class="eyebrow">${t("nav.timeline")}</span><//>
+  const subject = route.arg || found.data?.[0]?.name || "";
+  return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.timeline")} about=${subject && t("timeline.about")}>${subject && html`<span class="eyebrow">${t("nav.timeline")}</span>`}<//>
+    <${Loaded} from=${found}>${(subjects) => (subject ? html`
       <${Subjects} view="timeline" subjects=${subjects} subject=${subject} />
-      ${ready && html`<${OfSubject} key=${subject} subject=${subject} live=${live} />`}`;
-  }}<//>`;
+      ${ready && html`<${OfSubject} key=${subject} subject=${subject} live=${live} />`}`
+    : html`<${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
+      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`)}<//>`;
 }
 
 function OfSubject({ subject, live }) {
   const { space } = useApp();
-  const [count, setCount] = useState(0);
-  const found = useLoad((signal) => historyOf(space, subject, { signal, told: setCount }), [space, subject, live]);
-  if (found.loading && !found.data) return html`<${Loading} />${count > 0 && html`<p class="soft" role="status">${t("timeline.loaded", { n: count })}</p>`}`;
-  return html`<${Loaded} from=${found}>${({ steps, leftOut }) => (steps.length ? html`<${Shown} steps=${steps} subject=${subject} leftOut=${leftOut} />`
+  const [newest, setNewest] = useState(null); // shown until all is there
+  const found = useLoad((signal) => historyOf(space, subject, { signal, told: (some) => signal.aborted || setNewest(some) }), [space, subject, live]);
+  const shown = found.data || found.error ? found : { ...found, data: newest };
+  return html`<${Loaded} from=${shown}>${({ steps, leftOut, isWhole }) => (steps.length ? html`<${Shown} steps=${steps} subject=${subject} leftOut=${leftOut} isWhole=${isWhole} />`
     : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`)}<//>`;
 }
 
@@ -66,7 +65,7 @@ function useRange(steps) {
   return { brush, chosen, change };
 }
 
-function Shown({ steps, subject, leftOut }) {
+function Shown({ steps, subject, leftOut, isWhole }) {
   const { space, route } = useApp();
   const { brush, chosen, change } = useRange(steps);
   const [box, width] = useWidth();
@@ -92,7 +91,7 @@ function Shown({ steps, subject, leftOut }) {
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "timeline.chart")}</button>`)}</div>
     </div>
     <${Legend} steps=${shown} />
-    <p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: steps.length })}${steps.length >= HISTORY_MOST && ` ${t("timeline.newest", { most: HISTORY_MOST })}`}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}</p>
+    <p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: steps.length })}${!isWhole && ` ${t("timeline.loaded", { n: steps.length })}`}${steps.length >= HISTORY_MOST && ` ${t("timeline.newest", { most: HISTORY_MOST })}`}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}</p>
     ${isTable ? html`<${Table} steps=${shown} />` : width > 0 && html`<${Chart} steps=${shown} axis=${axis} range=${range} width=${width} now=${now} selected=${selected}
       select=${(id) => set({ at: id })} zoom=${(to) => change(axis)(to, true)} />`}
     <div aria-live="polite">${selected && html`<${Detail} step=${selected} steps=${steps} close=${() => set({ at: "" })} />`}</div>`;
