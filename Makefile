@@ -36,7 +36,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 1,600 simulated worlds
+test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 1,100 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests examples
@@ -62,8 +62,8 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml
 	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-sim: $(STAMP) ## Run 1,600 simulated worlds: 900 with faults, restarts and power cuts, 700 small ones with an oracle
-	$(BIN)/umi sim sweep --seeds 900 --small 700
+sim: $(STAMP) ## Run 1,100 simulated worlds: 600 with faults, restarts and power cuts, 500 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 600 --small 500
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
 	$(FIT)/bin/python lab/tools/pair_reader/fit.py

@@ -24,7 +24,7 @@ FRAMEWORKS = {
 def _is_missing(module: str) -> bool:
     try:
         return find_spec(module) is None
-    except ModuleNotFoundError:  # of a package around it
+    except ImportError:  # of a package around it
         return True
 
 

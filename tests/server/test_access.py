@@ -47,13 +47,20 @@ ROUTES: list[tuple[str, str, Right, Any]] = [
     ("GET", "/stats", Right.READ, None),
     ("POST", "/relate", Right.WRITE, {"old_id": "a", "new_id": "b", "type": "update", "reason": "x"}),
     ("POST", "/relations/r/undo", Right.WRITE, None),
+    ("GET", "/relations/r/undo", Right.WRITE, None),
     ("POST", "/relations/r/resolve", Right.WRITE, {}),
+    ("GET", "/undecided", Right.READ, None),
     ("POST", "/forget", Right.ERASE, {"id": "m1"}),
+    ("GET", "/forget/m1", Right.ERASE, None),
     ("POST", "/erasures/preview", Right.ERASE, {"subject": "alice"}),
     ("POST", "/erasures", Right.ERASE, {"subject": "alice", "confirm": "x"}),
+    ("POST", "/erasures/verify", Right.ERASE, {}),
     ("GET", "/changes", Right.READ, None),
+    ("GET", "/head", Right.READ, None),
+    ("GET", "/activity", Right.READ, None),
     ("GET", "/export", Right.READ, None),
     ("POST", "/import", Right.ADMIN, None),
+    ("POST", "/files", Right.WRITE, None),
     ("POST", "/maintain", Right.ADMIN, None),
 ]
 
@@ -94,9 +101,18 @@ def tenants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tenants]:
 
 def test_every_path_is_tried() -> None:
     """A route that is added without a row here is not tried for tenants."""
-    from umi.server.routes import archiving, correcting, erasing, following, recalling, remembering
+    from umi.server.routes import (
+        archiving,
+        correcting,
+        erasing,
+        following,
+        looking,
+        recalling,
+        remembering,
+        uploading,
+    )
 
-    groups = (remembering, recalling, correcting, erasing, following, archiving)
+    groups = (remembering, recalling, correcting, erasing, following, archiving, looking, uploading)
     made = {(method, route.path) for group in groups for route in group.router.routes for method in route.methods}  # type: ignore[attr-defined]
     assert len(made) == len(ROUTES)
 

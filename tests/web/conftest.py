@@ -47,9 +47,9 @@ def _install() -> str:
     return "" if Path(CHROMIUM).exists() else f"there is no {CHROMIUM} after its installation"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser for all tests."""
+    """A browser for the tests of a module: while it is there its event loop runs, in which tests of other modules could start none."""
     problem = _install()
     if problem and os.environ.get("CI"):
         pytest.fail(f"in CI the page must be tested: {problem}")
