@@ -21,6 +21,9 @@ EXTRAS = {  # adapter: the extra, and a module of the framework
     "google_adk": ("google-adk", "google.adk"),
     "llama_index": ("llama-index", "llama_index.core"),
     "claude": ("claude", "anthropic.lib.tools"),
+    "agent_framework": ("agent-framework", "agent_framework"),
+    "autogen": ("autogen", "autogen_core"),
+    "agno": ("agno", "agno.tools.toolkit"),
 }
 
 
