@@ -23,6 +23,7 @@ EXTRAS = {  # adapter: the extra, and a module of the framework
     "claude": ("claude", "anthropic.lib.tools"),
     "agent_framework": ("agent-framework", "agent_framework"),
     "autogen": ("autogen", "autogen_core"),
+    "crewai": ("crewai", "crewai.memory.types"),
     "agno": ("agno", "agno.tools.toolkit"),
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -70,6 +71,12 @@ def test_tests_use_the_real_parts() -> None:
         if name.startswith(("unittest.mock", "mock"))
     ]
     assert mocks == []
+
+
+def test_test_files_have_names_of_their_own() -> None:
+    """Without packages of tests, of two files of one name pytest can import the first only."""
+    names = Counter(path.name for path in (house.ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_file_names_a_path_of_one_machine() -> None:
