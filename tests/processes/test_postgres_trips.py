@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import selectors
 import socket
 import tempfile
@@ -43,6 +44,11 @@ class Wire:
     def take(self) -> int:
         found, self.trips_count = self.trips_count, 0
         return found
+
+    async def rest(self) -> None:
+        """Begin to count anew when nothing is under way: a read's transaction is ended after its answer."""
+        while self.take():
+            await asyncio.sleep(0.2)
 
     def _accept(self) -> None:
         while True:
@@ -98,22 +104,24 @@ async def test_a_call_takes_few_round_trips(wire: tuple[str, Wire]) -> None:
         await memory.remember_many([f"Turn {number}: the bakery sold {number} loaves." for number in range(30)])
         await memory.remember("Alice works at Acme.")
         await memory.recall("Where does Alice work?")
-        await memory.stats()  # the recall's transaction has ended when this answers
-        between.take()
+        await between.rest()
         await memory.remember("The garden gate is green.")
         remembered = between.take()
         await memory.remember("Alice left Acme and joined Initech.")
         changed = between.take()
+        await between.rest()
         await memory.recall("How many loaves were sold?")
         recalled = between.take()
+        await between.rest()
         found = await memory.recall("Where does Alice work?")
         asked = between.take()
     assert found.hits[0].content == "Alice left Acme and joined Initech."
-    # With its transaction. A bound is what the call takes today.
+    # With its transaction. A bound is what the call takes today, and one more for the end of a read, which comes after its answer:
+    # with the next statement, or alone.
     assert remembered <= 3
-    assert recalled <= 3  # also what was written since the last recall is read
+    assert recalled <= 3 + 1  # also what was written since the last recall is read
     assert changed <= 11
-    assert asked <= 9
+    assert asked <= 9 + 1
 
 
 async def test_rows_of_a_statement_that_failed_are_not_committed(wire: tuple[str, Wire]) -> None:

@@ -36,9 +36,11 @@ def test_every_operation_is_called_and_answers_as_it_says(tmp_path: Path) -> Non
         assert api.call("get_entity", namespace=name, id=old)["id"] == old
         relation = api.call("why", namespace=name, id=old)["evolutions"][0]["id"]
         assert api.call("history", namespace=name, subject="alice")
+        assert api.call("preview_undo", namespace=name, id=relation)["changes"][0]["becomes"] == "current"
         assert api.call("undo", namespace=name, id=relation)["undone_at"]
         body = {"old_id": old, "new_id": new, "type": "contradict", "reason": "both cannot be"}
         opened = api.call("relate", body, namespace=name)["id"]
+        assert [one["relation"]["id"] for one in api.call("list_undecided", namespace=name)["items"]] == [opened]
         assert api.call("resolve", {"keep": "new"}, namespace=name, id=opened)["resolved"] == "new"
         assert api.call("changes", namespace=name, after=0, limit=5)["items"]
         assert api.call("stats", namespace=name)["episodes"] == 3
@@ -48,13 +50,22 @@ def test_every_operation_is_called_and_answers_as_it_says(tmp_path: Path) -> Non
         lines = api.call("export", namespace=name)
         assert api.call("import", lines, namespace="copy")["episodes"] == 3
         assert api.call("maintain", namespace=name)["waiting_count"] == 0
+        assert api.call("preview_forget", namespace=name, id=told["episode_ids"][0])["left"] is None
         assert api.call("forget", {"id": told["episode_ids"][0]}, namespace=name) == {"deleted": 1}
         plan = api.call("preview_erasure", {"subject": "alice"}, namespace=name)
-        assert api.call("erase", {"subject": "alice", "confirm": plan["confirm"]}, namespace=name)["known"]
-        assert [one["name"] for one in api.call("list_namespaces")["items"]] == ["copy", name]
+        erased = api.call("erase", {"subject": "alice", "confirm": plan["confirm"]}, namespace=name)
+        assert api.call("verify_erasure", erased, namespace=name)["remains"] == 0
+        assert b'"done":true' in api.call(
+            "import_file", b"# Plans\n\nThe garden gate is green.\n", namespace="files", name="a.md"
+        )
+        assert [one["name"] for one in api.call("list_namespaces")["items"]] == ["copy", "files", name]
         for operation in ("healthz", "readyz"):
             assert api.call(operation) == {"status": "ok"}
         assert b"umi_requests_total" in api.call("metrics")
+        assert api.call("list_keys")["items"] == []
+        made = api.call("create_key", {"name": "mine", "grants": ["*=all"]})
+        http.headers["Authorization"] = f"Bearer {made['token']}"  # from the first key on each request needs one
+        assert api.call("revoke_key", id=made["key"]["id"])["revoked_at"]
         assert set(api.operations) == api.called, "every operation was called"
 
 

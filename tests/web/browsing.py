@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from playwright.sync_api import Browser, ConsoleMessage, Locator, Page, Request
 
-WAIT_MS = 20_000
+WAIT_MS = 60_000
 AXE = Path(__file__).parent / "vendor" / "axe.js"
 # Told to the page before any script of its own: violations are kept where the test can read them.
 _WATCH = """

@@ -20,6 +20,7 @@ from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
+from umi_lab.worlds.ledger.reviews import Reviews
 
 US: Final = timedelta(microseconds=1)
 _QUESTIONS: Final = 4  # after each step
@@ -39,6 +40,7 @@ class Asks:
         self._journal = journal
         self._book = journal.book
         self._compared = journal.compared
+        self._reviews = Reviews(opened, journal)
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
@@ -74,6 +76,7 @@ class Asks:
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
             self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))

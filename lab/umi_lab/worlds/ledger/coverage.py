@@ -20,6 +20,8 @@ RECORDS: Final = (
     records.Stats, records.Entity, records.Episode, records.EvolutionRelation, records.Profile, records.Context, records.ContextItem,
     records.LeftOut, records.ErasureReceipt, records.ErasurePreview, records.ErasureCheck, records.ExportReceipt,
     records.RestoreReceipt, records.RereadReceipt, records.FeedbackReceipt, records.SessionInfo, records.SessionPage, records.Lesson,
+    records.Undecided, records.UndecidedPage, records.UndoPreview, records.StandingChange, records.ForgetPreview, records.Activity,
+    records.ActivityDay,
 )  # fmt: skip
 
 

@@ -18,17 +18,31 @@ class Deletions(Journal):
             return
         by, said = step.arguments["by"], one.said
         name = {"statement": one.id, "episode": said.id, "own id": said.message_id or said.id}[by]
-        same("what forget gives", await self._opened.call("forget", name), 1)
+        preview = await self._opened.call("preview_forget", name)
         rest = [other for other in self.book.of(said) if other is not one]
+        going = [one] if by == "statement" and rest else self.book.of(said)
+        losing = [other for other in self.book.statements if any(self.book.rests_on(other, gone) for gone in going)]
+        same(
+            "what forget was to delete",
+            sorted(each.id for each in preview.statements),
+            sorted(each.id for each in going),
+        )
+        unsupported = sorted(each.id for each in losing if each not in going)
+        same("what was to lose its support", sorted(each.id for each in preview.unsupported), unsupported)
+        self.compared.episode(preview.episode, said)
+        same("what forget gives", await self._opened.call("forget", name), 1)
         recorder = self.recorder()
         if by == "statement" and rest:
             start, end = one.span
             said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}".rstrip()
             self.cut.append(said)
             recorder.delete((), (one,))
+            self.compared.record("the preview of forget", preview, {"left": said.content})
         else:
+            same("what was to be left of the message", preview.left, None)
             self._bury([said])
             recorder.delete((said,), ())
+        self._opened.tally.saw("ForgetPreview", {"episode": 0, "statements": 0, "unsupported": 0})
         self._made[step.number] = recorder.made
         await self.adopt_all()
         if step.arguments["again"]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from umi.sim.clock import EPOCH
 from umi_lab.worlds.ledger.book import Link, Statement
+from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.rules import Recorder, Refused
@@ -53,7 +54,29 @@ class Relations(Journal):
         if link is None:
             return
         for _ in range(1 + step.arguments["again"]):
+            before, preview = self._standings(), None
+            if link.undone_at is None:
+                preview = await self._opened.call("preview_undo", link.id)
+            else:
+                await self._refused("EvolutionError", self._opened.call("preview_undo", link.id))
             await self._linked(step, self._opened.call("undo", link.id), lambda recorder: recorder.undo(link))
+            if preview is not None:
+                self._as_previewed(preview, before)
+
+    def _standings(self) -> dict[str, tuple[str, datetime | None]]:
+        """The state of each statement, and until when it holds."""
+        return {one.id: (self.book.state(one), self.book.validity(one)[0]) for one in self.book.statements}
+
+    def _as_previewed(self, preview: Any, before: dict[str, tuple[str, datetime | None]]) -> None:
+        """Require that an undo changed what its preview showed, and nothing else."""
+        after = self._standings()
+        right = {id_: (before[id_][0], after[id_][0]) for id_ in before if before[id_] != after[id_]}
+        same("what the undo was to change", {one.entity.id: (one.was, one.becomes) for one in preview.changes}, right)
+        for record, names in (
+            ("UndoPreview", ("relation", "changes")),
+            ("StandingChange", ("entity", "was", "becomes")),
+        ):
+            self._opened.tally.saw(record, dict.fromkeys(names))
 
     async def _set_fact(self, step: Step) -> None:
         given = step.arguments

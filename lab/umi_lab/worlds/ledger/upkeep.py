@@ -62,6 +62,7 @@ class Upkeep(Journal):
         every = [one async for one in self._opened.memory.changes()]
         numbers = [one.sequence for one in every]
         same("the order of changes", numbers, sorted(numbers))
+        same("the sequence of the last write", await self._opened.call("sequence") >= max(numbers, default=0), True)  # noqa: FBT003
         for border in sorted(set(numbers)):
             self._opened.count("changes", {"after": border})
             rest = [one async for one in self._opened.memory.changes(border)]
