@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -197,12 +196,11 @@ async def _timeline(page: Page, url: str, changes: int, step: Step) -> list[Figu
     """The timeline of the subject with the most changes: opened, with all older statements, and frames a second while it is scrolled."""
     step("scrolling the timeline", 0, 0)
     await page.goto("about:blank")
-    begun = time.perf_counter()
     await page.goto(f"{url}/#/{_SPACE}/timeline/Alice")
     await page.wait_for_selector(".chart .bar")
-    opened_ms = (time.perf_counter() - begun) * 1000
+    opened_ms = float(await page.evaluate("performance.now()"))  # since the navigation began
     await page.get_by_text("Older ones are being loaded").wait_for(state="detached")
-    whole_ms = (time.perf_counter() - begun) * 1000
+    whole_ms = float(await page.evaluate("performance.now()"))
     told = await page.locator("[role=status]").filter(has_text="statements.").first.inner_text()
     shown = int(told.split()[0].replace(",", ""))
     if shown < changes:

@@ -32,7 +32,6 @@ from umi.stores.memory.space import (
     episode_out,
     followed,
     grow,
-    newest,
     span_order,
     utc,
     whole_zone,
@@ -117,12 +116,7 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
     def statements(
         self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
     ) -> list[Entity]:
-        kept = [self._space.entities[id_] for id_ in self._space.of_subject.get(subject, ())]
-        if before is not None:
-            last = self._space.entities.get(before)
-            kept = [one for one in kept if last is not None and newest(one) < newest(last)]
-        kept = [one for one in kept if self._space.keeps(one.entity, where)]
-        return [entity_out(each) for each in sorted(kept, key=newest, reverse=True)[:limit]]
+        return [entity_out(each) for each in self._space.about(subject, where, before)[:limit]]
 
     def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}

@@ -69,6 +69,18 @@ class Space:
         """Whether a statement is of a filter's messages and types."""
         return not where or (where.takes(entity) and where.admits(self.rows[entity.arrival].episode))
 
+    def about(self, subject: str, where: Filter, before: str | None) -> list[Kept]:
+        """What was said about a subject, newest first; with `before` only what follows that statement in this order."""
+        found = [
+            one
+            for one in map(self.entities.__getitem__, self.of_subject.get(subject, ()))
+            if self.keeps(one.entity, where)
+        ]
+        if before is not None:
+            last = self.entities.get(before)
+            found = [one for one in found if last is not None and newest(one) < newest(last)]
+        return sorted(found, key=newest, reverse=True)
+
     def matching(self, where: Filter, since: int) -> Keys:
         """The arrivals of a filter's messages from one on."""
         found = [arrival for arrival in self.rows if arrival >= since and self.has(arrival, where)]
