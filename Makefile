@@ -36,7 +36,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 1,100 simulated worlds
+test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 700 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests examples
@@ -50,8 +50,10 @@ unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
 
 adapters: ## Test each adapter with its framework, in an environment of its own
-	@$(MAKE) --no-print-directory -j2 $(ADAPTERS:%=build/adapters/%/.installed)
-	@set -e; for name in $(ADAPTERS); do echo "== $$name"; build/adapters/$$name/bin/python -m pytest -W default --no-header -r fE --disable-warnings tests/adapters/$$name; done
+	@$(MAKE) --no-print-directory -j2 --output-sync=target $(ADAPTERS:%=adapter-%)
+
+adapter-%: build/adapters/%/.installed
+	@echo "== $*"; build/adapters/$*/bin/python -m pytest -W default --no-header -r fE --disable-warnings tests/adapters/$*
 
 adapters-more: ## The same for the other four frameworks, which CI leaves out
 	@$(MAKE) --no-print-directory adapters ADAPTERS="$(MORE_ADAPTERS)"
@@ -62,8 +64,8 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml
 	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	@touch $@
 
-sim: $(STAMP) ## Run 1,100 simulated worlds: 600 with faults, restarts and power cuts, 500 small ones with an oracle
-	$(BIN)/umi sim sweep --seeds 600 --small 500
+sim: $(STAMP) ## Run 700 simulated worlds: 400 with faults, restarts and power cuts, 300 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 400 --small 300
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about 40 minutes on two cores)
 	$(FIT)/bin/python lab/tools/pair_reader/fit.py

@@ -18,7 +18,7 @@ except ImportError as error:
     raise missing("agent-framework", error) from error
 
 
-class UmiProvider(ContextProvider):
+class UmiProvider(ContextProvider):  # pyright: ignore[reportGeneralTypeIssues]
     """A `ContextProvider`. What is known on the user's message stands in the instructions, and in no history.
 
     Where the memory fails the run goes on without it.
@@ -63,7 +63,8 @@ class UmiProvider(ContextProvider):
         async def recall(question: str) -> str:
             return await self._caller.wait(lambda: mine.recall(question))
 
-        tools = [tool(remember, description=REMEMBER), tool(recall, description=RECALL)]
+        offered = ((remember, REMEMBER), (recall, RECALL))
+        tools = [tool(one, description=text) for one, text in offered]  # pyright: ignore[reportCallIssue]
         context.extend_tools(self.source_id, tools)
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: Any) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC
+from functools import partial
 from typing import Any, Final
 
 from umi.adapters._shared import CONTEXT_TOKENS, USER, AgentMemory, AnyMemory, Caller, awaitable, cut, going_on, missing
@@ -86,7 +87,7 @@ class UmiMemory(Memory):
         hits: Iterable[Any] = ()
         if asked:
             with going_on("an answer from memory"):
-                work = lambda: self._view().recall(asked, limit=limit, max_tokens=self._max_tokens)  # noqa: E731
+                work = partial(self._view().recall, asked, limit=limit, max_tokens=self._max_tokens)
                 hits = self._caller.block(work).hits
         return [MemoryMatch(record=_record(hit), score=hit.score) for hit in hits]
 
@@ -96,7 +97,7 @@ class UmiMemory(Memory):
         Raises:
             StoreError: When the store fails: they are still there.
         """
-        return sum(self._caller.block(lambda id_=id_: self._view().forget(id_)) for id_ in record_ids or ())
+        return sum(self._caller.block(partial(self._view().forget, id_)) for id_ in record_ids or ())
 
     def reset(self, scope: str | None = None) -> None:
         """Forget all of the user.

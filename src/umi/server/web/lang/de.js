@@ -52,6 +52,8 @@ export default {
   "now.empty.title": "Hier ist noch nichts gemerkt",
   "now.empty.about": "Sobald etwas gesagt wird, zeigt diese Seite, was von jeder Person und Sache gilt. Merken Sie einen ersten Satz:",
   "now.nothing.title": "Nichts gilt, dessen Umi sicher ist",
+  "now.more.one": "Mehr zeigen ({n} Angabe)",
+  "now.more.other": "Mehr zeigen ({n} Angaben)",
   "now.nothing.about": "Entweder wurde nichts dazu gesagt, oder nur in Worten, die Umi nicht als Tatsache lesen konnte. „Fragen“ findet es über seine Worte.",
   "now.nothing.then": "An diesem Datum galt nichts, das bekannt wäre. Wählen Sie ein späteres.",
   "fact.not": "nicht",

@@ -52,6 +52,8 @@ export default {
   "now.empty.title": "Nothing is remembered here yet",
   "now.empty.about": "Once something is said, this page shows what holds of each person and thing. Remember a first sentence:",
   "now.nothing.title": "Nothing holds that Umi is sure of",
+  "now.more.one": "Show more ({n} fact)",
+  "now.more.other": "Show more ({n} facts)",
   "now.nothing.about": "Either nothing was said of it, or only in words that Umi could not read as a fact. Ask finds it by its words.",
   "now.nothing.then": "Nothing was known to hold on that date. Choose a later one.",
   "fact.not": "not",

@@ -10,6 +10,7 @@ import { Empty, Field, Head, Loaded, Name, State, When } from "../core/ui.js";
 
 const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
+const FACTS = 40; // of a kind at once
 
 /** Subjects of the newest statements, most spoken of first. A subject that nothing structured is said of comes last. */
 function subjectsOf(steps) {
@@ -79,11 +80,18 @@ function Profile({ subject, asOf, live }) {
     const groups = Object.entries(data.groups);
     if (!groups.length) return html`<${Empty} title=${t("now.nothing.title")}><p class="soft">${t(asOf ? "now.nothing.then" : "now.nothing.about")}</p>
       <a class="button" href=${link(space, "timeline", subject)}>${t("now.history")}</a><//>`;
-    return html`<div class="cards">${groups.map(([kind, facts]) => html`<section class="card" key=${kind} aria-label=${word("group", kind)}>
-      <h2>${word("group", kind)}</h2>
-      <ul class="rows">${facts.map((fact) => html`<${Fact} key=${fact.entity.id} fact=${fact} />`)}</ul>
-    </section>`)}</div>`;
+    return html`<div class="cards">${groups.map(([kind, facts]) => html`<${Group} key=${kind} kind=${kind} facts=${facts} />`)}</div>`;
   }}<//>`;
+}
+
+function Group({ kind, facts }) {
+  const [most, setMost] = useState(FACTS);
+  const rest = facts.length - most;
+  return html`<section class="card" aria-label=${word("group", kind)}>
+    <h2>${word("group", kind)}</h2>
+    <ul class="rows">${facts.slice(0, most).map((fact) => html`<${Fact} key=${fact.entity.id} fact=${fact} />`)}</ul>
+    ${rest > 0 && html`<button class="button" onClick=${() => setMost(most + 10 * FACTS)}>${t("now.more", { n: rest })}</button>`}
+  </section>`;
 }
 
 function Fact({ fact }) {
