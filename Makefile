@@ -58,6 +58,7 @@ adapter-%: build/adapters/%/.installed
 adapters-more: ## The same for the other four frameworks, which CI leaves out
 	@$(MAKE) --no-print-directory adapters ADAPTERS="$(MORE_ADAPTERS)"
 
+.PRECIOUS: build/adapters/%/.installed
 build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml
 	$(PYTHON) -m venv build/adapters/$*
 	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement tests/adapters/$*/requirements.txt
