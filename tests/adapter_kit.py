@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import house
 
@@ -52,13 +52,22 @@ def run_reference(framework: str, package: str, *files: str) -> dict[str, str]:
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-q", "-p", f"reference_{framework}", "-p", "no:cacheprovider"]
-        command += ["-o", "addopts=", "-o", "filterwarnings=", "-o", "asyncio_mode=auto", f"--junitxml={report}", *files]
+        command += [
+            "-o",
+            "addopts=",
+            "-o",
+            "filterwarnings=",
+            "-o",
+            "asyncio_mode=auto",
+            f"--junitxml={report}",
+            *files,
+        ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(source)])}
         done = subprocess.run(
             command, cwd=source, env=environment, capture_output=True, text=True, check=False, timeout=250
         )
         assert report.exists(), done.stdout + done.stderr
-        cases = list(ElementTree.parse(report).getroot().iter("testcase"))
+        cases = list(ET.parse(report).getroot().iter("testcase"))
     outcomes = {}
     for case in cases:
         told = [one.get("message") or "" for one in case if one.tag in {"failure", "error", "skipped"}]

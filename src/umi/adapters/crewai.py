@@ -64,7 +64,7 @@ class UmiMemory(Memory):
     _mine: AgentMemory = PrivateAttr()
     _caller: Caller = PrivateAttr()
     _max_tokens: int = PrivateAttr()
-    _storage: Any = PrivateAttr(default_factory=lambda: _NoStore())
+    _storage: Any = PrivateAttr(default_factory=_NoStore)
 
     def __init__(self, memory: AnyMemory, *, user: str, max_tokens: int = CONTEXT_TOKENS) -> None:
         super().__init__()
