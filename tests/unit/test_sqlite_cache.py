@@ -323,6 +323,10 @@ async def test_no_lookup_reads_a_whole_table(tmp_path: Path) -> None:
         "SCAN (subquery-",  # what an inner SELECT gave, which has a plan of its own
     )
     assert [plan for plan in scans if not plan.startswith(allowed)] == []
+    # Relations of statements that are given are found by those, and not by reading all of the namespace.
+    joined = [plan for plan in plans if plan.startswith("SEARCH r") and " FROM entities e " in plan]
+    assert joined
+    assert [plan for plan in joined if "(ns=?)" in plan.split(" <- ")[0]] == []
     assert len(plans) > 40
     filtered = [plan for plan in plans if "labels" in plan.split(" <- ")[0]]
     assert len(filtered) > 8
@@ -342,6 +346,7 @@ def _every_lookup(s: Snapshot) -> None:
     lookups: list[Callable[[], object]] = [
         lambda: s.episodes(["ep_0"]),
         lambda: s.episodes_at([0]),
+        lambda: s.read_at([0]),
         lambda: s.entities(some),
         lambda: s.entities_of(["ep_0"]),
         lambda: s.statements("note", limit=5),

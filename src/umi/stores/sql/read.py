@@ -45,8 +45,9 @@ _SAID: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON
 _BY_SPAN: Final = "ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
 _ENTITIES_AT: Final = f"{_SAID} WHERE p.key IN {_THESE} {_BY_SPAN}"
 _RELATIONS_AT: Final = " UNION ALL ".join(
-    f"SELECT {rows.RELATION_COLUMNS} FROM entities e JOIN relations r ON r.ns = e.ns AND r.{end} = e.id"
-    f" WHERE r.ns = ? AND e.key IN {_THESE}"
+    # CROSS JOIN: SQLite begins with the few statements, and never with all relations of the namespace.
+    f"SELECT {rows.RELATION_COLUMNS} FROM entities e CROSS JOIN relations r"
+    f" WHERE r.ns = ? AND r.{end} = e.id AND e.key IN {_THESE}"
     for end in ("source_id", "target_id")
 )
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
