@@ -14,7 +14,13 @@ FIT := build/fit
 # Each framework has an environment of its own: what one needs another excludes. All of them, or some: make adapters ADAPTERS="crewai agno"
 ADAPTERS := langgraph openai_agents pydantic_ai claude google_adk llama_index
 MORE_ADAPTERS := agent_framework autogen crewai agno
-ADAPTER_TOOLS := pytest pytest-asyncio pytest-timeout hypothesis
+ADAPTER_TOOLS := pytest pytest-asyncio pytest-timeout pytest-mock hypothesis
+# Source distributions that come with tests of what an adapter stands for; they are run on Umi.
+SDIST_langgraph := langgraph-checkpoint
+SDIST_openai_agents := openai-agents
+SDIST_claude := anthropic
+SDIST_autogen := autogen-core
+SDIST_crewai := crewai
 
 .PHONY: help demo test lint types unit adapters adapters-more sim bench reader clean venv lock locks
 
@@ -59,10 +65,12 @@ adapters-more: ## The same for the other four frameworks, which CI leaves out
 	@$(MAKE) --no-print-directory adapters ADAPTERS="$(MORE_ADAPTERS)"
 
 .PRECIOUS: build/adapters/%/.installed
-build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml
+build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Makefile
 	$(PYTHON) -m venv build/adapters/$*
 	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --requirement tests/adapters/$*/requirements.txt
 	build/adapters/$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(if $(SDIST_$*),rm -rf build/adapters/$*/sdists && build/adapters/$*/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary $(SDIST_$*) \
+	  --dest build/adapters/$*/sdists $$(grep '^$(SDIST_$*)==' $<) && tar -xzf build/adapters/$*/sdists/*.tar.gz -C build/adapters/$*/sdists)
 	@touch $@
 
 sim: $(STAMP) ## Run 700 simulated worlds: 400 with faults, restarts and power cuts, 300 small ones with an oracle

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
 
 import house
 import pytest
@@ -14,6 +15,7 @@ from umi.adapters._shared import namespace_of, parts_of
 
 PAGE = house.ROOT / "docs" / "adapters.md"
 ROW = re.compile(r"^\| \[[^|]+\| `([a-z-]+)` \| ([a-z-]+) ([0-9.]+) \|", re.MULTILINE)
+PACKAGE = re.compile(r"[\w-]+")
 EXTRAS = {  # adapter: the extra, and a module of the framework
     "langgraph": ("langgraph", "langgraph.store.base"),
     "openai_agents": ("openai-agents", "agents"),
@@ -32,6 +34,14 @@ def test_importing_umi_and_the_room_brings_no_framework() -> None:
     code = "import sys, umi, umi.adapters; print(sorted(name for name in sys.modules if name.startswith('umi.')))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['umi.adapters']"
+
+
+def test_a_framework_is_an_extra_and_no_part_of_the_core_install() -> None:
+    project = tomllib.loads((house.ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    frameworks = {PACKAGE.match(one)[0] for extra, _ in EXTRAS.values() for one in extras[extra]}  # type: ignore[index]
+    assert len(frameworks) > len(EXTRAS)
+    assert frameworks.isdisjoint(PACKAGE.match(one)[0] for one in project["dependencies"])  # type: ignore[index]
 
 
 @pytest.mark.parametrize("adapter", sorted(EXTRAS))

@@ -133,6 +133,78 @@ def llama_index(memory: umi.Memory) -> Calls:
     }
 
 
+def agent_framework(memory: umi.Memory) -> Calls:
+    """What a run asks of its context provider."""
+    from types import SimpleNamespace
+
+    from agent_framework import Message, SessionContext
+
+    from umi.adapters.agent_framework import UmiProvider
+
+    provider, session = UmiProvider(memory, user="alice"), SimpleNamespace(session_id="s")
+
+    def context(text: str) -> dict[str, Any]:
+        given = SessionContext(input_messages=[Message("user", [text])])
+        return {"agent": None, "session": session, "context": given, "state": {}}
+
+    return {
+        "after_run": lambda number: provider.after_run(**context(f"I own {number} roses.")),
+        "before_run": lambda _: provider.before_run(**context("How many roses?")),
+    }
+
+
+def autogen(memory: umi.Memory) -> Calls:
+    """Contents, and a conversation."""
+    from autogen_core.memory import MemoryContent
+    from autogen_core.model_context import UnboundedChatCompletionContext
+    from autogen_core.models import UserMessage
+
+    from umi.adapters.autogen import UmiMemory
+
+    mine = UmiMemory(memory, user="alice")
+
+    def update(_: int) -> Awaitable[Any]:
+        asked = UserMessage(content="How many roses?", source="user")
+        return mine.update_context(UnboundedChatCompletionContext(initial_messages=[asked]))
+
+    return {
+        "add": lambda number: mine.add(MemoryContent(content=f"I own {number} roses.", mime_type="text/plain")),
+        "update_context": update,
+        "query": lambda _: mine.query("How many roses?"),
+    }
+
+
+def crewai(memory: umi.Memory) -> Calls:
+    """What a task asks, in a thread."""
+    from umi.adapters.crewai import UmiMemory
+
+    mine = UmiMemory(memory, user="alice")
+
+    def keep(number: int) -> Any:
+        said = f"Task: I own {number} roses.\nAgent: Helper\nExpected result: An answer.\nResult: Noted."
+        return mine.remember_many(mine.extract_memories(said))
+
+    return {
+        "remember_many": lambda number: asyncio.to_thread(keep, number),
+        "recall": lambda _: asyncio.to_thread(mine.recall, "How many roses?", limit=5),
+    }
+
+
+def agno(memory: umi.Memory) -> Calls:
+    """Tools, as Agno calls them."""
+    from agno.run.base import RunContext
+
+    from umi.adapters.agno import UmiTools
+
+    tools, context = UmiTools(memory).async_functions, RunContext(run_id="r", session_id="s", user_id="alice")
+    remember: Any = tools["remember"].entrypoint
+    recall: Any = tools["recall"].entrypoint
+    return {
+        "remember": lambda number: remember(context, f"I own {number} roses."),
+        "recall": lambda _: recall(context, "How many roses?"),
+    }
+
+
 async def measure(adapter: Callable[[umi.Memory], Calls]) -> bool:
     """Print the median times in milliseconds, beside and inside Umi. False where an adapter takes too long."""
     global inside_s

@@ -3,6 +3,9 @@
 agent = Agent(client, "Be brief.", context_providers=[UmiProvider(memory, user="alice")])
 """
 
+# basedpyright takes the framework's name for that of this file.
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportCallIssue=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
@@ -12,13 +15,12 @@ from umi.adapters._shared import CONTEXT_TOKENS, RECALL, REMEMBER, TOOL_NAMES, A
 from umi.types import Message
 
 try:
-    # basedpyright takes the name for this file.
-    from agent_framework import ContextProvider, tool  # pyright: ignore[reportAttributeAccessIssue]
+    from agent_framework import ContextProvider, FunctionInvocationContext, tool
 except ImportError as error:
     raise missing("agent-framework", error) from error
 
 
-class UmiProvider(ContextProvider):  # pyright: ignore[reportGeneralTypeIssues]
+class UmiProvider(ContextProvider):
     """A `ContextProvider`. What is known on the user's message stands in the instructions, and in no history.
 
     Where the memory fails the run goes on without it.
@@ -47,6 +49,7 @@ class UmiProvider(ContextProvider):  # pyright: ignore[reportGeneralTypeIssues]
         self._caller = Caller(memory)
         self._max_tokens = max_tokens
         self._counter = counter
+        self._tools = self._make_tools()
 
     async def before_run(self, *, agent: Any, session: Any, context: Any, state: Any) -> None:
         """Put what is known into the instructions, and offer `remember` and `recall`."""
@@ -56,16 +59,7 @@ class UmiProvider(ContextProvider):  # pyright: ignore[reportGeneralTypeIssues]
         known = await self._caller.wait(lambda: mine.known(asked, max_tokens=self._max_tokens, counter=counter))
         if known:
             context.extend_instructions(self.source_id, known)
-
-        async def remember(text: str) -> str:
-            return await self._caller.wait(lambda: mine.remember(text))
-
-        async def recall(question: str) -> str:
-            return await self._caller.wait(lambda: mine.recall(question))
-
-        offered = ((remember, REMEMBER), (recall, RECALL))
-        tools = [tool(one, description=text) for one, text in offered]  # pyright: ignore[reportCallIssue]
-        context.extend_tools(self.source_id, tools)
+        context.extend_tools(self.source_id, self._tools)
 
     async def after_run(self, *, agent: Any, session: Any, context: Any, state: Any) -> None:
         """Remember what was said in the run."""
@@ -73,6 +67,18 @@ class UmiProvider(ContextProvider):  # pyright: ignore[reportGeneralTypeIssues]
         said = [*context.input_messages, *(context.response.messages if context.response else ())]
         mine = self._mine(session)
         await self._caller.wait(lambda: mine.keep(_said(said)))
+
+    def _make_tools(self) -> list[Any]:
+        """The two tools; the framework gives them the session of a run."""
+
+        async def remember(text: str, ctx: FunctionInvocationContext) -> str:
+            return await self._caller.wait(lambda: self._mine(ctx.session).remember(text))
+
+        async def recall(question: str, ctx: FunctionInvocationContext) -> str:
+            return await self._caller.wait(lambda: self._mine(ctx.session).recall(question))
+
+        offered = ((remember, REMEMBER), (recall, RECALL))
+        return [tool(one, description=text) for one, text in offered]
 
 
 def _said(messages: Iterable[Any]) -> list[Message]:

@@ -22,6 +22,7 @@ except ImportError as error:
     raise missing("autogen", error) from error
 
 _TEXT: Final = MemoryMimeType.TEXT
+_TYPE: Final = "mime_type"  # in the metadata of a message that is JSON
 
 
 class UmiMemory(Memory):
@@ -66,9 +67,7 @@ class UmiMemory(Memory):
             with going_on("an answer from memory"):
                 receipt = await self._caller.wait(lambda: self._view().recall(asked, max_tokens=self._max_tokens))
                 hits = receipt.hits
-        about = [(hit.content, {**hit.episode.metadata, "id": hit.episode.id, "score": hit.score}) for hit in hits]
-        found = [MemoryContent(content=text, mime_type=_TEXT, metadata=metadata) for text, metadata in about]
-        return MemoryQueryResult(results=found)
+        return MemoryQueryResult(results=[_found(hit) for hit in hits])
 
     async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
         """Remember what the user said; "role" in `metadata` may name another: "assistant", "tool". Images and bytes are left out."""
@@ -78,6 +77,8 @@ class UmiMemory(Memory):
             log.warning("the agent goes on without a memory of the type %s: it is no text", content.mime_type)
             return
         role = str(metadata.pop("role", "user"))
+        if isinstance(content.content, dict):
+            metadata[_TYPE] = MemoryMimeType.JSON.value
         message = Message(text, role=role, metadata=metadata)
         await self._caller.wait(lambda: self._mine.keep([message]))
 
@@ -91,6 +92,13 @@ class UmiMemory(Memory):
 
     async def close(self) -> None:
         """Does nothing: whoever opened the memory closes it."""
+
+
+def _found(hit: Any) -> MemoryContent:
+    metadata = {**hit.episode.metadata, "id": hit.episode.id, "score": hit.score}
+    type_ = MemoryMimeType(metadata.pop(_TYPE, _TEXT))
+    content = json.loads(hit.content) if type_ is MemoryMimeType.JSON else hit.content
+    return MemoryContent(content=content, mime_type=type_, metadata=metadata)
 
 
 def _text(content: Any) -> str:

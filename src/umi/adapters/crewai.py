@@ -15,6 +15,7 @@ from functools import partial
 from typing import Any, Final
 
 from umi.adapters._shared import CONTEXT_TOKENS, USER, AgentMemory, AnyMemory, Caller, awaitable, cut, going_on, missing
+from umi.errors import InvalidInput
 from umi.types import Message
 
 try:
@@ -28,6 +29,7 @@ except ImportError as error:
 _DONE: Final = re.compile(
     r"(?:Task|Input): (?P<asked>.*?)\nAgent: [^\n]*\n(?:Expected result: .*?\n)?Result: (?P<result>.*)", re.DOTALL
 )
+_ANSWER: Final = "Final Answer:"
 
 
 class _Said(str):
@@ -35,6 +37,13 @@ class _Said(str):
 
     __slots__ = ("role",)
     role: str
+
+
+class _NoStore:
+    """Stands for the store of CrewAI's memory, which lists, updates and counts records by scope."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise InvalidInput(f"a Umi memory has no scopes to list or update, so no {name}: use recall, remember, forget")
 
 
 class UmiMemory(Memory):
@@ -46,12 +55,16 @@ class UmiMemory(Memory):
         memory: A `umi.blocking.Memory` for any use, or a `umi.Memory` for `kickoff_async`, which runs in a thread.
         user: Whose memories they are: the namespace.
         max_tokens: Of what a recall finds, at most.
+
+    Raises:
+        InvalidInput: From calls that list, update or count records by scope, which Umi has not.
     """
 
     _view: Any = PrivateAttr()
     _mine: AgentMemory = PrivateAttr()
     _caller: Caller = PrivateAttr()
     _max_tokens: int = PrivateAttr()
+    _storage: Any = PrivateAttr(default_factory=_NoStore)
 
     def __init__(self, memory: AnyMemory, *, user: str, max_tokens: int = CONTEXT_TOKENS) -> None:
         super().__init__()
@@ -64,22 +77,23 @@ class UmiMemory(Memory):
         """Open no store of CrewAI's."""
 
     def remember(self, content: str, *_: Any, **options: Any) -> MemoryRecord | None:
-        """Keep a note of an agent, about the user."""
-        self.remember_many([content], **options)
-        return MemoryRecord(content=content)
+        """Keep a note of an agent, about the user. None where the memory fails."""
+        del options
+        kept = self._keep([content])
+        return MemoryRecord(content=content) if kept else None
 
     def remember_many(self, contents: list[str], *_: Any, **__: Any) -> list[MemoryRecord]:
         """Keep what was said in a task, or notes of an agent about the user."""
-        said = [_message(one) for one in contents]
-        self._caller.block(lambda: self._mine.keep(said))
+        self._keep(contents)
         return []
 
     def extract_memories(self, content: str) -> list[str]:
         """What CrewAI says of a task that was done, as two messages: what was asked, and the result."""
         done = _DONE.fullmatch(content)
         if done is None:
-            return [content]
-        return [_said(done["asked"], "user"), _said(done["result"], "assistant")]
+            return [content] if content.strip() else []
+        answer = done["result"].rpartition(_ANSWER)[2].strip()  # without the thoughts before it
+        return [_said(done["asked"], "user"), _said(answer, "assistant")]
 
     def recall(self, query: str, *_: Any, limit: int = 10, **__: Any) -> list[MemoryMatch]:
         """What was said and answers a query, best first, as far as it holds now."""
@@ -111,6 +125,17 @@ class UmiMemory(Memory):
     def reset_all(self) -> None:
         """As `reset`."""
         self.reset()
+
+    def close(self) -> None:
+        """Does nothing: whoever opened the memory closes it."""
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> UmiMemory:
+        """A crew that is copied has the same memory."""
+        return self
+
+    def _keep(self, contents: list[str]) -> bool:
+        said = [_message(one) for one in contents]
+        return self._caller.block(lambda: self._mine.keep(said))
 
 
 def _said(text: str, role: str) -> _Said:

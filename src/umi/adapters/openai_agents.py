@@ -37,7 +37,7 @@ try:
     from agents import FunctionTool, function_tool
     from agents.items import TResponseInputItem
     from agents.memory import SessionABC, SessionSettings
-    from agents.memory.session_settings import resolve_session_limit
+    from agents.memory.session_settings import coerce_session_settings, resolve_session_limit
     from agents.run import CallModelData, ModelInputData
 except ImportError as error:
     raise missing("openai-agents", error) from error
@@ -58,13 +58,21 @@ class UmiSession(SessionABC):
         session_id: The conversation, at most 256 bytes.
         user: Whose memories they are: the namespace in which later conversations find them.
         session_settings: As the SDK's sessions take them.
+
+    Raises:
+        TypeError: For settings that the SDK does not know.
     """
 
     def __init__(
-        self, memory: AnyMemory, session_id: str, *, user: str, session_settings: SessionSettings | None = None
+        self,
+        memory: AnyMemory,
+        session_id: str,
+        *,
+        user: str,
+        session_settings: SessionSettings | dict[str, Any] | None = None,
     ) -> None:
         self.session_id = session_id
-        self.session_settings = session_settings
+        self.session_settings = coerce_session_settings(session_settings or {})
         self._memory = memory
         self._mine = AgentMemory(memory, user, session_id)
         self._user = user

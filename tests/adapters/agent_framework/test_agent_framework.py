@@ -33,12 +33,14 @@ class Script(FunctionInvocationLayer[Any], BaseChatClient[Any]):
         self.steps = list(steps)
         self.instructions: list[str] = []
         self.messages: list[Message] = []
+        self.tools: dict[str, Any] = {}
 
     def _inner_get_response(
         self, *, messages: Sequence[Message], stream: bool, options: Mapping[str, Any], **_: Any
     ) -> Any:
         self.instructions.append(str(options.get("instructions") or ""))
         self.messages = list(messages)
+        self.tools = {one.name: one.parameters() for one in options.get("tools") or ()}
         step = self.steps.pop(0)
         if stream:
             return self._build_response_stream(self._pieces(step))
@@ -128,9 +130,16 @@ async def test_what_the_agent_was_told_by_its_memory_is_not_remembered_again() -
 async def test_tools_keep_what_the_model_gives_them() -> None:
     script = Script(call("remember", text="I like green tea."), "Done.")
     async with umi.Memory.open(":memory:", embedder=None) as memory:
-        await agent_of(memory, script).run("Note that I like green tea.")
+        agent = agent_of(memory, script)
+        session = agent.create_session()
+        await agent.run("Note that I like green tea.", session=session)
         assert ("I like green tea.", "assistant", "assistant") in await contents(memory)
-        assert len(await contents(memory)) == 3
+        episodes = (await memory.switch("alice").episodes()).items
+        assert [one.session for one in episodes] == [session.session_id] * 3
+        assert {name: list(one["properties"]) for name, one in script.tools.items()} == {
+            "remember": ["text"],
+            "recall": ["question"],
+        }
 
 
 async def test_what_is_known_is_in_the_instructions_within_its_budget_and_in_no_history() -> None:

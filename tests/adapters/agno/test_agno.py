@@ -116,8 +116,8 @@ async def test_what_the_agent_was_told_by_its_memory_is_not_remembered_again() -
 async def test_what_is_recalled_is_within_its_budget() -> None:
     script = Script(call("recall", question="How many roses?"), "Many.")
     async with umi.Memory.open(":memory:") as memory:
-        for number in range(60):
-            await memory.switch("alice").remember(f"Note {number}: the garden has {number} roses and a bench." * 3)
+        for number in range(40):
+            await memory.switch("alice").remember(f"Note {number}: the garden has {number} roses and a long bench.")
         await agent_of(memory, script).arun("How many roses?", user_id="alice")
         assert 200 < len(script.results()[0]) <= 800 * 4
 
