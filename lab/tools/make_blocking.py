@@ -101,8 +101,8 @@ def body(name: str, one: Any, node: ast.FunctionDef | ast.AsyncFunctionDef, modu
     call = f"self._twin.{name}({passed_on(node.args)})"
     if isinstance(one, classmethod):
         return (
-            f"thread = LoopThread()\ntry:\n    return cls(thread.run({module}.Memory.{name}({passed_on(node.args)})), thread)\n"
-            "except BaseException:\n    thread.stop()\n    raise"
+            f"thread, twin = LoopThread.starting({module}.Memory.{name}({passed_on(node.args)}))\n"
+            "return cls(twin, thread)"
         )
     if isinstance(one, property):
         return f"return {ast.unparse(node.returns)}(self._twin.{name}, self._thread)"  # type: ignore[arg-type]

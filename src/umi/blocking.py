@@ -180,26 +180,19 @@ class Memory:
             InvalidInput: When an argument is outside its limits.
             LLMError.NotConfigured: When a named model's extra or key is missing; `EmbedderUnavailable` for an embedder's.
         """
-        thread = LoopThread()
-        try:
-            return cls(
-                thread.run(
-                    memory.Memory.open(
-                        url,
-                        namespace=namespace,
-                        llm=llm,
-                        embedder=embedder,
-                        config=config,
-                        clock=clock,
-                        entropy=entropy,
-                        intelligence=intelligence,
-                    )
-                ),
-                thread,
+        thread, twin = LoopThread.starting(
+            memory.Memory.open(
+                url,
+                namespace=namespace,
+                llm=llm,
+                embedder=embedder,
+                config=config,
+                clock=clock,
+                entropy=entropy,
+                intelligence=intelligence,
             )
-        except BaseException:
-            thread.stop()
-            raise
+        )
+        return cls(twin, thread)
 
     def switch(self, namespace: str) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.

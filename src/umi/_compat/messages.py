@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
@@ -15,16 +15,21 @@ EVERY: Final = {"role": {"exists": True}}  # every message has a role
 _REASON: Final = "corrected by an update of the memory"
 
 
-async def messages_of(memory: Memory, where: Any, *, order: Order = "oldest") -> AsyncIterator[Episode]:
-    """All messages that a filter takes, read a page at a time."""
+async def pages(read: Callable[..., Coroutine[Any, Any, Any]], **options: Any) -> AsyncIterator[Any]:
+    """The items of `Memory.episodes` or `Memory.list`, read a page at a time."""
     after: str | None = None
     while True:
-        page = await memory.episodes(limit=LIST_LIMIT_DEFAULT, after=after, order=order, where=where)
+        page = await read(after=after, **options)
         for one in page.items:
             yield one
-        if page.next is None:
-            return
         after = page.next
+        if after is None:
+            return
+
+
+def messages_of(memory: Memory, where: Any, *, order: Order = "oldest") -> AsyncIterator[Episode]:
+    """All messages that a filter takes, read a page at a time."""
+    return pages(memory.episodes, limit=LIST_LIMIT_DEFAULT, order=order, where=where)
 
 
 async def statements_in(memory: Memory, episode: Episode, where: Any = None) -> list[HistoryStep]:
@@ -36,15 +41,13 @@ async def statements_in(memory: Memory, episode: Episode, where: Any = None) -> 
         where: A filter that takes it and few others; None takes those of its role.
     """
     found: list[HistoryStep] = []
-    after: str | None = None
-    while True:
-        page = await memory.list(
-            limit=LIST_LIMIT_DEFAULT, after=after, order="newest", where=where or {"role": episode.role}
-        )
-        found += [step for step in page.items if step.entity.episode_id == episode.id]
-        after = page.next
-        if after is None or page.items[-1].entity.arrival < episode.arrival:
-            return found
+    steps = pages(memory.list, limit=LIST_LIMIT_DEFAULT, order="newest", where=where or {"role": episode.role})
+    async for step in steps:
+        if step.entity.episode_id == episode.id:
+            found.append(step)
+        elif step.entity.arrival < episode.arrival:
+            break
+    return found
 
 
 async def replace_statements(memory: Memory, old: Iterable[Entity], receipt: RememberReceipt) -> None:

@@ -7,7 +7,7 @@ import os
 import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterator
-from typing import TypeVar
+from typing import Self, TypeVar
 
 from umi.errors import Closed, InvalidInput
 
@@ -28,6 +28,16 @@ class LoopThread:
         # Not a bound method: `finalize` must not keep the object alive. Together with daemon=True it lets the process
         # end even when nobody called `stop`.
         self._stop = weakref.finalize(self, _halt, self._loop)
+
+    @classmethod
+    def starting(cls, work: Awaitable[T]) -> tuple[Self, T]:
+        """A loop, and what `work` gives in it; where that fails the loop is stopped."""
+        thread = cls()
+        try:
+            return thread, thread.run(work)
+        except BaseException:
+            thread.stop()
+            raise
 
     @property
     def stopped(self) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 import umi
-from umi.adapters._shared import AnyMemory, awaitable, pages
+from umi._compat.messages import pages
+from umi.adapters._shared import AnyMemory, awaitable
 from umi.adapters._versions import newest, write
 from umi.limits import LIST_LIMIT_DEFAULT, NAME_BYTES_MAX
 from umi.types import Episode, Message

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final, TypeVar
@@ -200,15 +200,3 @@ class _Awaitable:
             return method(*args, **kwargs)
 
         return call
-
-
-async def pages(read: Callable[..., Coroutine[Any, Any, Any]], **options: Any) -> AsyncIterator[Any]:
-    """The items of `Memory.episodes` or `Memory.list`, read a page at a time."""
-    after: str | None = None
-    while True:
-        page = await read(after=after, **options)
-        for one in page.items:
-            yield one
-        after = page.next
-        if after is None:
-            return

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
-from umi.adapters._shared import pages
+from umi._compat.messages import pages
 from umi.errors import EvolutionError
 from umi.types import Episode, Message, RememberReceipt, Where
 

@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from typing import Any, Final
 
+from umi._compat.messages import pages
 from umi.adapters._shared import (
     CONTEXT_TOKENS,
     RECALL,
@@ -28,7 +29,6 @@ from umi.adapters._shared import (
     going_on,
     missing,
     namespace_of,
-    pages,
 )
 from umi.limits import LIST_LIMIT_DEFAULT, REMEMBER_MESSAGES_COUNT_MAX
 from umi.types import Message

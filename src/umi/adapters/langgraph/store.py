@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from umi._compat.messages import pages
 from umi.adapters._shared import (
     AnyMemory,
     Caller,
     awaitable,
     missing,
     namespace_of,
-    pages,
     parts_of,
 )
 from umi.adapters._versions import newest, write

@@ -35,12 +35,7 @@ class Blocking(Generic[A]):
         async def made() -> A:
             return make()
 
-        self._thread = LoopThread()
-        try:
-            self.twin = self._thread.run(made())
-        except BaseException:
-            self._thread.stop()
-            raise
+        self._thread, self.twin = LoopThread.starting(made())
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """What work gives that runs in that thread.

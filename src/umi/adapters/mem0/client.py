@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from umi import LLMChoice, limits
-from umi._compat.mem0.memories import Memories
 from umi._compat.mem0.owners import ANY, KINDS, Owner
 from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged, ids_of
 from umi.adapters.mem0 import calls
-from umi.adapters.mem0.opening import Place, Store, as_mapping
+from umi.adapters.mem0.opening import OnStore, Place, as_mapping
 from umi.errors import InvalidInput
 from umi.ports import EmbeddingProvider
 
@@ -24,7 +23,7 @@ _LIST: Final = frozenset({*_OWNERS, "filters", "page", "page_size", "start_date"
 _UPDATE: Final = frozenset({"text", "metadata", "timestamp", "expiration_date"})
 
 
-class AsyncMemoryClient:
+class AsyncMemoryClient(OnStore):
     """mem0's `AsyncMemoryClient` on a store of Umi; no key and no network. Leave it with `async with` or `await close()`.
 
     Every method takes arguments by name, or as mem0's typed options. Those that do nothing here are named in "ignored" of the answer.
@@ -54,18 +53,7 @@ class AsyncMemoryClient:
                 f"host is {host!r:.80}, and this client keeps memories in a file (url=): to reach a server keep mem0's own client, "
                 "and run `umi serve --mem0`"
             )
-        self._store = Store(Place(url, llm, embedder))
-
-    async def __aenter__(self) -> Self:
-        await self._store.memories()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Let go of the store. Closing twice is fine."""
-        await self._store.close()
+        super().__init__(Place(url, llm, embedder))
 
     async def add(
         self, /, messages: str | Mapping[str, Any] | list[dict[str, Any]], options: object = None, **kwargs: Any
@@ -288,9 +276,6 @@ class AsyncMemoryClient:
         for one in given:
             await self.delete(str(one.get("memory_id", "")))
         return {"message": f"Successfully deleted {len(given)} memories"}
-
-    async def _memories(self) -> Memories:
-        return await self._store.memories()
 
 
 def _unknown(given: Mapping[str, Any], known: frozenset[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from umi import LLMChoice
 from umi._compat.mem0.records import Addition, Correction, Listing, Search, Unchanged
 from umi.adapters.mem0 import calls
-from umi.adapters.mem0.opening import Place, Store
+from umi.adapters.mem0.opening import OnStore, Place
 from umi.errors import InvalidInput, NotFound
 from umi.ports import EmbeddingProvider
 
@@ -16,7 +16,7 @@ _PROCEDURAL: Final = "procedural_memory"
 _KEEP: Final = Unchanged.UNCHANGED
 
 
-class AsyncMemory:
+class AsyncMemory(OnStore):
     """mem0's `AsyncMemory` on a store of Umi. Use it in one event loop, and leave it with `async with` or `await close()`.
 
     A memory is a message, word for word: nothing is rewritten, no model and no key is needed. What a later message changes is no longer found.
@@ -39,7 +39,7 @@ class AsyncMemory:
         llm: LLMChoice | None = None,
         embedder: str | EmbeddingProvider | None = "local",
     ) -> None:
-        self._store = Store(Place(url, llm, embedder).with_config(config))
+        super().__init__(Place(url, llm, embedder).with_config(config))
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any]) -> Self:
@@ -49,17 +49,6 @@ class AsyncMemory:
             InvalidInput: For one that is none.
         """
         return cls(config_dict)
-
-    async def __aenter__(self) -> Self:
-        await self._store.memories()
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Let go of the store. Closing twice is fine."""
-        await self._store.close()
 
     async def add(
         self,
@@ -112,7 +101,7 @@ class AsyncMemory:
             timestamp=calls.moment(timestamp),
             expiration_date=calls.end(expiration_date),
         )
-        made = await (await self._store.memories()).add(body)
+        made = await (await self._memories()).add(body)
         given = {"prompt": prompt, "llm": llm}
         return calls.added(made, [name for name, one in given.items() if one is not None], with_roles=not infer)
 
@@ -123,7 +112,7 @@ class AsyncMemory:
             StoreError: When it cannot be read.
         """
         try:
-            return calls.item(await (await self._store.memories()).get(memory_id), "score")
+            return calls.item(await (await self._memories()).get(memory_id), "score")
         except NotFound:
             return None
 
@@ -154,7 +143,7 @@ class AsyncMemory:
         wanted = calls.count_of(top_k, kwargs)
         body = Listing(filters=calls.filters_of(filters, kwargs), show_expired=show_expired)
         results: list[dict[str, Any]] = []
-        async for record in (await self._store.memories()).listed(body):
+        async for record in (await self._memories()).listed(body):
             if len(results) == wanted:
                 break
             results.append(calls.item(record))
@@ -207,7 +196,7 @@ class AsyncMemory:
             show_expired=show_expired,
             explain=explain,
         )
-        made = await (await self._store.memories()).search(body)
+        made = await (await self._memories()).search(body)
         extra = ("score", "state", "score_details")
         return calls.found(made, [calls.item(one, *extra) for one in made.records[:wanted]], ignored)
 
@@ -239,7 +228,7 @@ class AsyncMemory:
         words = data if text is None else text
         if words is None and metadata is None and expiration_date is _KEEP:
             raise InvalidInput("give a text, metadata or an expiration_date to change")
-        memories = await self._store.memories()
+        memories = await self._memories()
         kept = (await memories.get(memory_id))["metadata"] or {}
         body = Correction(
             text=words,
@@ -256,7 +245,7 @@ class AsyncMemory:
             NotFound: For an unknown id; it is a ValueError.
             StoreError: When the store fails.
         """
-        await (await self._store.memories()).delete(memory_id)
+        await (await self._memories()).delete(memory_id)
         return {"message": "Memory deleted successfully!"}
 
     async def delete_all(
@@ -269,7 +258,7 @@ class AsyncMemory:
             StoreError: When the store fails.
         """
         ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-        await (await self._store.memories()).delete_all({name: calls.owner_id(one) for name, one in ids.items()})
+        await (await self._memories()).delete_all({name: calls.owner_id(one) for name, one in ids.items()})
         return {"message": "Memories deleted successfully!"}
 
     async def history(self, memory_id: str) -> list[dict[str, Any]]:
@@ -279,7 +268,7 @@ class AsyncMemory:
             StoreError: When it cannot be read.
         """
         try:
-            return calls.steps(await (await self._store.memories()).history(memory_id))
+            return calls.steps(await (await self._memories()).history(memory_id))
         except NotFound:
             return []
 
@@ -289,7 +278,7 @@ class AsyncMemory:
         Raises:
             StoreError: When the store fails.
         """
-        await (await self._store.memories()).reset()
+        await (await self._memories()).reset()
 
 
 def _others(kwargs: Mapping[str, Any]) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import umi
 from umi import LLMChoice
@@ -85,6 +85,27 @@ class Store:
             if self._memory is not None:
                 await self._memory.close()
                 self._memory = None
+
+
+class OnStore:
+    """An object whose memories are at a place. Leave it with `async with` or `await close()`."""
+
+    def __init__(self, place: Place) -> None:
+        self._store = Store(place)
+
+    async def __aenter__(self) -> Self:
+        await self._store.memories()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Let go of the store. Closing twice is fine."""
+        await self._store.close()
+
+    async def _memories(self) -> Memories:
+        return await self._store.memories()
 
 
 def as_mapping(given: object, what: str) -> Mapping[str, Any]:
