@@ -14,6 +14,7 @@ import house
 # Some frameworks report what they do over the network; tests keep to themselves. CrewAI also keeps a diary in the user's folder.
 os.environ |= {"OTEL_SDK_DISABLED": "true", "CREWAI_TESTING": "true"}
 
+PLUGINS = house.ROOT / "tests" / "adapter_plugins"
 ANSWERS = [
     "told:    Noted.",
     "changed: Noted.",
@@ -51,7 +52,8 @@ def run_reference(framework: str, package: str, *files: str) -> dict[str, str]:
     here = house.ROOT / "tests" / "adapters" / framework
     with TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", "-p", f"reference_{framework}", "-p", "no:cacheprovider"]
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+        command += ["-p", "reference_opened", "-p", f"reference_{framework}"]
         command += [
             "-o",
             "addopts=",
@@ -62,7 +64,7 @@ def run_reference(framework: str, package: str, *files: str) -> dict[str, str]:
             f"--junitxml={report}",
             *files,
         ]
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(here), str(source)])}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (here, PLUGINS, source)))}
         done = subprocess.run(
             command, cwd=source, env=environment, capture_output=True, text=True, check=False, timeout=250
         )

@@ -10,6 +10,8 @@ import itertools
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
@@ -41,6 +43,16 @@ def new_database() -> str:
         db.execute(f"CREATE DATABASE {name}".encode())
     parts = urlsplit(_server())
     return urlunsplit(parts._replace(path=f"/{name}"))
+
+
+@contextmanager
+def database() -> Iterator[str]:
+    """The address of a new database, which is dropped afterwards."""
+    url = new_database()
+    try:
+        yield url
+    finally:
+        drop_database(url)
 
 
 def drop_database(url: str) -> None:

@@ -46,9 +46,8 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     if request.param == "sqlite":
         yield str(tmp_path / "umi.db")
         return
-    url = postgres_server.new_database()
-    yield url
-    postgres_server.drop_database(url)
+    with postgres_server.database() as url:
+        yield url
 
 
 def _start(path: str, name: str, turn: str = WRITER) -> subprocess.Popen[str]:

@@ -22,9 +22,8 @@ NEXT = "Alice left Acme and joined Initech."
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    made = postgres_server.new_database()
-    yield made
-    postgres_server.drop_database(made)
+    with postgres_server.database() as made:
+        yield made
 
 
 @pytest.fixture

@@ -86,16 +86,15 @@ class Wire:
 
 @pytest.fixture
 def wire() -> Iterator[tuple[str, Wire]]:
-    url = postgres_server.new_database()
-    parts = urlsplit(url)
-    host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
-    if not host.startswith("/"):
-        pytest.skip("the server named by UMI_POSTGRES_DSN has no socket in the file system to listen between")
-    folder = Path(tempfile.mkdtemp(prefix="umi-wire-", dir="/tmp"))  # a socket's path may have 107 bytes
-    between = Wire(folder, str(Path(host) / SOCKET))
-    yield urlunsplit(parts._replace(netloc=f"{parts.username}@", query=f"host={folder}")), between
-    between.close()
-    postgres_server.drop_database(url)
+    with postgres_server.database() as url:
+        parts = urlsplit(url)
+        host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
+        if not host.startswith("/"):
+            pytest.skip("the server named by UMI_POSTGRES_DSN has no socket in the file system to listen between")
+        folder = Path(tempfile.mkdtemp(prefix="umi-wire-", dir="/tmp"))  # a socket's path may have 107 bytes
+        between = Wire(folder, str(Path(host) / SOCKET))
+        yield urlunsplit(parts._replace(netloc=f"{parts.username}@", query=f"host={folder}")), between
+        between.close()
 
 
 async def test_a_call_takes_few_round_trips(wire: tuple[str, Wire]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from urllib.parse import urlsplit, urlunsplit
 
 import pytest
-from postgres_server import drop_database, new_database
+from postgres_server import database
 from test_cli import STORE_TROUBLE, Umi, run
 
 
@@ -18,9 +18,8 @@ def umi(tmp_path: Path) -> Umi:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    address = new_database()
-    yield address
-    drop_database(address)
+    with database() as address:
+        yield address
 
 
 def test_a_change_is_noticed_and_explained(umi: Umi, url: str) -> None:

@@ -16,7 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import made_stores
 import pytest
 from made_dumps import Made
-from postgres_server import drop_database, new_database
+from postgres_server import database
 from test_cli import BAD_INPUT, INCOMPLETE, Umi
 from test_importers import items, messages, rejected
 
@@ -33,9 +33,8 @@ def umi(tmp_path: Path) -> Umi:
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    address = new_database()
-    yield address
-    drop_database(address)
+    with database() as address:
+        yield address
 
 
 def kept(umi: Umi) -> list[dict[str, Any]]:

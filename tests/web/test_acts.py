@@ -25,9 +25,8 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if request.param == "sqlite":
         yield str(tmp_path_factory.mktemp("acts") / "umi.db")
         return
-    url = postgres_server.new_database()
-    yield url
-    postgres_server.drop_database(url)
+    with postgres_server.database() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")

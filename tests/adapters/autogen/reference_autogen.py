@@ -5,12 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import autogen_core.memory
-import pytest
+from reference_opened import open_memory
 
-import umi.blocking
 from umi.adapters.autogen import UmiMemory
-
-opened: list[umi.blocking.Memory] = []
 
 
 class ListMemory(UmiMemory):
@@ -18,16 +15,7 @@ class ListMemory(UmiMemory):
 
     def __init__(self, name: str = "user", memory_contents: Any = None) -> None:
         del memory_contents
-        opened.append(umi.blocking.Memory.open(":memory:"))
-        super().__init__(opened[-1], user=name)
+        super().__init__(open_memory(), user=name)
 
 
 autogen_core.memory.ListMemory = ListMemory  # type: ignore[misc]
-
-
-@pytest.fixture(autouse=True)
-def _closed_after(record_property: Any) -> Any:
-    yield
-    record_property("on_umi", bool(opened))
-    while opened:
-        opened.pop().close()

@@ -14,14 +14,13 @@ from typing import Any
 
 import anthropic.lib.tools._beta_builtin_memory_tool as library
 import anyio
-import pytest
+from reference_opened import open_memory
 
 import umi.blocking
 from umi.adapters.claude import AsyncUmiMemoryTool, UmiMemoryTool
 
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 ROOT = "/memories"
-opened: list[umi.blocking.Memory] = []
 
 
 class Folder:
@@ -76,9 +75,9 @@ class OnDisk:
     """Umi, made as the tools for local files are."""
 
     def __init__(self, base_path: str) -> None:
-        opened.append(umi.blocking.Memory.open(":memory:", embedder=None))
-        super().__init__(opened[-1])  # type: ignore[call-arg]
-        self.folder = Folder(base_path, opened[-1])
+        memory = open_memory(embedder=None)
+        super().__init__(memory)  # type: ignore[call-arg]
+        self.folder = Folder(base_path, memory)
         path = anyio.Path if isinstance(self, AsyncUmiMemoryTool) else Path
         self.base_path, self.memory_root = path(base_path), path(self.folder.root)
 
@@ -87,11 +86,3 @@ Tool = type("Tool", (OnDisk, UmiMemoryTool), {name: _sync(name) for name in COMM
 AsyncTool = type("AsyncTool", (OnDisk, AsyncUmiMemoryTool), {name: _async(name) for name in COMMANDS})
 library.BetaLocalFilesystemMemoryTool = Tool  # type: ignore[misc]
 library.BetaAsyncLocalFilesystemMemoryTool = AsyncTool  # type: ignore[misc]
-
-
-@pytest.fixture(autouse=True)
-def _closed_after(record_property: Any) -> Any:
-    yield
-    record_property("on_umi", bool(opened))
-    while opened:
-        opened.pop().close()

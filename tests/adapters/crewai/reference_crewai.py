@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import crewai.memory.unified_memory
-import pytest
 from pydantic import PrivateAttr
+from reference_opened import open_memory
 
-import umi.blocking
 from umi.adapters.crewai import UmiMemory
-
-opened: list[umi.blocking.Memory] = []
 
 
 class Memory(UmiMemory):
@@ -20,17 +17,8 @@ class Memory(UmiMemory):
     _options: Any = PrivateAttr(default=None)
 
     def __init__(self, **options: Any) -> None:
-        opened.append(umi.blocking.Memory.open(":memory:"))
-        super().__init__(opened[-1], user="user")
+        super().__init__(open_memory(), user="user")
         self._options = options
 
 
 crewai.memory.unified_memory.Memory = Memory  # type: ignore[misc]
-
-
-@pytest.fixture(autouse=True)
-def _closed_after(record_property: Any) -> Any:
-    yield
-    record_property("on_umi", bool(opened))
-    while opened:
-        opened.pop().close()

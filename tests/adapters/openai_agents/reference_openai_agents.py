@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import agents
 import pytest
+from reference_opened import open_memory
 
 import umi.blocking
 from umi.adapters.openai_agents import UmiSession
 
-opened: dict[str, umi.blocking.Memory] = {}
+shared: dict[str, umi.blocking.Memory] = {}
 
 
 class SQLiteSession(UmiSession):
     """Umi, made as `SQLiteSession` is: sessions of one path share a memory."""
 
     def __init__(self, session_id: str, db_path: str | Path = ":memory:", session_settings: Any = None) -> None:
-        self.memory = opened.get(str(db_path)) or umi.blocking.Memory.open(str(db_path), embedder=None)
-        opened[str(db_path)] = self.memory
+        self.memory = shared.get(str(db_path)) or open_memory(str(db_path), embedder=None)
+        shared[str(db_path)] = self.memory
         super().__init__(self.memory, session_id, user="user", session_settings=session_settings)
 
     def close(self) -> None:
@@ -30,9 +32,6 @@ agents.SQLiteSession = SQLiteSession  # type: ignore[misc]
 
 
 @pytest.fixture(autouse=True)
-def _closed_after(record_property: Any) -> Any:
+def _shared_by_one_test() -> Iterator[None]:
     yield
-    record_property("on_umi", bool(opened))
-    for memory in opened.values():
-        memory.close()
-    opened.clear()
+    shared.clear()

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi.types import Entity, Episode
+from umi.types import Entity
 from umi_lab.worlds.ledger.book import DISPUTED, TODAY, Look, Said, Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
@@ -105,14 +105,8 @@ class Asks:
         right = sorted(self._book.said, key=lambda one: one.arrival, reverse=order == "newest")
         right = [said for said in right if passes(where or {}, said)]
         right = [said for said in right if types is None or any(_is(one, types) for one in self._book.of(said))]
-        found: list[Episode] = []
-        after, size = None, rng.next_int(1, 4)
-        for _ in range(len(right) + 1):
-            page = await self._opened.call("episodes", limit=size, after=after, order=order, where=where, types=types)
-            found += page.items
-            after = page.next
-            if after is None:
-                break
+        size, given = rng.next_int(1, 4), {"order": order, "where": where, "types": types}
+        found = await self._opened.paged("episodes", size, len(right) + 1, **given)
         same(f"episodes {order} {where} {types}", [one.id for one in found], [said.id for said in right])
         self._opened.tally.saw("EpisodePage", {"items": 0, "next": 0})
 
@@ -122,14 +116,7 @@ class Asks:
         for said in self._book.said:
             if said.session is not None:
                 groups.setdefault(said.session, []).append(said)
-        found: list[Any] = []
-        after, size = None, rng.next_int(1, 3)
-        for _ in range(len(groups) + 1):
-            page = await self._opened.call("sessions", limit=size, after=after)
-            found += page.items
-            after = page.next
-            if after is None:
-                break
+        found = await self._opened.paged("sessions", rng.next_int(1, 3), len(groups) + 1)
         same("the sessions", [one.name for one in found], sorted(groups))
         for one in found:
             mine = groups[one.name]

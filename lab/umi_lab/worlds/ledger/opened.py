@@ -60,6 +60,18 @@ class OpenedMemory:
         self.count(method, arguments)
         return await getattr(self.memory, method)(*given, **arguments)
 
+    async def paged(self, method: str, size: int, pages: int, **arguments: Any) -> list[Any]:
+        """What at most so many pages of a listing give, each of a size."""
+        found: list[Any] = []
+        after = None
+        for _ in range(pages):
+            page = await self.call(method, limit=size, after=after, **arguments)
+            found += page.items
+            after = page.next
+            if after is None:
+                break
+        return found
+
     def count(self, method: str, arguments: Mapping[str, Any]) -> None:
         """Count a call."""
         defaults = _DEFAULTS.get(method, {})

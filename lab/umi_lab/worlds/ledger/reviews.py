@@ -26,14 +26,7 @@ class Reviews:
     async def undecided(self, rng: DeterministicRng) -> None:
         """Pages of any size give each open change once, the newest first; what later ones have settled is left out."""
         right = {link.id: link for link in self._book.links if self._waits(link)}
-        found: list[Any] = []
-        after, size = None, rng.choice((1, 1, 3))
-        for _ in range(len(self._book.links) + 1):
-            page = await self._opened.call("undecided", limit=size, after=after)
-            found += page.items
-            after = page.next
-            if after is None:
-                break
+        found = await self._opened.paged("undecided", rng.choice((1, 1, 3)), len(self._book.links) + 1)
         same("what waits for a decision", sorted(one.relation.id for one in found), sorted(right))
         times = [one.relation.created_at for one in found]
         same("order of what waits", times, sorted(times, reverse=True))
