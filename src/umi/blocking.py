@@ -837,7 +837,7 @@ class Memory:
         """
         return self._thread.run(self._twin.activity(days=days, until=until))
 
-    def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_DEFAULT) -> HistoryCounts:
+    def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_COUNT_DEFAULT) -> HistoryCounts:
         """How many statements there are about a subject, and how many begin in each part of the time that they take, counted in the store.
 
         On both axes: when each began to hold, or was said where it names no beginning, and when Umi took it in. The statements themselves, of the

@@ -48,7 +48,7 @@ class Overview(ABC):
         found = await self._open.storage.read(lambda snapshot: snapshot.days(start, end))
         return Activity(first, last, tuple(_days(found)))
 
-    async def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_DEFAULT) -> HistoryCounts:
+    async def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_COUNT_DEFAULT) -> HistoryCounts:
         """How many statements there are about a subject, and how many begin in each part of the time that they take, counted in the store.
 
         On both axes: when each began to hold, or was said where it names no beginning, and when Umi took it in. The statements themselves, of the
@@ -63,7 +63,7 @@ class Overview(ABC):
             StoreError: When the rows cannot be read.
         """
         name = validate.name(subject, "subject")
-        count = validate.count(parts, "parts", low=1, high=limits.HISTORY_PARTS_MAX)
+        count = validate.count(parts, "parts", low=1, high=limits.HISTORY_PARTS_COUNT_MAX)
         return await self._open.storage.read(lambda snapshot: history.counts(snapshot, name, count))
 
 

@@ -129,7 +129,9 @@ async def history(
 
 
 @router.get("/history/{subject}/counts", summary="History in numbers", **answers(HistoryCounts))
-async def history_counts(space: Reading, subject: Subject, parts: Parts = limits.HISTORY_PARTS_DEFAULT) -> Response:
+async def history_counts(
+    space: Reading, subject: Subject, parts: Parts = limits.HISTORY_PARTS_COUNT_DEFAULT
+) -> Response:
     """How many statements there are about a subject, and how many begin in each part of the time that they take: to hold, and to be known."""
     return reply(await space.memory.history_counts(subject, parts=parts))
 
