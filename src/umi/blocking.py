@@ -728,7 +728,7 @@ class Memory:
             )
         )
 
-    def profile(self, subject: str, *, as_of: Moment | None = None) -> Profile:
+    def profile(self, subject: str, *, as_of: Moment | None = None, limit: int | None = None) -> Profile:
         """What is known of somebody or something, by kind: only what holds, each with its source. No model is asked.
 
         What a caller set, what the rules of grammar find in the words of a message, and what a model read when it was remembered. What
@@ -738,12 +738,14 @@ class Memory:
         Args:
             subject: A name or an alias.
             as_of: What held at that moment; None is now.
+            limit: At most so many facts of each kind, 1..10,000; `left_out` says how many more there are. Of every attribute the newest comes
+                before a second one of any. None is all.
 
         Raises:
-            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            InvalidInput: For a subject or a limit outside its bounds, or a moment without a zone.
             StoreError: When the rows cannot be read. An unknown subject has an empty profile.
         """
-        return self._thread.run(self._twin.profile(subject, as_of=as_of))
+        return self._thread.run(self._twin.profile(subject, as_of=as_of, limit=limit))
 
     def set_fact(
         self, subject: str, attribute: str, value: str, *, at: Moment | None = None, reason: str | None = None

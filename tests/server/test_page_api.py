@@ -144,3 +144,15 @@ def test_a_history_in_numbers_and_one_time_of_it_are_the_librarys(tmp_path: Path
         for refused in ({"held": "2026-03-01T00:00Z"}, {"known": ["2026-03-01T00:00Z"] * 2}, {"held": ["a", "b"]}):
             assert client.get(path, params=refused).status_code == 400
         assert client.get(f"{path}/counts", params={"parts": 0}).json()["limit"] == 1
+
+
+def test_a_profile_with_a_limit_says_how_many_more_facts_there_are(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        base = "/v1/namespaces/alice"
+        for number in range(5):
+            client.post(f"{base}/episodes", json={"content": f"I like song{number}.", "speaker": "Alice"})
+        some = client.get(f"{base}/profile/Alice", params={"limit": 2}).json()
+        assert [fact["value"] for fact in some["groups"]["preferences"]] == ["song3", "song4"]
+        assert some["left_out"] == {"preferences": 3}
+        assert client.get(f"{base}/profile/Alice").json()["left_out"] == {}
+        assert client.get(f"{base}/profile/Alice", params={"limit": 10_001}).json()["limit"] == 10_000

@@ -28,6 +28,7 @@ Range = Annotated[
     Query(description="Only what is of [from, to): both, as two parameters.", min_length=2, max_length=2),
 ]
 Parts = Annotated[int, Query(description="Into how many parts of equal length each axis is divided, 1..1,000.")]
+OfKind = Annotated[int | None, Query(description="At most so many facts of each kind, 1..10,000. Default: all.")]
 KindsOf = Annotated[list[Kind] | None, Query(description="Only statements of this kind; repeatable.")]
 
 
@@ -137,9 +138,9 @@ async def history_counts(
 
 
 @router.get("/profile/{subject}", summary="Profile", **answers(Profile))
-async def profile(space: Reading, subject: Subject, as_of: AsOf = None) -> Response:
-    """What is known of somebody or something, by kind: only what holds."""
-    return bounded.whole(await space.memory.profile(subject, as_of=as_of))
+async def profile(space: Reading, subject: Subject, as_of: AsOf = None, limit: OfKind = None) -> Response:
+    """What is known of somebody or something, by kind: only what holds. With a `limit` the field `left_out` says how many more there are."""
+    return bounded.whole(await space.memory.profile(subject, as_of=as_of, limit=limit))
 
 
 @router.get("/facts/{subject}", summary="Facts", **answers(tuple[Fact, ...]))

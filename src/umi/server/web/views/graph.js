@@ -8,9 +8,10 @@ import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
 import { Empty, Head, Loaded, Loading, Name, State, Words } from "../core/ui.js";
 import { layout } from "./graph-layout.js";
-import { CONCLUDED, historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
+import { CONCLUDED, countsOf, historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
 
 const NODES_MOST = 300;
+const NEAR = 80; // newest statements that are drawn before more are asked for
 const ZOOM_LEAST = 0.6;
 const LABEL = 34; // characters
 const STYLE = "__________cytoscape_stylesheet"; // the id by which cytoscape finds its styles, and adds none of its own, which the policy refuses
@@ -50,36 +51,48 @@ function graphOf(steps) {
       edges.push({ id: row.id, source: row.from, target: row.to, type: row.type, isStale });
     }
   }
-  return { nodes: [...nodes.values()], edges, leftOut: steps.length - shown };
+  return { nodes: [...nodes.values()], edges, leftOut: newest.length - shown };
 }
 
 export default function Graph() {
   const { space, route } = useApp();
   const live = useSettled(useLive());
   const subject = route.arg;
+  const [asked, setAsked] = useState({ subject, most: NEAR });
+  const most = asked.subject === subject ? asked.most : NEAR;
   const found = useLoad(async (signal) => {
-    const [subjects, of] = await Promise.all([
-      subjectsOf(space, signal),
-      subject ? historyOf(space, subject, { signal }) : get(spacePath(space, "entities"), { limit: NODES_MOST, order: "newest" }, { signal }).then((page) => ({ steps: withKinds(page.items.map(slim)), more: page.next !== null })),
-    ]);
-    return { subjects, more: of.more, graph: graphOf(of.steps) };
-  }, [space, subject, live]);
+    const [subjects, of] = await Promise.all([subjectsOf(space, signal), subject ? ofSubject(space, subject, most, signal) : ofAll(space, most, signal)]);
+    return { subjects, older: of.older, graph: graphOf(of.steps) };
+  }, [space, subject, live, most]);
+  const more = most < NODES_MOST && (() => setAsked({ subject, most: NODES_MOST }));
   return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.graph")} about=${t("graph.about")}>${subject && html`<span class="eyebrow">${t("nav.graph")}</span>`}<//>
-    <${Loaded} from=${found}>${({ subjects, more, graph }) => (graph.nodes.length || subject ? html`
+    <${Loaded} from=${found}>${({ subjects, older, graph }) => (graph.nodes.length || subject ? html`
       <${Subjects} view="graph" subjects=${subjects} subject=${subject} />
-      ${graph.nodes.length ? html`<${Shown} graph=${graph} more=${more} />` : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`}`
+      ${graph.nodes.length ? html`<${Shown} graph=${graph} older=${older} more=${more} busy=${found.loading} />` : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`}`
     : html`<${Empty} title=${t("graph.empty.title")}><p class="soft">${t("graph.empty.about")}</p>
       <pre>umi remember "Alice works at Acme." -n ${space}</pre><//>`)}<//>`;
 }
 
-function Shown({ graph, more }) {
+async function ofSubject(space, subject, most, signal) {
+  const [counts, { steps, loaded }] = await Promise.all([countsOf(space, subject, 1, signal), historyOf(space, subject, { signal, most })]);
+  return { steps, older: Math.max(0, counts.count - loaded) };
+}
+
+async function ofAll(space, most, signal) {
+  const page = await get(spacePath(space, "entities"), { limit: most, order: "newest" }, { signal });
+  return { steps: withKinds(page.items.map(slim)), older: page.next === null ? 0 : Infinity };
+}
+
+function Shown({ graph, older, more, busy }) {
   const { space, route } = useApp();
   const isTable = route.query.as === "table";
   const set = (next) => replace(link(space, "graph", route.arg, { ...route.query, ...next }));
   const chosen = graph.nodes.find((one) => one.id === route.query.at);
-  const left = graph.leftOut > 0 ? t("graph.left", { n: graph.leftOut, most: NODES_MOST }) : more ? t("graph.more", { most: NODES_MOST }) : "";
+  const left = older + graph.leftOut;
+  const told = left === Infinity ? t("graph.older") : left ? t("graph.left", { n: left }) : "";
   return html`
-    <div class="row centre"><p class="soft" role="status">${t("graph.shown", { nodes: graph.nodes.length, edges: graph.edges.length })} ${left}</p>
+    <div class="row centre"><p class="soft" role="status">${t("graph.shown", { nodes: graph.nodes.length, edges: graph.edges.length })} ${told}${told && !more && ` ${t("graph.most", { most: NODES_MOST })}`}</p>
+      ${told && more && html`<button class="button small" disabled=${busy} onClick=${more}>${t("graph.more")}</button>`}
       ${route.arg && html`<a href=${link(space, "graph")}>${t("graph.all")}</a>`}
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "graph.drawing")}</button>`)}</div></div>
     ${isTable ? html`<${Table} graph=${graph} />` : html`<${Drawing} graph=${graph} chosen=${chosen} choose=${(id) => set({ at: id })} />`}
@@ -123,10 +136,21 @@ function looks() {
   ];
 }
 
+// How wide a label is drawn: in the page's own font.
+function measure() {
+  const pen = document.createElement("canvas").getContext("2d");
+  const { fontFamily } = getComputedStyle(document.body);
+  return (label, isSubject) => {
+    pen.font = `${isSubject ? 600 : 400} ${isSubject ? 12 : 13}px ${fontFamily}`;
+    return pen.measureText(label).width;
+  };
+}
+
 function elements(graph, aspect) {
+  const wide = measure();
   const sized = graph.nodes.map((node) => {
     const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`);
-    return { ...node, label, width: 28 + 7.2 * label.length };
+    return { ...node, label, width: 32 + wide(label, node.isSubject) };
   });
   const places = layout(sized, graph.edges, aspect);
   const nodes = sized.map((node) => ({ data: { id: node.id, label: node.label, width: node.width }, position: places.get(node.id), classes: node.isSubject ? "subject" : node.state }));
