@@ -12,8 +12,11 @@ import { CONCLUDED, countsOf, historyOf, slim, Subjects, subjectsOf, titled, use
 
 const NODES_MOST = 300;
 const NEAR = 80; // newest statements that are drawn before more are asked for
-const ZOOM_LEAST = 0.6;
+const ZOOM_LEAST = 0.7; // smaller its words are hard to read
+const ZOOM_FIRST_MOST = 1.2; // larger than the page's own words it need not be
 const LABEL = 34; // characters
+const LABEL_NARROW = 24;
+const NARROW_PX = 500;
 const STYLE = "__________cytoscape_stylesheet"; // the id by which cytoscape finds its styles, and adds none of its own, which the policy refuses
 
 /** What is drawn: the newest statements of a subject, or of all, their subjects, and relations with both ends among them. */
@@ -99,9 +102,9 @@ function Shown({ graph, older, more, busy }) {
     <div aria-live="polite">${chosen && html`<${Detail} node=${chosen} graph=${graph} choose=${(id) => set({ at: id })} />`}</div>`;
 }
 
-const shown = (text) => {
+const shown = (text, most) => {
   const clean = text.replace(/\p{C}/gu, "");
-  return !isVisible(clean) ? "▯" : clean.length > LABEL ? `${cut(clean, LABEL)}…` : clean;
+  return !isVisible(clean) ? "▯" : clean.length > most ? `${cut(clean, most)}…` : clean;
 };
 const plain = (node) => (node.isSubject ? node.name : `${node.negated ? `${t("fact.not")} ` : ""}${node.value || node.content}`);
 
@@ -146,13 +149,14 @@ function measure() {
   };
 }
 
-function elements(graph, aspect) {
+function elements(graph, { clientWidth, clientHeight }) {
+  const most = clientWidth < NARROW_PX ? LABEL_NARROW : LABEL;
   const wide = measure();
   const sized = graph.nodes.map((node) => {
-    const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`);
-    return { ...node, label, width: 32 + wide(label, node.isSubject) };
+    const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`, most);
+    return { ...node, label, width: (node.state === "disputed" ? 56 : 32) + wide(label, node.isSubject) };
   });
-  const places = layout(sized, graph.edges, aspect);
+  const places = layout(sized, graph.edges, clientWidth / clientHeight);
   const nodes = sized.map((node) => ({ data: { id: node.id, label: node.label, width: node.width }, position: places.get(node.id), classes: node.isSubject ? "subject" : node.state }));
   const edges = graph.edges.map(({ id, source, target, type, isStale }) => ({ data: { id: `e ${id}`, source, target }, classes: `${type}${isStale ? " stale" : ""}` }));
   return { nodes, edges };
@@ -168,9 +172,10 @@ function Drawing({ graph, chosen, choose }) {
     if (!library || !ready) return undefined;
     document.querySelector('link[href="/web/views/graph.css"]').id = STYLE;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const cy = library({ container: box.current, elements: elements(graph, box.current.clientWidth / box.current.clientHeight), style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "preset", fit: true, padding: 16 } });
+    const cy = library({ container: box.current, elements: elements(graph, box.current), style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "preset", fit: true, padding: 16 } });
     // Too small to read, it begins at its largest subject; "Show all" shows the rest.
-    if (cy.zoom() < ZOOM_LEAST) cy.zoom(ZOOM_LEAST).center(cy.nodes(".subject").max((node) => node.degree()).ele);
+    if (cy.zoom() < ZOOM_LEAST) cy.zoom(ZOOM_LEAST).center(cy.nodes(".subject").max((node) => node.degree()).ele?.closedNeighborhood());
+    if (cy.zoom() > ZOOM_FIRST_MOST) cy.zoom(ZOOM_FIRST_MOST).center();
     cy.on("tap", "node", (event) => choose(event.target.id()));
     // The wheel scrolls the page; with Ctrl it zooms.
     const wheel = (event) => { if (!event.ctrlKey) event.stopPropagation(); };

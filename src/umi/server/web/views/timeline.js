@@ -116,12 +116,12 @@ function Shown({ subject, history, loading, more }) {
     </div></section>
     <div class="row centre">
       <div class="segments" role="group" aria-label=${t("timeline.order")}>${AXES.map((one) => html`<button key=${one} class="button small" aria-pressed=${axis === one ? "true" : "false"} onClick=${() => set({ axis: one === "held" ? "" : one })}>${t(`timeline.${one}`)}</button>`)}</div>
+      <p class="soft grow" role="status">${t("timeline.shown", { n: shown.length, all: isWhole ? steps.length : counts.count })}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}
+        ${isRangeWhole === false && ` ${t(brush ? "timeline.part" : "timeline.newest")}`}</p>
+        ${isRangeWhole === false && more && html`<button class="button small" disabled=${loading} onClick=${more}>${t("timeline.more")}</button>`}${loading && !isWhole && html`<${Loading} />`}
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "timeline.chart")}</button>`)}</div>
     </div>
     <${Legend} steps=${shown} />
-    <div class="row centre"><p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: isWhole ? steps.length : counts.count })}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}
-      ${isRangeWhole === false && ` ${t(brush ? "timeline.part" : "timeline.newest")}`}</p>
-      ${isRangeWhole === false && more && html`<button class="button small" disabled=${loading} onClick=${more}>${t("timeline.more")}</button>`}${loading && !isWhole && html`<${Loading} />`}</div>
     ${isTable ? html`<${Table} steps=${shown} />` : width > 0 && html`<${Chart} steps=${shown} axis=${axis} range=${range} width=${width} now=${now} selected=${selected}
       select=${(id) => set({ at: id })} zoom=${(to) => change(axis)(to, true)} />`}
     <div aria-live="polite">${selected && html`<${Detail} step=${selected} steps=${steps} close=${() => set({ at: "" })} />`}</div>`;
