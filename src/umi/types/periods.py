@@ -30,7 +30,8 @@ class PeriodCounts:
 class HistoryCounts:
     """How many statements there are about a subject, and when: `held` by when each began to hold, `known` by when Umi took it in.
 
-    Both are None where nothing is known of the subject.
+    A beginning before 1900 stands for one that nobody named: such a statement counts from when it was said. Both are None where
+    nothing is known of the subject.
     """
 
     count: int = 0
