@@ -10,6 +10,7 @@ from typing import Any
 import postgres_server
 import psycopg
 import pytest
+from postgres_wire import listening
 
 import umi
 from umi.errors import StoreBusy, StoreError, StoreUnavailable
@@ -114,6 +115,22 @@ async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
             assert await memory.check() == []
         number += 1
     assert tried >= 3
+
+
+async def test_a_commit_whose_answer_is_lost_is_settled_by_its_key() -> None:
+    with listening() as (url, wire):
+        async with umi.Memory.open(url, embedder=None) as memory:
+            await memory.remember(SAID)
+            before = await _rows(memory)
+            wire.commits_to_lose = 1
+            with pytest.raises(StoreUnavailable):
+                await remember(memory)
+            done = await _rows(memory)
+            assert len(done) > len(before), "the server had committed"
+            receipt = await memory.remember(NEXT, idempotency_key="next")
+            assert receipt.replayed
+            assert await _rows(memory) == done
+            assert await memory.check() == []
 
 
 async def test_a_lock_that_others_hold_is_waited_for_and_then_said(url: str, memory: umi.Memory) -> None:

@@ -133,6 +133,7 @@ class PostgresConnection:
 
     def close(self) -> None:
         """Close the connection; what was not committed is gone."""
+        self._leave_pipeline()
         self._inner.close()
 
     def _rows_of(self, cursor: psycopg.Cursor[Row]) -> Sequence[Row]:
@@ -155,10 +156,8 @@ class PostgresConnection:
 
     def _leave_pipeline(self) -> None:
         self._pipeline = None
-        leaving = self._leaving.pop_all()
-        if not self.is_broken:
-            with suppress(psycopg.Error):  # of what is undone or was raised already
-                leaving.close()
+        with suppress(psycopg.Error):  # of what is undone or was raised already, or of a connection that is lost
+            self._leaving.pop_all().close()
 
     def _answered(self) -> None:
         self._unread.clear()

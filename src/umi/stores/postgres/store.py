@@ -120,7 +120,10 @@ class PostgresStore(SqlStore):
     @property
     def _db(self) -> PostgresConnection:
         """The connection; one that was lost is made anew."""
-        if self._connection is None or self._connection.is_broken:
+        if self._connection is not None and self._connection.is_broken:
+            self._connection.close()
+            self._connection = None
+        if self._connection is None:
             self._connection = connect(self._url)
         return self._connection
 
