@@ -13,6 +13,7 @@ from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_STATEMENT_MS_MAX
 from umi.stores.postgres.connection import PostgresConnection
 from umi.stores.postgres.errors import mapped
 from umi.stores.postgres.schema import STEPS, VERSION
+from umi.stores.sql.connection import Row
 
 # Each transaction sets what it needs, and the connection keeps nothing: a pooler may give every transaction another one.
 # All tables are in a schema of their own, so that Umi can share a database with others. What is acknowledged must survive a
@@ -73,19 +74,33 @@ def migrate(url: str) -> None:
     with mapped(name), psycopg.connect(url, connect_timeout=_CONNECT_S, application_name="umi migration") as inner:
         if inner.info.server_version < _OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
+        if _version(inner, name) == VERSION:
+            return  # the usual case; also for a user who may create nothing, and on a standby
         # Two processes that open a new database: the second waits and finds nothing left to do.
         inner.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         inner.execute("CREATE SCHEMA IF NOT EXISTS umi")
         inner.execute("SET LOCAL search_path = umi")
         inner.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-        row = inner.execute("SELECT version FROM schema_version").fetchone()
-        version = 0 if row is None else row[0]
-        if version > VERSION:
-            raise StoreVersion(
-                f"{name} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
-            )
+        version = _version(inner, name)
         for step in STEPS[version:]:
             inner.execute(step.encode())
         if version < VERSION:
             inner.execute("DELETE FROM schema_version")
             inner.execute("INSERT INTO schema_version VALUES (%s)", (VERSION,))
+
+
+def _version(inner: psycopg.Connection[Row], name: str) -> int:
+    """The version of Umi's tables; 0 where there are none.
+
+    Raises:
+        StoreVersion: When a newer Umi wrote them.
+    """
+    if inner.execute("SELECT to_regclass('umi.schema_version')").fetchone() == (None,):
+        return 0
+    row = inner.execute("SELECT version FROM umi.schema_version").fetchone()
+    version = 0 if row is None else int(row[0])
+    if version > VERSION:
+        raise StoreVersion(
+            f"{name} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
+        )
+    return version
