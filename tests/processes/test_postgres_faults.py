@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import postgres_server
@@ -14,7 +15,9 @@ from postgres_wire import listening
 
 import umi
 from umi.errors import StoreBusy, StoreError, StoreUnavailable
+from umi.stores.postgres import opening
 from umi.stores.postgres.connection import PostgresConnection
+from umi.stores.postgres.schema import STEPS, VERSION
 from umi.stores.postgres.store import PostgresStore
 
 SAID = "Alice works at Acme."
@@ -166,3 +169,40 @@ async def test_tables_of_a_newer_version_are_refused(url: str, memory: umi.Memor
     with pytest.raises(umi.StoreVersion, match="upgrade"):
         async with umi.Memory.open(url, embedder=None):
             pass
+
+
+STEP = (
+    "ALTER TABLE episodes ADD COLUMN made_up BIGINT NOT NULL DEFAULT 7; CREATE INDEX made_up ON episodes (ns, made_up)"
+)
+
+
+async def _export(url: str, path: Path) -> bytes:
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.export(path)
+    return path.read_bytes()
+
+
+async def test_a_migration_that_is_interrupted_leaves_the_old_tables_and_is_done_by_the_next(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a made-up step to a next version, which sleeps before its end the first time."""
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await remember(memory)
+    before = await _export(url, tmp_path / "before")
+    monkeypatch.setattr(opening, "VERSION", VERSION + 1)
+    monkeypatch.setattr(opening, "STEPS", (*STEPS, f"{STEP}; SELECT pg_sleep(60)"))
+    migrating = asyncio.create_task(asyncio.to_thread(opening.migrate, url))
+    with psycopg.connect(url, autocommit=True) as other:
+        sql = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+        while not other.execute(sql).fetchall():
+            await asyncio.sleep(0.02)
+        with pytest.raises(StoreUnavailable):
+            await migrating
+        assert other.execute("SELECT version FROM umi.schema_version").fetchall() == [(VERSION,)]
+    monkeypatch.setattr(opening, "STEPS", (*STEPS, STEP))
+    # Several open it at once: one migrates, the others wait for it.
+    await asyncio.gather(*(asyncio.to_thread(opening.migrate, url) for _ in range(4)))
+    with psycopg.connect(url) as other:
+        assert other.execute("SELECT version FROM umi.schema_version").fetchall() == [(VERSION + 1,)]
+        assert other.execute("SELECT DISTINCT made_up FROM umi.episodes").fetchall() == [(7,)]
+    assert await _export(url, tmp_path / "after") == before
