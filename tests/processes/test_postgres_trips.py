@@ -9,6 +9,9 @@ import pytest
 from postgres_wire import Wire, listening
 
 import umi
+from umi.stores.postgres.dialect import translated
+from umi.stores.postgres.schema import COLUMNS
+from umi.stores.sql import read
 
 
 @pytest.fixture
@@ -62,3 +65,27 @@ async def test_rows_of_a_statement_that_failed_are_not_committed(wire: tuple[str
         assert [one.entity.content for one in (await memory.list()).items] == ["Alice works at Acme."]
         await memory.remember("Bob works at Initech.")
         assert await memory.check() == []
+
+
+async def test_a_page_of_hits_is_read_by_keys_and_never_as_a_whole_table(wire: tuple[str, Wire]) -> None:
+    url, _ = wire
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.remember_many([f"Person{number} works at Firm{number}." for number in range(400)])
+    keys = str([1 << 40 | number * 7 for number in range(50)])
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("SET search_path = umi")
+        # Thirty other namespaces with the same.
+        for table in ("episodes", "entities", "relations"):
+            columns = ", ".join(
+                "ns + n" if one == "ns" else "key + (n << 40)" if one == "key" else one for one in COLUMNS[table]
+            )
+            db.execute(f"INSERT INTO {table} SELECT {columns} FROM {table}, generate_series(1::bigint, 30) n".encode())
+        db.execute("ANALYZE")
+        for sql, values in (
+            (read._EPISODES_AT, (keys,)),
+            (read._ENTITIES_AT, (keys,)),
+            (read._RELATIONS_AT, (1, keys, 1, keys)),
+        ):
+            plan = "\n".join(line for (line,) in db.execute(f"EXPLAIN {translated(sql)}".encode(), values))
+            for table in ("episodes", "entities", "relations"):
+                assert f"Seq Scan on {table}" not in plan, plan
