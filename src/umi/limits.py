@@ -45,6 +45,8 @@ SEQUENCE_COUNT_MAX: Final = 1 << 62
 CHANGES_PAGE_COUNT: Final = 1_000  # that `changes` reads at once
 ACTIVITY_DAYS_DEFAULT: Final = 30  # that `activity` counts, the last is today
 ACTIVITY_DAYS_MAX: Final = 3_660
+HISTORY_PARTS_COUNT_DEFAULT: Final = 100  # of equal length, in which `history_counts` counts
+HISTORY_PARTS_COUNT_MAX: Final = 1_000
 CHANGES_POLL_S: Final = 0.25  # between two looks for more, while it follows
 
 # Bulk work.

@@ -75,7 +75,7 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._history, self._history_counts, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         for place in range(_QUESTIONS):
@@ -159,6 +159,8 @@ class Asks:
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
+        beside |= {axis: self._span(rng) if rng.chance(0.2) else None for axis in ("held", "known")}
+        right = [one for one in right if self._book.met(one, beside["held"], beside["known"])]
         if len(right) > 1 and rng.chance(0.3):  # a window of the newest, or of those before one
             place = rng.next_int(1, len(right) - 1)
             beside["limit"] = rng.next_int(1, len(right))
@@ -167,6 +169,23 @@ class Asks:
             right = right[-beside["limit"] :]
         found = await self._opened.call("history", key, where=where, types=types, **beside)
         self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
+
+    async def _history_counts(self, rng: DeterministicRng) -> None:
+        """Each statement about a subject is counted once on each axis, in the part in which it begins."""
+        key, parts = rng.choice(NAMES), rng.choice((1, 3, 1_000))
+        right = self._book.about(key.lower())
+        found = await self._opened.call("history_counts", key, parts=parts)
+        axes = {"held": [self._book.began(one) for one in right], "known": [one.said.recorded_at for one in right]}
+        self._compared.record("counts of a history", found, {"count": len(right)})
+        for axis, moments in axes.items():
+            told = getattr(found, axis)
+            same(f"whether {axis} is counted", told is not None, bool(moments))
+            if moments:
+                length = (max(moments) - min(moments)) // parts + US
+                counts = Counter((moment - min(moments)) // length for moment in moments)
+                ends = {"first": min(moments), "last": max(moments)}
+                self._compared.record(axis, told, {**ends, "counts": tuple(counts[part] for part in range(parts))})
+        self._opened.tally.saw("HistoryCounts", {"held": 0, "known": 0})
 
     async def _why(self, rng: DeterministicRng) -> None:
         book = self._book
@@ -223,7 +242,14 @@ class Asks:
         right = [one for one in right if self._book.shown(one, look)]
         shown = [fact for fact in found.facts if fact.entity.slot]
         self._require_facts(f"profile of {key} as of {as_of}", shown, right, look)
-        self._compared.record("profile", found, {"name": key, "subject": key.lower()})
+        self._compared.record("profile", found, {"name": key, "subject": key.lower(), "left_out": {}})
+        limit = rng.choice((None, 1, 2))
+        some = await self._opened.call("profile", key, as_of=as_of, limit=limit)
+        rest = {kind: len(facts) - len(some.groups[kind]) for kind, facts in found.groups.items()}
+        self._compared.record("profile", some, {"left_out": {kind: count for kind, count in rest.items() if count}})
+        for kind, facts in found.groups.items():
+            same(f"facts of {kind}", len(some.groups[kind]), min(len(facts), limit or len(facts)))
+            _require_fair(facts, some.groups[kind])
 
     async def _context(self, rng: DeterministicRng) -> None:
         """A context keeps to its room, has whole lines, and says what it left out."""
@@ -247,14 +273,17 @@ class Asks:
         borders = [border for border in borders if border.year > 1] or [self._opened.clock.now()]
         return rng.choice(borders) + rng.choice((-1, 0, 1)) * US
 
+    def _span(self, rng: DeterministicRng) -> tuple[datetime, datetime] | None:
+        """A time between two borders; None where they are the same, since an empty one is refused."""
+        ends = sorted((self._border(rng), self._border(rng)))
+        return (ends[0], ends[1]) if ends[0] < ends[1] else None
+
     def _look(self, rng: DeterministicRng) -> Look:
         look = {
             "as_of": self._border(rng) if rng.chance(0.35) else None,
             "known_at": self._border(rng) if rng.chance(0.35) else None,
         }
-        # An empty interval is refused, so its ends differ.
-        ends = sorted((self._border(rng), self._border(rng)))
-        span = (ends[0], ends[1]) if rng.chance(0.25) and ends[0] < ends[1] else None
+        span = self._span(rng) if rng.chance(0.25) else None
         return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._opened.clock.now())
 
     async def _recall(self, query: str, look: Look, **beside: Any) -> Any:
@@ -360,3 +389,14 @@ class Asks:
 
 def _is(one: Statement, types: Sequence[str] | None) -> bool:
     return types is None or one.entity_type in types
+
+
+def _require_fair(facts: Sequence[Any], some: Sequence[Any]) -> None:
+    """Require of each attribute its newest facts, in their order, and of none two more than of another that has more."""
+    ids = [fact.entity.id for fact in some]
+    same("order of facts", ids, [fact.entity.id for fact in facts if fact.entity.id in ids])
+    all_of, some_of = (Counter(fact.attribute for fact in each) for each in (facts, some))
+    for name, count in all_of.items():
+        of_it = [fact.entity.id for fact in facts if fact.attribute == name]
+        same("the newest of an attribute", [one for one in of_it if one in ids], of_it[count - some_of[name] :])
+        same("a share of each attribute", some_of[name] >= min(count, max(some_of.values(), default=0) - 1), True)  # noqa: FBT003
