@@ -130,6 +130,10 @@ LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is d
 
 # Store.
 STORE_BUSY_TIMEOUT_MS: Final = 10_000
+STORE_STATEMENT_MS_MAX: Final = (
+    300_000  # of PostgreSQL: a statement that takes longer is cancelled, and a transaction that idles as long
+)
+STORE_CONNECTIONS_COUNT_MAX: Final = 4  # of one open store to PostgreSQL; each serves its share of the namespaces
 STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
 STORE_INDEXES_COUNT_MAX: Final = (
     4_096  # search indexes kept by one open store; the least recently used are built again when asked for

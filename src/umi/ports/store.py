@@ -412,6 +412,17 @@ class NamespaceStore(StorageBackend, VectorBackend, Protocol):
     async def search(self, query: Vector, /, limit: int) -> builtins.list[VectorHit]: ...
 
 
+class Replica(Protocol):
+    """A copy of a store that follows it and is only read."""
+
+    def namespace(self, name: str) -> NamespaceStore: ...
+    async def stale_s(self) -> float | None:
+        """How old what it shows from now on may be at most, in seconds; None where it cannot tell."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Store(Protocol):
     """All namespaces of one database."""
 
