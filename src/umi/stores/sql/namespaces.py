@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from umi._core.invariants import check
@@ -9,7 +10,7 @@ from umi.stores.sql.cache import IndexCache
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.keys import NAMESPACE_LAST
 from umi.stores.sql.leaving import floor
-from umi.stores.sql.rows import summed, verified
+from umi.stores.sql.rows import summed, to_micros, verified
 from umi.types import NamespaceInfo
 
 _ALL: Final = (
@@ -20,6 +21,10 @@ _ALL: Final = (
 )
 
 
+# One look-up in the index of expiries for each namespace.
+_WITH_EXPIRED: Final = "SELECT name FROM namespaces n WHERE EXISTS (SELECT 1 FROM episodes p WHERE p.ns = n.ns AND p.expires_at <= ?) ORDER BY name"
+
+
 def all_namespaces(db: Connection, cache: IndexCache) -> list[NamespaceInfo]:
     """Every namespace, by name. Indexes of namespaces that are gone leave the cache."""
     found = [
@@ -28,6 +33,11 @@ def all_namespaces(db: Connection, cache: IndexCache) -> list[NamespaceInfo]:
     ]
     cache.keep_only(frozenset(row[0] for row, _ in found))
     return [info for _, info in found]
+
+
+def with_expired(db: Connection, now: datetime) -> list[str]:
+    """Names of the namespaces that hold a message which has expired by now, in order."""
+    return [name for (name,) in db.execute(_WITH_EXPIRED, (to_micros(now),))]
 
 
 def add_namespace(db: Connection, name: str) -> None:

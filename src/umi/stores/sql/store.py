@@ -11,6 +11,7 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import partial
 from typing import ClassVar, TypeVar, cast
 
@@ -22,7 +23,7 @@ from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.deletions import unclean
 from umi.stores.sql.embedder import registered_embedder, replace_embedder
-from umi.stores.sql.namespaces import all_namespaces
+from umi.stores.sql.namespaces import all_namespaces, with_expired
 from umi.stores.sql.read import SqlSnapshot, read_head
 from umi.stores.sql.write import SqlTransaction
 from umi.types import NamespaceInfo
@@ -72,6 +73,9 @@ class SqlStore(ABC):
 
     async def namespaces(self) -> list[NamespaceInfo]:
         return await self._look(lambda db: all_namespaces(db, self._cache))
+
+    async def namespaces_with_expired(self, now: datetime) -> list[str]:
+        return await self._look(lambda db: with_expired(db, now))
 
     async def embedder_identity(self) -> EmbedderIdentity | None:
         return await self._look(registered_embedder)
