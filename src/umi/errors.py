@@ -143,7 +143,7 @@ class StoreVersion(StoreError):  # noqa: N818
 
 
 class RestoreConflict(StoreError):  # noqa: N818
-    """A restore into a namespace that holds something else: nothing was written."""
+    """A restore into a namespace that holds something else, or held something that was deleted: nothing was written."""
 
     code = "restore_conflict"
 

@@ -365,7 +365,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
 
         Raises:
             ExportDamaged: When the file is no export, is damaged or is cut; the error names the line.
-            RestoreConflict: When the namespace holds something else.
+            RestoreConflict: When the namespace holds something else, or has held messages that were deleted since.
             EmbedderMismatch: When the vectors are of another embedder.
             StoreVersion: When a newer Umi wrote the export.
         """
@@ -410,7 +410,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         Raises:
             StoreError: When the store cannot be read.
         """
-        return await self._open.store.namespaces()
+        return await self._open.namespaces()
 
     async def stats(self) -> Stats:
         """Counts of this namespace, the states of its entities, and the degradations of this process.

@@ -194,6 +194,16 @@ async def test_changes_are_told_in_order_and_from_where_one_left_off(store: Stor
     assert await alice.read(lambda s: s.changes(last, 100)) == []
 
 
+async def test_namespaces_with_something_expired_are_named(store: Store) -> None:
+    soon, just = later(5), timedelta(microseconds=1)
+    for name, at in (("bob", soon), ("alice", soon), ("carl", later(50)), ("dora", None)):
+        await store.namespace(name).write(lambda tx, at=at: tx.add_episodes([episode_row(0, expires_at=at)]))
+    assert await store.namespaces_with_expired(soon - just) == []
+    assert await store.namespaces_with_expired(soon) == ["alice", "bob"]
+    await store.namespace("bob").write(lambda tx: tx.delete_episode("ep_0"))
+    assert await store.namespaces_with_expired(soon) == ["alice"]
+
+
 async def test_what_expires_is_named_by_its_moment(alice: StorageBackend) -> None:
     assert await alice.read(lambda s: s.first_expiry()) is None
     soon, late = later(5), later(50)

@@ -163,3 +163,18 @@ async def test_a_moment_that_is_none_is_refused(tmp_path: Path, given: dict[str,
         await memory.remember_many([Message("The quokka sleeps.", expires_at=NOON)])
     assert (await memory.stats()).episodes == 0
     await memory.close()
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "dict"])
+async def test_what_expired_in_a_namespace_that_nobody_reads_is_in_no_count(tmp_path: Path, kind: str) -> None:
+    clock = HandClock()
+    url = "dict:" if kind == "dict" else str(tmp_path / "umi.db")
+    async with umi.Memory.open(url, embedder=None, clock=clock) as memory:
+        await memory.remember("Ann lives in Berlin.")
+        await memory.switch("quiet").remember(
+            ["Ann lives in Rome.", Message("The code is 4711.", expires_at=NOON + timedelta(seconds=60))]
+        )
+        clock.seconds = 60 - 1e-6
+        assert [(one.name, one.episodes, one.entities) for one in await memory.namespaces()][1] == ("quiet", 2, 2)
+        clock.seconds = 60
+        assert [(one.name, one.episodes, one.entities) for one in await memory.namespaces()][1] == ("quiet", 1, 1)

@@ -120,6 +120,18 @@ async def test_a_recall_is_judged_once(tmp_path: Path) -> None:
         assert (await memory.learning.status()).counts.signals == 1
 
 
+async def test_that_nothing_was_used_is_another_judgement_than_no_list(tmp_path: Path) -> None:
+    async with Memory.open(str(tmp_path / "umi.db"), embedder=None, config=LEARN) as memory:
+        await two_ways(memory)
+        for first, then in ((None, []), ([], None)):
+            found = await memory.recall(QUESTION, min_score=0)
+            once = await memory.feedback(found.id, outcome="success", used=first)
+            with pytest.raises(IdempotencyConflict):
+                await memory.feedback(found.id, outcome="success", used=then)
+            again = await memory.feedback(found.id, outcome="success", used=first)
+            assert (again.replayed, again.credited) == (True, once.credited)
+
+
 async def test_bad_feedback_is_refused_by_name(tmp_path: Path) -> None:
     async with Memory.open(str(tmp_path / "umi.db"), embedder=None, config=LEARN) as memory:
         await two_ways(memory)

@@ -125,6 +125,24 @@ async def test_a_change_held_until_then_and_a_correction_never_did() -> None:
             assert row.nature is (Nature.CHANGED if kind == "update" else Nature.CORRECTED)
 
 
+async def test_of_corrections_that_were_corrected_only_the_last_ever_held() -> None:
+    rents = [f"Rent is {amount}." for amount in (900, 950, 980)]
+    model = Scripted(
+        {text: [states(text, "rent")] for text in rents},
+        {(rents[1], rents[0]): "correct", (rents[2], rents[1]): "correct"},
+    )
+    days = ("2026-01-01", "2026-03-01", "2026-05-01")
+    async with told(model, list(zip(days, rents, strict=True))) as memory:
+        for then in ("2026-01-01", "2026-02-01", "2026-03-01", "2026-04-01", "2026-06-01", None):
+            assert await shown(memory, "What is the rent?", then) == rents[2:], then
+        assert [step.state for step in await memory.history("rent")] == [
+            HitState.SUPERSEDED,
+            HitState.SUPERSEDED,
+            HitState.CURRENT,
+        ]
+        assert await shown(memory, "What is the rent?", "2025-12-31") == []
+
+
 async def test_what_ends_leaves_the_news_that_it_ended() -> None:
     texts: dict[str, Sequence[Row]] = {
         "I go to the Blue Gym.": [states("I go to the Blue Gym.", "Ann's gym")],

@@ -364,6 +364,22 @@ class TestWrongFiles:
                 line for line in before.splitlines() if b"Mine" in line
             ]
 
+    @pytest.mark.parametrize("kind", STORES)
+    @pytest.mark.parametrize("own_id", [None, "m1"])
+    async def test_what_was_erased_does_not_come_back_to_where_it_was(
+        self, tmp_path: Path, kind: str, own_id: str | None
+    ) -> None:
+        async with opened(kind, tmp_path, "a", embedder=None) as memory:
+            await memory.remember(umi.Message("I live in Rome.", session="monday", id=own_id))
+            whole = await exported(memory)
+            await memory.erase(session="monday")
+            with pytest.raises(umi.RestoreConflict, match="has held messages that were deleted"):
+                await memory.restore(io.BytesIO(whole))
+            assert (await memory.stats()).episodes == 0
+            await memory.erase_namespace()
+            assert (await memory.restore(io.BytesIO(whole))).episodes == 1
+            assert await exported(memory) == whole
+
     async def test_vectors_of_another_embedder_are_refused(self, tmp_path: Path) -> None:
         whole = await sample(tmp_path)
         async with opened("sqlite", tmp_path, "b", embedder=Other()) as memory:

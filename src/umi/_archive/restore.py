@@ -156,6 +156,8 @@ class Restore:
         def work(tx: Transaction) -> _Note:
             if before is None:
                 _require_empty(tx)
+                if tx.next_arrival() > 0:
+                    raise _held_before(tx)
             # Any other write since the last batch has advanced the sequence.
             elif tx.sequence != before.sequence:
                 raise RestoreConflict(
@@ -189,12 +191,22 @@ def _note_of(snapshot: Snapshot) -> _Note | None:
 
 def _require_empty(snapshot: Snapshot) -> None:
     scans: tuple[Callable[[], Iterator[object]], ...] = (
-        snapshot.scan_episodes, snapshot.scan_relations, snapshot.scan_aliases, snapshot.scan_replays,
+        snapshot.scan_episodes, snapshot.scan_relations, snapshot.scan_aliases,
     )  # fmt: skip
     if snapshot.restoring() is not None or any(next(scan(), None) is not None for scan in scans):
         raise RestoreConflict(
             f"namespace {snapshot.namespace!r} is not empty: restore into an empty one, or into a new file"
         )
+    # Own ids and keys of calls outlive their messages.
+    if next(snapshot.scan_replays(), None) is not None:
+        raise _held_before(snapshot)
+
+
+def _held_before(snapshot: Snapshot) -> RestoreConflict:
+    return RestoreConflict(
+        f"namespace {snapshot.namespace!r} has held messages that were deleted since, and deleted messages do not come back: "
+        "restore into another namespace or a new file, or delete this one with erase_namespace() first"
+    )
 
 
 def _write(tx: Transaction, batch: Sequence[Row]) -> None:

@@ -45,6 +45,7 @@ from umi.types import (
     Hit,
     MaintainReceipt,
     Message,
+    NamespaceInfo,
     RecallReceipt,
     RememberReceipt,
     Usage,
@@ -137,6 +138,12 @@ class Engine:
             return self
         shared = (self.draining, self.learners, self._recalled)
         return Engine(self.parts, self.store, name, *shared, something_waits=True, replica=self._replica)
+
+    async def namespaces(self) -> Sequence[NamespaceInfo]:
+        """Every namespace of the store, by name, without what has expired."""
+        for name in await self.store.namespaces_with_expired(self.parts.clock.now()):
+            await self.view(name).storage.read(lambda _: None)  # deletes what has expired
+        return await self.store.namespaces()
 
     def conversation(self) -> Conversation | None:
         """The model for one operation, with a deadline and usage count of its own; None without a model."""

@@ -134,10 +134,15 @@ class RelationEffects:
         return () if me is None else tuple(closing for row in rows if (closing := self._closing(me, row)))
 
     def begins(self, entity_id: str) -> datetime | None:
-        """Since when the entity holds: if it corrects others, since the earliest of them was thought to begin."""
+        """Since when the entity holds: if it corrects others, since the earliest of them was thought to begin.
+
+        One that never held itself, because it was corrected or refused in turn, begins when it was thought to.
+        """
         me = self.entity(entity_id)
         if me is None or not any(_corrects(row, entity_id) for row in self.relations(entity_id)):
             return None if me is None else me.valid_from
+        if any(closing.never_held for closing in self.closings(entity_id)):
+            return me.valid_from
         # Follows chains of corrections breadth-first.
         earliest: datetime | None = None
         seen, frontier = {entity_id}, [entity_id]

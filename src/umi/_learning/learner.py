@@ -223,9 +223,9 @@ def _credit_recall(
     # None credits everything shown; an empty list credits nothing.
     named = None if used is None else require_shown(tx, trajectory, used)
     # The time is left out of the digest, so that the same feedback sent again is a replay.
-    said = digest(
-        QualitySignal(signal.id, "|".join(named or ()), signal.outcome, signal.quality_score, "", signal.human_verdict)
-    )
+    # Nothing used is another judgement than None, which has no list.
+    told = "" if named is None else "|".join(named) or "|"
+    said = digest(QualitySignal(signal.id, told, signal.outcome, signal.quality_score, "", signal.human_verdict))
     score = quality(signal)
     credited = tuple(named if named is not None else (one.entity_id for one in trajectory.shares if one.depth == 0))
     known = tx.learned.known(FEEDBACK, [signal.id]).get(signal.id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from typing import TypeVar
 
 from umi.errors import Closed, EmbedderMismatch, StoreUnavailable
@@ -78,6 +79,10 @@ class MemoryStore:
         return [
             NamespaceInfo(name, len(space.rows), len(space.entities)) for name, space in sorted(self._spaces.items())
         ]
+
+    async def namespaces_with_expired(self, now: datetime) -> list[str]:
+        self._open()
+        return sorted(name for name, space in self._spaces.items() if any(at <= now for at in space.expiring.values()))
 
     async def embedder_identity(self) -> EmbedderIdentity | None:
         self._open()

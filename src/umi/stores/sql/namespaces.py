@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Final
 
 from umi._core.invariants import check
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.keys import NAMESPACE_LAST
 from umi.stores.sql.leaving import floor
-from umi.stores.sql.rows import summed, verified
+from umi.stores.sql.rows import summed, to_micros, verified
 from umi.types import NamespaceInfo
 
 _ALL: Final = (
@@ -19,12 +20,21 @@ _ALL: Final = (
 )
 
 
+# One look-up in the index of expiries for each namespace.
+_WITH_EXPIRED: Final = "SELECT name FROM namespaces n WHERE EXISTS (SELECT 1 FROM episodes p WHERE p.ns = n.ns AND p.expires_at <= ?) ORDER BY name"
+
+
 def all_namespaces(db: Connection) -> dict[int, NamespaceInfo]:
     """Every namespace by its number, in the order of names."""
     return {
         verified("namespaces", tuple(row), 1)[0]: NamespaceInfo(row[1], episodes, entities)
         for *row, episodes, entities in db.execute(_ALL)
     }
+
+
+def with_expired(db: Connection, now: datetime) -> list[str]:
+    """Names of the namespaces that hold a message which has expired by now, in order."""
+    return [name for (name,) in db.execute(_WITH_EXPIRED, (to_micros(now),))]
 
 
 def add_namespace(db: Connection, name: str) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import datetime
 from functools import partial
 from typing import ClassVar, TypeVar, cast
 
@@ -22,7 +23,7 @@ from umi.stores.sql.connection import Connection
 from umi.stores.sql.deletions import unclean
 from umi.stores.sql.embedder import registered_embedder, replace_embedder
 from umi.stores.sql.lanes import Lane, Lanes
-from umi.stores.sql.namespaces import all_namespaces
+from umi.stores.sql.namespaces import all_namespaces, with_expired
 from umi.stores.sql.read import SqlSnapshot, read_head
 from umi.stores.sql.write import SqlTransaction
 from umi.types import NamespaceInfo
@@ -81,6 +82,9 @@ class SqlStore(ABC):
         for lane in self._lanes.all:
             await self._run(partial(lane.cache.keep_only, frozenset(found)), lane)
         return list(found.values())
+
+    async def namespaces_with_expired(self, now: datetime) -> list[str]:
+        return await self._look(lambda db: with_expired(db, now))
 
     async def embedder_identity(self) -> EmbedderIdentity | None:
         return await self._look(registered_embedder)
