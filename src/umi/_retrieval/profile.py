@@ -154,7 +154,14 @@ def _known(snapshot: Snapshot, said: Sequence[Entity], view: View) -> tuple[tupl
     telling = _believed(snapshot, [one for one in shown if one.entity.id in sure], view.trust)
     reasons = set_facts.reasons(snapshot, (one.entity for one, _ in telling))
     told = (
-        _fact(one, effects.cuts(one.entity.id), view, origin, reasons.get(one.entity.id, "")) for one, origin in telling
+        _fact(
+            one,
+            effects.cuts(one.entity.id) if one.evolutions else (),
+            view,
+            origin,
+            reasons.get(one.entity.id, ""),
+        )
+        for one, origin in telling
     )
     facts = sorted((fact for fact in told if fact.value), key=_order)
     over = [one.entity for one in standings if one.state in (HitState.SUPERSEDED, HitState.STALE)]
@@ -211,8 +218,8 @@ def _believed(snapshot: Snapshot, shown: Sequence[StatementState], trust: Trust)
     """What is told of these statements, each with its origin: of an attribute that somebody trusted speaks of, nobody else's word."""
     untrusted = untrusted_claims(snapshot, shown, trust)
     telling = [one for one in shown if one.entity.id not in untrusted]
-    episodes = snapshot.episodes(one.entity.episode_id for one in telling)
-    known = [(one, episodes[one.entity.episode_id].origin) for one in telling if one.entity.episode_id in episodes]
+    origins = snapshot.origins(one.entity.episode_id for one in telling)
+    known = [(one, origins[one.entity.episode_id]) for one in telling if one.entity.episode_id in origins]
     settled = {(one.entity.subject, one.entity.slot) for one, origin in known if origin in trust.origins}
     return [
         (one, origin)

@@ -40,7 +40,7 @@ from umi.stores.memory.space import (
 from umi.stores.memory.statements import StatementReads
 from umi.stores.memory.undecided import UndecidedReads
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
-from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
+from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, Origin, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
 
 K = TypeVar("K")
@@ -90,6 +90,10 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads, StatementReads):
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
         arrivals = self._space.arrivals
         return {id_: episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
+
+    def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
+        arrivals = self._space.arrivals
+        return {id_: self._space.rows[arrivals[id_]].episode.origin for id_ in episode_ids if id_ in arrivals}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         rows = self._space.rows

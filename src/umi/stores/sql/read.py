@@ -33,7 +33,7 @@ from umi.stores.sql.embedder import identity_of
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sql.learning import SqlLearned
 from umi.stores.sql.routing import SqlRouted
-from umi.types import Change, Entity, Episode, EvolutionRelation, OutboxItem
+from umi.types import Change, Entity, Episode, EvolutionRelation, Origin, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
 from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionInfo
@@ -173,6 +173,10 @@ class SqlSnapshot:
         sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
         found = map(rows.to_episode, self._execute(sql, (self._ns, _packed(ids))))
         return {episode.id: episode for episode in found}
+
+    def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
+        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
+        return dict(map(rows.to_origin, self._execute(sql, (self._ns, _packed(episode_ids)))))
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         return _by_arrival(self._execute(_EPISODES_AT, (self._packed_keys(keys),)))

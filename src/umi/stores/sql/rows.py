@@ -30,7 +30,7 @@ from umi.types import (
     OutboxItem,
 )
 from umi.types.filters import Scalar, labels
-from umi.types.notes import ReaderNotes
+from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
 
 Value = None | int | float | str | bytes
 
@@ -44,6 +44,9 @@ _ENTITY_TYPES: Final = {str(kind): kind for kind in EntityType}
 _EVOLUTION_TYPES: Final = {str(kind): kind for kind in EvolutionType}
 _DETECTORS: Final = {str(kind): kind for kind in Detector}
 _MODES: Final = {str(kind): kind for kind in Mode}
+_BARE_NOTES: Final = {
+    f'{{"reader":"{name}"}}': ReaderNotes(name) for name in (GRAMMAR, SHORT_MESSAGES)
+}  # of most statements
 _NATURES: Final = {str(kind): kind for kind in Nature}
 
 # Each list ends with the row's checksum, which covers the columns before it in this order. In an entity it covers the first
@@ -191,9 +194,19 @@ def to_episode(row: Row) -> Episode:
         key & ARRIVAL_MASK,
         message_id,
         _metadata(metadata),
-        Origin.of_role(role) if origin is None else Origin(origin),
+        _origin(role, origin),
         from_micros_or_none(expires_at),
     )
+
+
+def to_origin(row: Row) -> tuple[str, Origin]:
+    """The id and the origin of an episode from a row of `EPISODE_COLUMNS`: of many rows in half the time of `to_episode`."""
+    _, id_, _, role, *_, origin, _, _ = verified("episodes", row, 1)
+    return id_, _origin(role, origin)
+
+
+def _origin(role: str, origin: str | None) -> Origin:
+    return Origin.of_role(role) if origin is None else Origin(origin)
 
 
 @lru_cache
@@ -268,7 +281,7 @@ def to_entity(row: Row) -> Entity:
         mode=_MODES[mode],
         said_by=said_by,
         valid_until=from_micros_or_none(valid_until),
-        notes=ReaderNotes.from_json(json.loads(notes)) if notes else None,
+        notes=(_BARE_NOTES.get(notes) or ReaderNotes.from_json(json.loads(notes))) if notes else None,
     )
 
 
