@@ -100,6 +100,14 @@ async def test_an_empty_memory_has_an_empty_context(words: umi.Memory) -> None:
     assert str(await words.profile("Alice")) == ""
 
 
+async def test_the_name_of_one_of_several_is_no_fact_about_the_speaker(words: umi.Memory) -> None:
+    await words.remember_many(
+        [umi.Message(text, speaker="Alice") for text in ("I have two cats.", "One of the cats is called Miso.")]
+    )
+    assert [fact.value for fact in (await words.profile("Alice")).facts] == ["two cats"]
+    assert "Miso" in (await words.recall("What is the cat called?")).hits[0].content
+
+
 async def test_what_found_no_room_is_listed_and_counted(memory: umi.Memory) -> None:
     await tell(memory)
     everything = await memory.context("Where does Alice work?", max_tokens=4_000)

@@ -34,7 +34,7 @@ from umi.types.notes import GRAMMAR
 _KINDS: Final[tuple[tuple[ProfileKind, str], ...]] = (
     (
         ProfileKind.IDENTITY,
-        "name age birthday origin email phone address weight height speaks called is_a relationship attr:nickname attr:nationality",
+        "name age birthday origin email phone address weight height speaks is_a relationship attr:nickname attr:nationality",
     ),
     (ProfileKind.WORK, "works_at role studies studies_at attr:manager attr:salary attr:income"),
     (ProfileKind.PLACES, "lives_in location located_in visited attr:timezone"),
@@ -55,6 +55,7 @@ _KIND_OF_TYPE: Final = {
 # What happens once, and what is to be done, is over at an unknown time.
 _PASSING: Final = frozenset({EntityType.EVENT, EntityType.TASK})
 _STATUS: Final = "status"  # passes soon, and its end is seldom said: told only where a caller set it
+_MEMBERS: Final = frozenset({"called", "member"})  # "one of them is called Miso": of whom it is said is not read
 _DATED: Final = frozenset({"scheduled_at", "due"})  # slots that are over once their date is
 
 
@@ -139,7 +140,7 @@ def first_speaker(snapshot: Snapshot, statements_max: int, where: Filter) -> str
 def _may_be_told(one: Entity, subject: str) -> bool:
     """Whether a statement may be part of a profile at all, while it holds."""
     if one.slot:
-        return one.mode is Mode.ASSERTED
+        return one.mode is Mode.ASSERTED and one.slot not in _MEMBERS
     about = subject in (one.subject, *one.also)
     told = one.mode is Mode.PLANNED or (one.mode is Mode.ASSERTED and one.entity_type not in _PASSING)
     return about and told and is_read([one]) and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
