@@ -14,6 +14,7 @@ from pathlib import Path
 import apsw
 import httpx
 import live_server
+import pytest
 
 KILLS = int(os.environ.get("UMI_SERVER_KILLS", "5"))  # 200 in a long run
 WRITERS = 8
@@ -59,6 +60,7 @@ def free_port() -> int:
         return port
 
 
+@pytest.mark.timeout(300 + 30 * KILLS)
 def test_what_was_acknowledged_survives_kills_and_is_there_once(tmp_path: Path) -> None:
     db, port, stop, drawn = tmp_path / "umi.db", free_port(), threading.Event(), random.Random(7)
     writers = [Writer(number, port, stop) for number in range(WRITERS)]
