@@ -41,7 +41,7 @@ CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
 HISTORY_PASSES = 2
 LOG_STEPS = 100
-NOT_FITTED = frozenset({"later", "events"})  # folders of data/reader that the fit does not read
+NOT_FITTED = frozenset({"events"})  # a folder of data/reader that the fit does not read
 
 
 def layout() -> Layout:
@@ -158,11 +158,12 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=5, help="over histories and groups together")
     parser.add_argument("--share", type=float, default=1.0, help="of the examples, for a quick trial")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--threads", type=int, default=2, help="one where other work goes on beside: two wait for each other")
     args = parser.parse_args()
     without = [one for one in args.without.split(",") if one]
     if unknown := set(without) - set(authors()):
         sys.exit(f"no such author: {', '.join(sorted(unknown))}; there are {', '.join(authors())}")
-    torch.set_num_threads(2)
+    torch.set_num_threads(args.threads)
     torch.manual_seed(args.seed)
     model = Reader()
     if args.begin and args.begin.exists():
