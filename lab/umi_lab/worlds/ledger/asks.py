@@ -75,7 +75,7 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._recall_around, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         for place in range(_QUESTIONS):
@@ -159,14 +159,18 @@ class Asks:
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
-        if len(right) > 1 and rng.chance(0.3):  # a window of the newest, or of those before one
-            place = rng.next_int(1, len(right) - 1)
-            beside["limit"] = rng.next_int(1, len(right))
-            if rng.chance(0.5):
-                beside["before"], right = right[place].id, right[:place]
-            right = right[-beside["limit"] :]
+        what = f"history of {key} {where} {types} {beside}"
         found = await self._opened.call("history", key, where=where, types=types, **beside)
-        self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
+        self._compared.steps(what, found, right)
+        # The same in windows: the newest, then those before, until nothing is left.
+        size, left = rng.next_int(1, 3), right
+        while right:
+            found = await self._opened.call("history", key, where=where, types=types, limit=size, **beside)
+            same(f"{what} in windows of {size}", [step.entity.id for step in found], [one.id for one in left[-size:]])
+            if not left:
+                break
+            left = left[:-size]
+            beside["before"] = found[0].entity.id
 
     async def _why(self, rng: DeterministicRng) -> None:
         book = self._book
@@ -181,7 +185,9 @@ class Asks:
         same("what rests on it", [each.id for each in found.supports], [each.id for each in book.conclusions(one)])
         causes = sorted(link.id for link in book.causes(one))
         same("why it is stale", [each.id for each in found.stale_because], causes)
-        self._compared.record("why", found, {"state": book.state(one), "lesson": None})
+        self._compared.record("why", found, {"state": book.state(one)})
+        if not self._opened.plan.learn:
+            self._compared.record("why", found, {"lesson": None})
         names = ("entity", "episode", "evolutions", "derived_from", "supports", "stale_because")
         self._opened.tally.saw("Explanation", dict.fromkeys(names))
 
@@ -317,7 +323,21 @@ class Asks:
 
     async def _recall_all(self, rng: DeterministicRng) -> None:
         """A word that all messages share finds exactly those of which something is shown."""
-        look, where, types = self._look(rng), rng.choice(_WHERES), rng.choice(_TYPES)
+        await self._found_from(self._look(rng), rng.choice(_WHERES), rng.choice(_TYPES))
+        first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
+        same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
+
+    async def _recall_around(self, rng: DeterministicRng) -> None:
+        """As `_recall_all`, as known at, just before and just after each moment of a change."""
+        links = [link for link in self._book.links if link.undone_at or link.resolved_at] or self._book.links
+        if not links:
+            return
+        link, as_of = rng.choice(links), self._border(rng) if rng.chance(0.3) else None
+        moments = [at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None]
+        for known_at in sorted({at + shift * US for at in moments for shift in (-1, 0, 1)}):
+            await self._found_from(Look(as_of, known_at, now=self._opened.clock.now()), None, None)
+
+    async def _found_from(self, look: Look, where: Any, types: Sequence[str] | None) -> None:
         book = self._book
         right = []
         for said in book.said:
@@ -344,8 +364,6 @@ class Asks:
             "query_variations": (),
         }
         self._compared.record("recall", found, fields)
-        first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
-        same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
         self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
     async def _elsewhere(self, _rng: DeterministicRng) -> None:

@@ -254,6 +254,15 @@ class Book:
         for link in self.links:
             yield from (at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None)
 
+    def part(self, kept: Iterable[Said]) -> Book:
+        """A book of these messages, with the relations that have both ends among them."""
+        found = Book()
+        found.said = list(kept)
+        found.statements = [one for one in self.statements if one.said in found.said]
+        found.links = [link for link in self.links if link.old.said in found.said and link.new.said in found.said]
+        found.next_arrival = self.next_arrival
+        return found
+
     def delete(self, gone: Iterable[Said]) -> None:
         """Take messages away with their statements and relations."""
         doomed = list(gone)

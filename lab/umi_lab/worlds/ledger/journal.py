@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -11,6 +12,15 @@ from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.rules import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A message of the other namespace."""
+
+    id: str
+    content: str
+    expires_at: datetime | None
 
 
 class Journal:
@@ -26,6 +36,9 @@ class Journal:
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
+        self._usual: float | None = None  # the quality of any statement while no judgement counts
+        self._followed: dict[str, tuple[int, frozenset[str]]] = {}  # by namespace: the sequence kept, and what was there
+        self.beyond: list[Beyond] = []  # what the other namespace holds
 
     @property
     def now(self) -> datetime:
@@ -39,6 +52,7 @@ class Journal:
     def expire(self) -> None:
         """Delete what has expired by now, as `forget` does."""
         over = [said for said in self.book.said if said.expires_at is not None and said.expires_at <= self.now]
+        self.beyond = [one for one in self.beyond if one.expires_at is None or one.expires_at > self.now]
         if over:
             self._bury(over)
             self.recorder().delete(over, ())
@@ -71,7 +85,7 @@ class Journal:
             self._adopt({row.id: row for step in found for row in step.evolutions}.values())
 
     def _receipt(
-        self, found: Any, added: list[Said], told: list[Link], *, replayed: bool, degraded: tuple[str, ...] = ()
+        self, found: Any, added: list[Said], told: list[Link], *, replayed: bool, degraded: tuple[str, ...] = (), forgotten: tuple[str, ...] = (),
     ) -> None:
         """Require a receipt of `remember` or `set_fact`."""
         self.compared.links("the receipt", found.evolutions, told)
@@ -84,7 +98,7 @@ class Journal:
             "deferred": (),
             "degraded": degraded,
             "replayed": replayed,
-            "forgotten": (),
+            "forgotten": forgotten,
             "superseded": tuple(
                 link.old.id for link in told if link.type == "update" and link.acted and link.new in right
             ),

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger.sequels import Sequel, sequel
 
 STEPS_MIN: Final = 6
 STEPS_MAX: Final = 18
@@ -20,9 +21,9 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "asserted", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 5.0), ("relate", 4.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.5), ("forget", 1.2),
-    ("forget_where", 0.5), ("erase", 0.6), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.6), ("changes", 0.6),
-    ("switch", 0.4), ("reread", 0.3), ("backup", 0.2), ("clear", 0.1),
+    ("say", 5.0), ("relate", 3.0), ("chain", 1.2), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("forget_where", 0.5), ("erase", 0.8), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.2), ("clear", 0.3), ("echo", 0.8), ("judge", 1.0),
 )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ class SmallPlan:
     portions: dict[str, int] = field(hash=False)
     steps: tuple[Step, ...] = ()
     act_from: float = 0.6
+    learn: bool = False
 
     def describe(self) -> str:
         """The settings in a few words."""
@@ -62,8 +64,10 @@ def make_small(seed: int) -> SmallPlan:
     draw = _Draw(rng)
     count = rng.next_int(STEPS_MIN, STEPS_MAX)
     steps = [draw.step(number) for number in range(count)]
+    while draw.follows:
+        steps.append(draw.step(len(steps)))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)))
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.4))
 
 
 class _Draw:
@@ -75,12 +79,18 @@ class _Draw:
         self._makers: list[int] = []  # steps that may have made a relation
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
+        self.follows: Sequel = []  # steps that must come next
 
     def step(self, number: int) -> Step:
+        gap = self._rng.choice((1, 1_000, 1_000_000, 86_400_000_000))
+        if self.follows:
+            kind, given = self.follows.pop(0)
+            return Step(number, kind, gap, given)
         kind = self._rng.weighted(_STEP_KINDS) if number > 1 else "say"
         arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
-        gap = self._rng.choice((1, 1_000, 1_000_000, 86_400_000_000))
-        return Step(number, kind, gap, arguments(number))
+        given = arguments(number)
+        self.follows = sequel(self._rng, number, kind, given)
+        return Step(number, kind, gap, given)
 
     def _sentence(self) -> str:
         rng = self._rng
@@ -126,7 +136,9 @@ class _Draw:
         return {
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
-            "later": rng.chance(0.2),
+            "later": rng.chance(0.25),
+            "between": rng.choice((None, None, "restart", "recall", "erase", "recall and restart")),
+            "by": rng.choice(("work", "maintain")),
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
             "derived": derived,
@@ -166,6 +178,10 @@ class _Draw:
             "again": self._rng.chance(0.2),
         }
 
+    def _chain(self, number: int) -> dict[str, Any]:
+        self._makers.append(number)
+        return {"of": [self._statement() for _ in range(self._rng.choice((3, 3, 4)))]}
+
     def _undo(self, number: int) -> dict[str, Any]:
         made = self._maker()
         self._makers.append(number)
@@ -187,7 +203,35 @@ class _Draw:
         }
 
     def _repeat(self, _number: int) -> dict[str, Any]:
-        return {"step": self._rng.choice(self._said)[0], "other": self._rng.chance(0.3)}
+        rng = self._rng
+        return {"step": rng.choice(self._said)[0], "other": rng.chance(0.3), "beside": rng.chance(0.3)}
+
+    def _echo(self, number: int) -> dict[str, Any]:
+        """Somebody's own words beside what was just recalled."""
+        rng = self._rng
+        given = {
+            "what": self._statement(), "role": rng.choice(("assistant", "tool")), "said": self._sentence(),
+            "call_key": not rng.chance(0.3), "first": rng.chance(0.5),
+        }  # fmt: skip
+        self._said.append((number, 0, 1))
+        return given
+
+    def _judge(self, _number: int) -> dict[str, Any]:
+        rng = self._rng
+        return {
+            "what": self._statement(),
+            "where": rng.choice(("here", "here", "there", "both")),
+            "used": rng.choice((None, "none", "first")),
+            "outcome": rng.choice(("success", "partial_success", "failure")),
+            "human_verdict": rng.choice((None, None, "approved", "rejected")),
+            "quality_score": rng.choice((None, None, 0.25)),
+            "restart": rng.chance(0.4),
+            "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
+            "reset": rng.chance(0.3),
+        }
+
+    def _clear(self, _number: int) -> dict[str, Any]:
+        return {"of": self._rng.choice((("here",), ("here", "there"), ("there", "here"), ("there",)))}
 
     def _forget(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
@@ -217,7 +261,15 @@ class _Draw:
             {"where": {"metadata": {"level": 1}}},
         )
         how = rng.choice(hows)
-        return {**how, "derived": rng.choice(("stale", "erase"))}
+        return {**how, "derived": rng.choice(("stale", "erase")), "brought_back": rng.chance(0.4)}
+
+    def _export(self, _number: int) -> dict[str, Any]:
+        rng = self._rng
+        return {
+            "where": rng.choice((None, None, {"session": "dawn"}, {"metadata": {"level": {"gte": 2}}}, {"role": "user"})),
+            "types": rng.choice((None, None, None, ["event"], ["note", "task"])),
+            "every_namespace": rng.chance(0.3),
+        }
 
     def _switch(self, _number: int) -> dict[str, Any]:
-        return {"said": self._sentence()}
+        return {"said": self._sentence(), "expires_s": self._rng.choice((None, None, 1, 1, 90_000))}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from umi.sim.clock import EPOCH
@@ -27,7 +29,9 @@ class Relations(Journal):
             return
         found = await call
         self.compared.link(found, link)
-        self._made.setdefault(step.number, []).extend([link, *recorder.made])
+        self._made.setdefault(step.number, []).extend(
+            [link, *(one for one in recorder.made if one is not link)]
+        )
         await self.adopt_all()
 
     async def _relate(self, step: Step) -> None:
@@ -40,6 +44,15 @@ class Relations(Journal):
         for _ in range(1 + step.arguments["again"]):
             call = self._opened.call("relate", old.id, new.id, type=kind, reason=reason)
             await self._linked(step, call, lambda recorder: recorder.relate(old, new, kind, reason))
+
+    async def _chain(self, step: Step) -> None:
+        """Statements of which each replaces the one before."""
+        found = [self._statement(ref) for ref in step.arguments["of"]]
+        ordered = sorted(dict.fromkeys(one for one in found if one is not None), key=lambda one: one.order)
+        for place, (old, new) in enumerate(pairwise(ordered)):
+            reason = f"chain {step.number}.{place}"
+            call = self._opened.call("relate", old.id, new.id, type="update", reason=reason)
+            await self._linked(step, call, partial(Recorder.relate, old=old, new=new, kind="update", reason=reason))
 
     async def _resolve(self, step: Step) -> None:
         link, keep = self._link(step.arguments["made"]), step.arguments["keep"]

@@ -1,0 +1,84 @@
+"""What follows a step at once: the same again, its undoing, the steps around it in another order, a restart between.
+
+Steps are drawn freely otherwise, and an order of three particular ones would be too rare to be tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from umi.sim.rng import DeterministicRng
+
+Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
+_FOLLOWED: Final = 0.6  # share of the steps that have a sequel
+
+
+def sequel(rng: DeterministicRng, number: int, kind: str, given: dict[str, Any]) -> Sequel:
+    """The steps that follow a step; mostly none."""
+    draw = _SEQUELS.get(kind)
+    return draw(rng, number, given) if draw is not None and rng.chance(_FOLLOWED) else []
+
+
+def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
+    """A step that undoes what another one made."""
+    return "undo", {"made": (step, place), "again": False}
+
+
+def _chain(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
+    """The changes of a chain taken back in any order; what joined the ends is settled or taken back itself."""
+    places = list(rng.shuffled(range(len(given["of"]) - 1)))[: rng.next_int(1, len(given["of"]) - 1)]
+    taken = [undo(number, place) for place in places]
+    joined = (number + 1, rng.next_int(0, 1))
+    settled = ("resolve", {"made": joined, "keep": rng.choice(("new", "old", "both")), "again": False})
+    after: Sequel = rng.choice(([], [settled], [undo(*joined)], [("chain", given)], [settled, undo(*joined)]))
+    return taken + after
+
+
+def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
+    """Taken back and made again; a source deleted after its conclusion was taken back."""
+    again = ("relate", {**given, "again": False})
+    source = ("forget", {"what": given["old"], "by": "statement", "again": False})
+    if given["type"] == "derive":
+        return rng.choice(([undo(number), source], [undo(number), again, source], [source]))
+    if given["type"] == "contradict":
+        keep = rng.choice(("new", "old", "both"))
+        settled = ("resolve", {"made": (number, 0), "keep": keep, "again": False})
+        return rng.choice(([settled], [settled, undo(number)], [settled, undo(number), again], [undo(number), again]))
+    return rng.choice(([undo(number)], [undo(number), again], [undo(number), again, undo(number + 2)]))
+
+
+def _set_fact(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
+    """Another value, taken back; then the same again, or a late value from before it."""
+    values = [value for value in ("red", "teal", "grey") if value != given["value"]]
+    other = {**given, "value": values[0], "at_days": rng.choice((None, 0)), "again": False}
+    late = {**given, "value": values[1], "at_days": rng.choice((1, 2, 3)), "again": False}
+    taken = [("set_fact", other), undo(number + 1)]
+    return rng.choice(([("set_fact", other)], [*taken, ("set_fact", other)], [*taken, ("set_fact", late)]))
+
+
+def _repeated(rng: DeterministicRng, number: int, _given: dict[str, Any]) -> Sequel:
+    """The same call again: at once, after a restart, or when some or all of its messages are gone."""
+    again = ("repeat", {"step": number, "other": rng.chance(0.2), "beside": rng.chance(0.3)})
+    gone = [
+        ("forget", {"what": (number, place, 0), "by": "episode", "again": False})
+        for place in range(rng.choice((1, 1, 2, 3)))
+    ]
+    return rng.choice(([again], [again, ("restart", {}), again], [*gone, again], [*gone, ("restart", {}), again], gone))
+
+
+def _clear(rng: DeterministicRng, _number: int, _given: dict[str, Any]) -> Sequel:
+    """What followed the changes goes on in a namespace that begins anew."""
+    return [("set_fact", first_fact(rng)), ("changes", {})]
+
+
+def first_fact(rng: DeterministicRng) -> dict[str, Any]:
+    """A fact that needs nothing said before."""
+    return {
+        "subject": "Kiba", "attribute": "shelf", "value": rng.choice(("red", "teal")), "at_days": None, "reason": None, "again": False,
+    }  # fmt: skip
+
+
+_SEQUELS: Final[dict[str, Callable[[DeterministicRng, int, dict[str, Any]], Sequel]]] = {
+    "chain": _chain, "relate": _relate, "set_fact": _set_fact, "say": _repeated, "echo": _repeated, "clear": _clear,
+}  # fmt: skip
