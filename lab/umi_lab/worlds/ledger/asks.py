@@ -75,9 +75,11 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._recall_around, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._recall_around, self._recall_ranges, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
+        if any(link.undone_at is None and not link.acted for link in self._book.links):
+            await self._reviews.undecided(rng.fork("undecided"))
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))
 
@@ -147,15 +149,15 @@ class Asks:
     # What was said of somebody, and why it stands so.
 
     async def _history(self, rng: DeterministicRng) -> None:
-        where, types = rng.choice(_WHERES), rng.choice(_TYPES)
-        if self._book.statements and rng.chance(0.5):
+        where, types = (rng.choice(_WHERES), rng.choice(_TYPES)) if rng.chance(0.4) else (None, None)
+        if self._book.statements and rng.chance(0.4):
             one = rng.choice(self._book.statements)
             key, right = one.id, self._book.chain(one)
         else:
             key = rng.choice(NAMES)
             right = self._book.about(key.lower())
         beside: dict[str, Any] = {}
-        if rng.chance(0.3):
+        if rng.chance(0.6 if any(one.slot for one in right) else 0.1):
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
@@ -323,7 +325,8 @@ class Asks:
 
     async def _recall_all(self, rng: DeterministicRng) -> None:
         """A word that all messages share finds exactly those of which something is shown."""
-        await self._found_from(self._look(rng), rng.choice(_WHERES), rng.choice(_TYPES))
+        word = rng.choice(("logged", "logged", *ATTRIBUTES))
+        await self._found_from(self._look(rng), word, rng.choice(_WHERES), rng.choice(_TYPES))
         first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
         same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
 
@@ -335,19 +338,36 @@ class Asks:
         link, as_of = rng.choice(links), self._border(rng) if rng.chance(0.3) else None
         moments = [at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None]
         for known_at in sorted({at + shift * US for at in moments for shift in (-1, 0, 1)}):
-            await self._found_from(Look(as_of, known_at, now=self._opened.clock.now()), None, None)
+            await self._found_from(Look(as_of, known_at, now=self._opened.clock.now()), "logged")
 
-    async def _found_from(self, look: Look, where: Any, types: Sequence[str] | None) -> None:
+    async def _recall_ranges(self, rng: DeterministicRng) -> None:
+        """Ranges that begin or end at, just before and just after the moment at which something began or was over."""
+        ended = [one for one in self._book.statements if self._book.validity(one)[0] is not None]
+        if not self._book.statements:
+            return
+        one = rng.choice(ended or self._book.statements)
+        border = rng.choice([at for at in (self._book.validity(one)[0], one.valid_from) if at is not None])
+        if border.year < 2:
+            return
+        word = one.slot.removeprefix("attr:") or "logged"
+        for at in (border - US, border, border + US):
+            for span in ((at, at + timedelta(days=1)), (at - timedelta(days=1), at)):
+                await self._found_from(Look(time_range=span, now=self._opened.clock.now()), word)
+
+    async def _found_from(
+        self, look: Look, word: str, where: Any = None, types: Sequence[str] | None = None
+    ) -> None:
+        """A word finds exactly the messages of which a statement with it is shown."""
         book = self._book
         right = []
         for said in book.said:
             shown = [one for one in book.of(said) if _is(one, types) and book.shown(one, look)]
             early = look.known_at is not None and said.recorded_at > look.known_at
-            if shown and not early and passes(where or {}, said) and any("logged" in one.content for one in shown):
+            if shown and not early and passes(where or {}, said) and any(word in one.content for one in shown):
                 right.append(said)
-        found = await self._recall("logged", look, where=where, types=types)
-        hits = [hit for hit in found.hits if "logged" in hit.episode.content]
-        what = f"messages found from {look} where {where} types {types}"
+        found = await self._recall(word, look, where=where, types=types)
+        hits = [hit for hit in found.hits if word in hit.episode.content]
+        what = f"messages with {word!r} found from {look} where {where} types {types}"
         same(what, sorted(hit.episode.id for hit in hits), sorted(said.id for said in right))
         for hit in hits:
             mine = [one for one in book.statements if one.id == hit.entity.id and book.shown(one, look)]
@@ -358,7 +378,7 @@ class Asks:
             same(f"state of {mine[0].content!r} from {look}", hit.state, right_state)
         same("abstained", found.abstained, not found.hits)
         fields: dict[str, Any] = {
-            "query": "logged",
+            "query": word,
             "degraded": ("no_embedder",),
             "deep_search_used": False,
             "query_variations": (),

@@ -129,6 +129,7 @@ class Book:
         self.statements: list[Statement] = []
         self.links: list[Link] = []
         self.next_arrival = 0
+        self.over: dict[str, tuple[datetime | None, datetime | None]] = {}  # of an export's part: as it was written
 
     def of(self, said: Said) -> list[Statement]:
         """The statements of a message, in the order of the text."""
@@ -154,6 +155,8 @@ class Book:
 
     def validity(self, one: Statement, known_at: datetime | None = None) -> tuple[datetime | None, datetime | None]:
         """Until when it holds, and since when it is known to be over."""
+        if known_at is None and one.id in self.over:
+            return self.over[one.id]
         found = self.ends(one, known_at)
         return (found[0].at, min(end.known for end in found)) if found else (None, None)
 
@@ -255,8 +258,12 @@ class Book:
             yield from (at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None)
 
     def part(self, kept: Iterable[Said]) -> Book:
-        """A book of these messages, with the relations that have both ends among them."""
+        """A book of these messages, with the relations that have both ends among them.
+
+        What was over stays over, although what said so may not be among them.
+        """
         found = Book()
+        found.over = {one.id: self.validity(one) for one in self.statements}
         found.said = list(kept)
         found.statements = [one for one in self.statements if one.said in found.said]
         found.links = [link for link in self.links if link.old.said in found.said and link.new.said in found.said]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from umi.errors import UmiError
+from umi.memory import Memory
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
 from umi_lab.worlds.ledger.opened import OpenedMemory
@@ -36,7 +37,7 @@ class Journal:
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
-        self._usual: float | None = None  # the quality of any statement while no judgement counts
+        self._usual: dict[str, float] = {}  # by namespace: the quality of any statement while no judgement counts
         self._followed: dict[str, tuple[int, frozenset[str]]] = {}  # by namespace: the sequence kept, and what was there
         self.beyond: list[Beyond] = []  # what the other namespace holds
 
@@ -136,6 +137,27 @@ class Journal:
             added.append(said)
         same("number of messages", len(added), len(given))
         return added
+
+    def _view(self, name: str) -> Memory:
+        """A namespace of the open memory."""
+        return self._opened.memory if name == "ledger" else self._opened.memory.switch(name)
+
+    async def say_beyond(self, said: str, expires_s: int | None) -> None:
+        """Let the other namespace be told something."""
+        told = {} if expires_s is None else {"ttl": expires_s}
+        found = await self._view("elsewhere").remember(said, speaker="Kiba", **told)
+        expires = None if expires_s is None else self.now + timedelta(seconds=expires_s)
+        self.beyond.append(Beyond(found.episode_ids[0], said, expires))
+
+    async def follow(self, name: str) -> None:
+        """Who follows the changes of a namespace and keeps the last sequence is told of every message since, also when it begins anew."""
+        here = [said.id for said in self.book.said] if name == "ledger" else [one.id for one in self.beyond]
+        kept, known = self._followed.get(name, (0, frozenset()))
+        told = {one.id async for one in self._view(name).changes(kept) if one.kind == "remembered"}
+        same(
+            f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), []
+        )
+        self._followed[name] = (await self._view(name).sequence(), frozenset(here))
 
     async def _refused(self, error: str, call: Awaitable[Any]) -> None:
         """Require that a call is refused by the error of this name, or one that is a kind of it."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from umi.memory import Memory
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
@@ -21,8 +20,10 @@ class Judgements(Journal):
             await self._refused("InvalidInput", self._opened.call("feedback", "rec_none", outcome=given["outcome"]))
             return
         wanted = {"here": ("ledger",), "there": ("elsewhere",), "both": ("ledger", "elsewhere")}[given["where"]]
+        if "elsewhere" in wanted and not self.beyond:
+            await self.say_beyond(f"Kiba logged beyond{step.number}.", None)
         # Of a namespace that holds nothing no recall is noted.
-        spaces = [name for name in wanted if (self.book.said if name == "ledger" else self.beyond)]
+        spaces = [name for name in wanted if name != "ledger" or self.book.said]
         if not spaces:
             return
         found = await self._view(spaces[0]).recall("logged", namespaces=spaces, min_score=0.0, deep=False)
@@ -31,18 +32,18 @@ class Judgements(Journal):
         for name in spaces:
             mine = [hit.id for hit in found.hits if hit.namespace == name]
             others = [hit.id for hit in found.hits if hit.namespace != name]
-            await self._judge_in(self._view(name), found.id, mine, others, given)
+            await self._judge_in(name, found.id, mine, others, given)
         if "elsewhere" not in spaces:
             there = self._view("elsewhere")
             await self._refused("NotFound", there.feedback(found.id, outcome="success"))
 
-    def _view(self, name: str) -> Memory:
-        return self._opened.memory if name == "ledger" else self._opened.memory.switch(name)
-
     async def _judge_in(
-        self, memory: Memory, recall: str, mine: list[str], others: list[str], given: dict[str, Any]
+        self, name: str, recall: str, mine: list[str], others: list[str], given: dict[str, Any]
     ) -> None:
         """One namespace is credited for its own hits, once, and another judgement of the same recall is refused."""
+        memory = self._view(name)
+        if mine and name not in self._usual:
+            self._usual[name] = (await memory.learning.explain(mine[0])).usual
         if others:
             await self._refused("NotFound", memory.feedback(recall, outcome="success", used=others[:1]))
         used = {None: None, "none": [], "first": mine[:1]}[given["used"]]
@@ -59,8 +60,7 @@ class Judgements(Journal):
             lesson = await memory.learning.explain(mine[0])
             fresh = {"factor": 1.0, "counted": 0, "evidence": {}, "estimate": lesson.usual, "signals": ()}
             self.compared.record("the lesson after a reset", lesson, fresh)
-            self._usual = self._usual or lesson.usual
-            same("what is usual when nothing counts", lesson.usual, self._usual)
+            same("what is usual when nothing counts", lesson.usual, self._usual[name])
 
 
 def _quality(said: dict[str, Any]) -> float:

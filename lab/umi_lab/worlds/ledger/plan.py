@@ -21,9 +21,9 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "asserted", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 5.0), ("relate", 3.0), ("chain", 1.2), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("say", 5.0), ("relate", 3.0), ("chain", 2.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.5), ("erase", 0.8), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.2), ("clear", 0.3), ("echo", 0.8), ("judge", 1.0),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.2), ("clear", 0.5), ("echo", 0.8), ("judge", 1.4),
 )  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def make_small(seed: int) -> SmallPlan:
     while draw.follows:
         steps.append(draw.step(len(steps)))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.4))
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.5))
 
 
 class _Draw:
@@ -180,7 +180,8 @@ class _Draw:
 
     def _chain(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
-        return {"of": [self._statement() for _ in range(self._rng.choice((3, 3, 4)))]}
+        every = [(step, message, place) for step, message, count in self._said[-8:] for place in range(count)]
+        return {"of": list(self._rng.shuffled(every))[: self._rng.choice((3, 3, 4))]}
 
     def _undo(self, number: int) -> dict[str, Any]:
         made = self._maker()

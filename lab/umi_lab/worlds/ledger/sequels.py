@@ -11,13 +11,14 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
-_FOLLOWED: Final = 0.6  # share of the steps that have a sequel
+_FOLLOWED: Final = {"say": 0.25, "set_fact": 0.5}  # share of the steps that have a sequel; of others `_MOSTLY`
+_MOSTLY: Final = 0.7
 
 
 def sequel(rng: DeterministicRng, number: int, kind: str, given: dict[str, Any]) -> Sequel:
     """The steps that follow a step; mostly none."""
     draw = _SEQUELS.get(kind)
-    return draw(rng, number, given) if draw is not None and rng.chance(_FOLLOWED) else []
+    return draw(rng, number, given) if draw is not None and rng.chance(_FOLLOWED.get(kind, _MOSTLY)) else []
 
 
 def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
@@ -27,10 +28,12 @@ def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
 
 def _chain(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
     """The changes of a chain taken back in any order; what joined the ends is settled or taken back itself."""
+    if len(given["of"]) < 2:
+        return []
     places = list(rng.shuffled(range(len(given["of"]) - 1)))[: rng.next_int(1, len(given["of"]) - 1)]
     taken = [undo(number, place) for place in places]
-    joined = (number + 1, rng.next_int(0, 1))
-    settled = ("resolve", {"made": joined, "keep": rng.choice(("new", "old", "both")), "again": False})
+    joined = (number + 1, 1)
+    settled = ("resolve", {"made": joined, "keep": rng.choice(("new", "new", "old", "both")), "again": False})
     after: Sequel = rng.choice(([], [settled], [undo(*joined)], [("chain", given)], [settled, undo(*joined)]))
     return taken + after
 
@@ -57,13 +60,16 @@ def _set_fact(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequ
     return rng.choice(([("set_fact", other)], [*taken, ("set_fact", other)], [*taken, ("set_fact", late)]))
 
 
-def _repeated(rng: DeterministicRng, number: int, _given: dict[str, Any]) -> Sequel:
+def _repeated(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
     """The same call again: at once, after a restart, or when some or all of its messages are gone."""
     again = ("repeat", {"step": number, "other": rng.chance(0.2), "beside": rng.chance(0.3)})
     gone = [
         ("forget", {"what": (number, place, 0), "by": "episode", "again": False})
         for place in range(rng.choice((1, 1, 2, 3)))
     ]
+    sessions = [one["session"] for one in given.get("messages", ()) if one["session"] is not None]
+    if sessions and rng.chance(0.4):  # some of the messages of a call leave the others behind
+        return [("export", {"where": {"session": rng.choice(sessions)}, "types": None, "every_namespace": False})]
     return rng.choice(([again], [again, ("restart", {}), again], [*gone, again], [*gone, ("restart", {}), again], gone))
 
 

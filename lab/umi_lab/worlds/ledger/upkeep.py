@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.exports import Exports
-from umi_lab.worlds.ledger.journal import Beyond
 from umi_lab.worlds.ledger.plan import Step
 
 
@@ -44,32 +41,18 @@ class Upkeep(Exports):
             self._opened.count("changes", {"after": border})
             rest = [one async for one in self._opened.memory.changes(border)]
             same(f"changes after {border}", rest, [one for one in every if one.sequence > border])
-        await self._follow()
+        for name in ("ledger", "elsewhere"):
+            await self.follow(name)
         self._opened.tally.saw("Change", {"sequence": 0, "kind": 0, "id": 0})
         same("what check says", list(await self._opened.call("check")), [])
         here = {said.id for said in self.book.said}
         told = {one.id for one in every if one.kind == "remembered"}
         same("messages that changes does not tell", sorted(here - told), [])
 
-    async def _follow(self) -> None:
-        """Who follows the changes of a namespace and keeps the last sequence is told of every message since, also when it begins anew."""
-        here = {said.id for said in self.book.said}
-        there = {one.id for one in self.beyond}
-        for name, ids in (("ledger", here), ("elsewhere", there)):
-            memory = self._opened.memory.switch(name)
-            kept, known = self._followed.get(name, (0, frozenset()))
-            told = {one.id async for one in memory.changes(kept) if one.kind == "remembered"}
-            same(f"messages of {name} that changes after {kept} does not tell", sorted(ids - known - told), [])
-            self._followed[name] = (await memory.sequence(), frozenset(ids))
-
     async def _switch(self, step: Step) -> None:
         """What another namespace says changes nothing here."""
         self._opened.count("switch", {})
-        there = self._opened.memory.switch("elsewhere")
-        ttl = step.arguments["expires_s"]
-        found = await there.remember(step.arguments["said"], speaker="Kiba", **({} if ttl is None else {"ttl": ttl}))
-        expires = None if ttl is None else self.now + timedelta(seconds=ttl)
-        self.beyond.append(Beyond(found.episode_ids[0], step.arguments["said"], expires))
+        await self.say_beyond(step.arguments["said"], step.arguments["expires_s"])
         await self._counted()
 
     async def _counted(self) -> None:

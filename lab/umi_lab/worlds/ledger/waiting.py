@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from umi_lab.worlds.ledger.book import Said, Statement
+from umi_lab.worlds.ledger.book import Look, Said, Statement
 from umi_lab.worlds.ledger.deletions import Deletions
 from umi_lab.worlds.ledger.expected import same
 
@@ -22,9 +22,7 @@ class Waiting(Deletions):
         await self._require_waiting(added, sources, given)
         between = given["between"] or ""
         if "recall" in between:  # a filter by type that was asked while they waited knows them once they are read
-            for types in (["event"], ["note", "task"], ["preference"]):
-                asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, types=types)
-                same("unread messages found by type", [hit.id for hit in asked.hits if hit.episode.id in ids], [])
+            await self._found_by_type(added)
         if between == "erase" and sources and sources[0].said.session is not None:
             session = sources[0].said.session
             going = any(one.said.session == session for one in sources)
@@ -35,6 +33,20 @@ class Waiting(Deletions):
             await self._opened.open()
         await self._require_waiting(added, sources, given)
         return added
+
+    async def _found_by_type(self, added: list[Said]) -> None:
+        """Of some messages those are found by type of which such a statement was read."""
+        ids = [said.id for said in added]
+        for types in (["event"], ["note", "task"], ["preference"]):
+            asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, types=types)
+            found = sorted(hit.episode.id for hit in asked.hits if hit.episode.id in ids)
+            look = Look(now=self.now)
+            right = [
+                said.id
+                for said in added
+                if any(one.entity_type in types and self.book.shown(one, look) for one in self.book.of(said))
+            ]
+            same(f"messages found by type {types}", found, sorted(right))
 
     async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
         waiting = await self._opened.call("waiting")

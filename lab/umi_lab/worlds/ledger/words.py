@@ -61,6 +61,8 @@ class Words(Waiting):
         if given["later"]:
             await self._read_waiting(added, given["by"])
             await self._learn(added)
+            if "recall" in (given["between"] or ""):
+                await self._found_by_type(added)
             return
         self._learn_ids(found.entities, added)
         self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
