@@ -20,6 +20,7 @@ from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
+from umi_lab.worlds.ledger.profiles import Profiles
 from umi_lab.worlds.ledger.reviews import Reviews
 
 US: Final = timedelta(microseconds=1)
@@ -41,6 +42,7 @@ class Asks:
         self._book = journal.book
         self._compared = journal.compared
         self._reviews = Reviews(opened, journal)
+        self._profiles = Profiles(opened, journal)
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
@@ -54,6 +56,7 @@ class Asks:
         for episode, one in zip(page.items, said, strict=True):
             self._compared.episode(episode, one)
         await self._counts()
+        await self._journal.follow("ledger")  # the other is not read here: what has expired there stays until somebody asks
 
     async def _counts(self) -> None:
         book = self._book
@@ -75,7 +78,7 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._recall_around, self._recall_ranges, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._recall_around, self._recall_ranges, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):
@@ -194,44 +197,10 @@ class Asks:
         self._opened.tally.saw("Explanation", dict.fromkeys(names))
 
     async def _facts(self, rng: DeterministicRng) -> None:
-        """What was set and holds, at a border or now."""
-        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.6) else None
-        look = Look(as_of=as_of, now=self._opened.clock.now())
-        right = [one for one in self._book.about(key.lower()) if one.slot and one.subject == key.lower()]
-        only = rng.choice((None, *ATTRIBUTES))
-        right = [one for one in right if only is None or one.slot == f"attr:{only}"]
-        right = [one for one in right if self._book.shown(one, look)]
-        found = await self._opened.call("facts", key, attribute=only, as_of=as_of)
-        self._require_facts(f"facts of {key} {only} as of {as_of}", found, right, look)
-        same("order of attributes", [fact.attribute for fact in found], sorted(fact.attribute for fact in found))
-
-    def _require_facts(self, what: str, found: Sequence[Any], right: Sequence[Statement], look: Look) -> None:
-        same(what, sorted(fact.entity.id for fact in found), sorted(one.id for one in right))
-        by_id = {one.id: one for one in right}
-        for fact in found:
-            one = by_id[fact.entity.id]
-            fields = {
-                "attribute": one.metadata["attribute"],
-                "value": one.value,
-                "negated": False,
-                "state": self._book.state(one, look),
-                "origin": one.said.origin,
-                "reason": one.reason,
-            }
-            self._compared.record(what, fact, fields)
-            self._opened.tally.saw("Fact", {"entity": 0})
-            self._compared.entity(fact.entity, one)
+        await self._profiles.facts(rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _profile(self, rng: DeterministicRng) -> None:
-        """The facts that were set are in the profile, and none that is over."""
-        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.5) else None
-        found = await self._opened.call("profile", key, as_of=as_of)
-        look = Look(as_of=as_of, now=self._opened.clock.now())
-        right = [one for one in self._book.statements if one.slot and one.subject == key.lower()]
-        right = [one for one in right if self._book.shown(one, look)]
-        shown = [fact for fact in found.facts if fact.entity.slot]
-        self._require_facts(f"profile of {key} as of {as_of}", shown, right, look)
-        self._compared.record("profile", found, {"name": key, "subject": key.lower()})
+        await self._profiles.profile(rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _context(self, rng: DeterministicRng) -> None:
         """A context keeps to its room, has whole lines, and says what it left out."""

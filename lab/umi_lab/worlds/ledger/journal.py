@@ -157,7 +157,8 @@ class Journal:
         same(
             f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), []
         )
-        self._followed[name] = (await self._view(name).sequence(), frozenset(here))
+        # A namespace that was dropped has none; who follows it keeps what they have.
+        self._followed[name] = (max(kept, await self._view(name).sequence()), frozenset(here))
 
     async def _refused(self, error: str, call: Awaitable[Any]) -> None:
         """Require that a call is refused by the error of this name, or one that is a kind of it."""

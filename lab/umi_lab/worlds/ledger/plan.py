@@ -19,7 +19,7 @@ NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
-MODES: Final = ("asserted", "asserted", "asserted", "planned", "wished", "hypothetical", "reported")
+MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
     ("say", 5.0), ("relate", 3.0), ("chain", 2.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.5), ("erase", 0.8), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
@@ -136,8 +136,8 @@ class _Draw:
         return {
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
-            "later": rng.chance(0.25),
-            "between": rng.choice((None, None, "restart", "recall", "erase", "recall and restart")),
+            "later": rng.chance(0.4 if derived else 0.25),
+            "between": rng.choice((None, None, "restart", "recall", "recall and restart", *(["erase"] * 4 * bool(derived)))),
             "by": rng.choice(("work", "maintain")),
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
@@ -162,7 +162,7 @@ class _Draw:
 
     def _relate(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
-        kind = self._rng.weighted((("update", 4.0), ("contradict", 2.0), ("derive", 2.5), ("extend", 1.0)))
+        kind = self._rng.weighted((("update", 3.0), ("contradict", 3.0), ("derive", 2.5), ("extend", 1.0)))
         # At times a chain: what replaced another is replaced itself. Drawn freely, that is too rare to be tested.
         chained = kind == "update" and self._replacing is not None and self._rng.chance(0.5)
         old = self._replacing if chained and self._replacing else self._statement()
@@ -173,6 +173,8 @@ class _Draw:
         return {
             "old": old,
             "new": new,
+            "other": self._statement(),
+            "third": self._statement(),
             "type": kind,
             "turn": not self._rng.chance(0.15),
             "again": self._rng.chance(0.2),

@@ -39,7 +39,7 @@ class Recorder:
         """Record a relation, or give the same one that is there already."""
         if link.old is link.new:
             raise Refused("EvolutionError")
-        if link.detector != "caller" and not _may_change(link.old, link.new):
+        if link.detector != "caller" and not may_change(link.old, link.new):
             link.acted = False
         for one in self._book.links_of(link.old):
             if (one.old, one.new, one.type) == (link.old, link.new, link.type):
@@ -204,7 +204,8 @@ def _sets(link: Link) -> bool:
     return link.type == "update" and link.nature == "changed" and link.detector in ("caller", "relink")
 
 
-def _may_change(old: Statement, new: Statement) -> bool:
+def may_change(old: Statement, new: Statement) -> bool:
+    """Whether the origin of the newer statement is trusted to change the older one."""
     return new.said.origin in TRUSTED or old.said.origin not in TRUSTED
 
 

@@ -11,13 +11,15 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
-_FOLLOWED: Final = {"say": 0.25, "set_fact": 0.5}  # share of the steps that have a sequel; of others `_MOSTLY`
+_FOLLOWED: Final = {"say": 0.3, "set_fact": 0.5}  # share of the steps that have a sequel; of others `_MOSTLY`
 _MOSTLY: Final = 0.7
 
 
 def sequel(rng: DeterministicRng, number: int, kind: str, given: dict[str, Any]) -> Sequel:
-    """The steps that follow a step; mostly none."""
+    """The steps that follow a step."""
     draw = _SEQUELS.get(kind)
+    if kind == "say" and given["call_key"] and len(given["messages"]) > 1:
+        return _repeated(rng, number, given)
     return draw(rng, number, given) if draw is not None and rng.chance(_FOLLOWED.get(kind, _MOSTLY)) else []
 
 
@@ -43,11 +45,14 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
     again = ("relate", {**given, "again": False})
     source = ("forget", {"what": given["old"], "by": "statement", "again": False})
     if given["type"] == "derive":
-        return rng.choice(([undo(number), source], [undo(number), again, source], [source]))
+        return rng.choice(([undo(number), source], [undo(number), source], [undo(number), again, source], [source]))
     if given["type"] == "contradict":
         keep = rng.choice(("new", "old", "both"))
         settled = ("resolve", {"made": (number, 0), "keep": keep, "again": False})
-        return rng.choice(([settled], [settled, undo(number)], [settled, undo(number), again], [undo(number), again]))
+        another = ("relate", {**given, "new": given["other"], "again": False})
+        overtaken = ("relate", {**given, "old": given["other"], "new": given["third"], "type": "update", "again": False})
+        orders = [settled], [settled, undo(number)], [settled, undo(number), again], [undo(number), again]
+        return rng.choice((*orders, [another, overtaken], [another, overtaken, settled], [another, ("relate", {**given, "type": "update", "again": False})]))
     return rng.choice(([undo(number)], [undo(number), again], [undo(number), again, undo(number + 2)]))
 
 
@@ -63,19 +68,23 @@ def _set_fact(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequ
 def _repeated(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
     """The same call again: at once, after a restart, or when some or all of its messages are gone."""
     again = ("repeat", {"step": number, "other": rng.chance(0.2), "beside": rng.chance(0.3)})
-    gone = [
-        ("forget", {"what": (number, place, 0), "by": "episode", "again": False})
-        for place in range(rng.choice((1, 1, 2, 3)))
-    ]
+    count = len(given.get("messages", (None,)))
+    places = list(rng.shuffled(range(count)))[: rng.choice((1, count, count))]
+    gone = [("forget", {"what": (number, place, 0), "by": "episode", "again": False}) for place in places]
     sessions = [one["session"] for one in given.get("messages", ()) if one["session"] is not None]
     if sessions and rng.chance(0.4):  # some of the messages of a call leave the others behind
         return [("export", {"where": {"session": rng.choice(sessions)}, "types": None, "every_namespace": False})]
-    return rng.choice(([again], [again, ("restart", {}), again], [*gone, again], [*gone, ("restart", {}), again], gone))
+    return rng.choice(([again], [again, ("restart", {}), again], [*gone, again], [*gone, again], [*gone, ("restart", {}), again]))
 
 
 def _clear(rng: DeterministicRng, _number: int, _given: dict[str, Any]) -> Sequel:
     """What followed the changes goes on in a namespace that begins anew."""
     return [("set_fact", first_fact(rng)), ("changes", {})]
+
+
+def _switch(_rng: DeterministicRng, _number: int, _given: dict[str, Any]) -> Sequel:
+    """What another namespace has said may have expired there, where nobody has looked, before all is exported."""
+    return [("export", {"where": None, "types": None, "every_namespace": True})]
 
 
 def first_fact(rng: DeterministicRng) -> dict[str, Any]:
@@ -86,5 +95,5 @@ def first_fact(rng: DeterministicRng) -> dict[str, Any]:
 
 
 _SEQUELS: Final[dict[str, Callable[[DeterministicRng, int, dict[str, Any]], Sequel]]] = {
-    "chain": _chain, "relate": _relate, "set_fact": _set_fact, "say": _repeated, "echo": _repeated, "clear": _clear,
+    "chain": _chain, "relate": _relate, "set_fact": _set_fact, "say": _repeated, "echo": _repeated, "clear": _clear, "switch": _switch,
 }  # fmt: skip
