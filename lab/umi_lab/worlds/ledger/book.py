@@ -160,6 +160,19 @@ class Book:
         found = self.ends(one, known_at)
         return (found[0].at, min(end.known for end in found)) if found else (None, None)
 
+    def begins(self, one: Statement, known_at: datetime | None = None) -> datetime:
+        """Since when it holds: if it corrects others and ever held, since the earliest of them was thought to begin."""
+        if any(end.never_held for end in self.ends(one, known_at)):
+            return one.valid_from
+        found, todo = [one], [one]
+        while todo:
+            links = self.links_of(todo.pop(), known_at)
+            corrected = [link.old for link in links if link.nature == "corrected" and link.acted and link.new in found]
+            new = [old for old in corrected if old not in found]
+            found += new
+            todo += new
+        return min(each.valid_from for each in found)
+
     def disputes(self, one: Statement, known_at: datetime | None = None) -> list[Link]:
         """Open contradictions at either end."""
         links = self.links_of(one, known_at)
@@ -208,7 +221,7 @@ class Book:
         """Whether a question shows a statement."""
         if look.known_at is not None and one.said.recorded_at > look.known_at:
             return False
-        if look.as_of is not None and one.valid_from > look.as_of:
+        if look.as_of is not None and self.begins(one, look.known_at) > look.as_of:
             return False
         state = self.state(one, look)
         if look.time_range is not None and not self._within(one, look, state):
@@ -217,11 +230,12 @@ class Book:
         return look.include_superseded or state not in hidden
 
     def _within(self, one: Statement, look: Look, state: str) -> bool:
-        start, end = look.time_range or (one.valid_from, one.valid_from)
+        begins = self.begins(one, look.known_at)
+        start, end = look.time_range or (begins, begins)
         if not one.slot:
-            return start <= one.valid_from < end
+            return start <= begins < end
         over = self.validity(one, look.known_at)[0]
-        return one.valid_from < end and not (state == SUPERSEDED and over is not None and over <= start)
+        return begins < end and not (state == SUPERSEDED and over is not None and over <= start)
 
     def strongest(self, one: Statement, known_at: datetime | None = None) -> dict[str, str] | None:
         """The strongest relation to an older statement, as `metadata["evolution"]` tells it."""

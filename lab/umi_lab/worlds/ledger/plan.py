@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.sequels import Sequel, sequel
 
 STEPS_MIN: Final = 6
@@ -106,6 +107,10 @@ class _Draw:
             said["until"] = f"20{rng.choice((29, 30))}-12-{rng.next_int(10, 28):02d}"
         if rng.chance(0.25):
             said["also"] = rng.choice(NAMES)
+        if self._words > 2 and rng.chance(0.25):
+            # Mostly of the last: so chains come about, corrections of corrections too.
+            word = self._words - rng.choice((1, 1, 2, 3, 5))
+            said[rng.choice(VERDICTS)] = f"item{max(word, 1)}"
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
         told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""

@@ -11,7 +11,9 @@ from datetime import datetime
 from typing import Final
 
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
+from umi_lab.worlds.ledger.model import CONFIDENCE
 
+UNREAL: Final = ("wished", "hypothetical")  # what is so said makes nothing else untrue
 TRUSTED: Final = ("user", "assistant")
 FORGOTTEN_REASON: Final = "its reason spoke of what was forgotten"
 
@@ -117,6 +119,26 @@ class Recorder:
     def derive(self, source: Statement, new: Statement) -> Link:
         """A conclusion that the caller told with its source."""
         return self.record(Link("", source, new, "derive", "said by the caller", 1.0, self._now))
+
+    def verdict(self, new: Statement, kind: str, old: Statement) -> Link | None:
+        """A model's verdict on two statements; None where nothing is recorded."""
+        older, newer = sorted((new, old), key=lambda one: one.order)
+        changes = kind in ("update", "correct")
+        over = self._book.validity(older)[0]
+        if changes and newer.mode in UNREAL and older.mode not in UNREAL:
+            return None
+        if over is not None and over <= newer.valid_from:
+            return None
+        alike = (newer.mode in UNREAL) == (older.mode in UNREAL)
+        acts = changes and alike and self._act_from <= CONFIDENCE
+        nature = {"update": "changed", "correct": "corrected"}.get(kind, "")
+        stored = "update" if changes else kind
+        # A dispute that is not trusted holds nothing back: it is flagged as a change.
+        if kind == "contradict" and not (may_change(older, newer) and may_change(newer, older)):
+            stored = "update"
+        return self.record(
+            Link("", older, newer, stored, "as told", CONFIDENCE, self._now, "model", acts, nature)
+        )
 
     def delete(self, messages: Sequence[Said], statements: Sequence[Statement]) -> list[Statement]:
         """Delete messages and single statements; what they had closed holds again, what rests on them is stale.

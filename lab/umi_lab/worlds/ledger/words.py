@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -12,11 +13,13 @@ from umi_lab.worlds.ledger.book import Link, Said, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.model import SENTENCE, particulars
 from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.rules import Recorder
 from umi_lab.worlds.ledger.waiting import Waiting
 
 _PLAIN: Final[dict[str, Any]] = {
     "role": "user", "speaker": None, "session": None, "at": None, "metadata": {}, "origin": None, "expires_at": None,
 }  # fmt: skip
+_WORD: Final = re.compile(r"item\d+|beside\d+")
 LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
@@ -46,6 +49,7 @@ class Words(Waiting):
         if given["later"]:
             self._was_deferred = True
             added = await self._while_waiting(found, added, sources, given)
+            await self._read_waiting(added, given["by"])
         recorder = self.recorder()
         told: list[Link] = []
         for said in added:
@@ -57,15 +61,24 @@ class Words(Waiting):
                 for link in [(one, new)]
             ]
             told += [recorder.derive(one, each) for one, news in wanted for each in news]
+            told += self._judged(recorder, new)
         self._made[step.number] = recorder.made
         if given["later"]:
-            await self._read_waiting(added, given["by"])
             await self._learn(added)
             if "recall" in (given["between"] or ""):
                 await self._found_by_type(added)
             return
         self._learn_ids(found.entities, added)
         self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
+
+    def _judged(self, recorder: Recorder, new: list[Statement]) -> list[Link]:
+        """The relations that the model's verdicts on new statements must have made, in the order of its answer."""
+        words = {match[0]: one for one in self.book.statements if (match := _WORD.search(one.content))}
+        mine = {word: one for word, one in words.items() if one in new}
+        asked = [verdict for verdict in self._opened.model.verdicts if verdict[0] in mine]
+        self._opened.model.verdicts = [one for one in self._opened.model.verdicts if one not in asked]
+        made = (recorder.verdict(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words)
+        return [link for link in made if link is not None]
 
     def _sources(self, given: dict[str, Any]) -> list[Statement]:
         found = [self._statement(ref) for ref in given["derived"]]
@@ -146,12 +159,17 @@ class Words(Waiting):
         added = self._add(
             step.number, step.arguments["messages"], told, [by_own.get(one["id"], "missing") for one in told]
         )
-        new = [one for said in added for one in self._read(said, extract=True)]
+        recorder, new = self.recorder(), []
+        for said in added:
+            read = self._read(said, extract=True)
+            new += read
+            self._judged(recorder, read)
+        self._made[step.number] = recorder.made
         await self._learn(added)
         counts = {
             "messages": len(told),
             "entities": len(new),
-            "evolutions": 0,
+            "evolutions": len(recorder.made),
             "replayed": 0,
             "deferred": 0,
             "degraded": ("no_embedder",),
@@ -159,7 +177,7 @@ class Words(Waiting):
         if self._was_deferred:
             # Work that waits is read in the background, and with it may be what this call has just stored.
             same("deferred of remember_many, at most", found.deferred <= len(told), True)  # noqa: FBT003
-            del counts["deferred"], counts["entities"]
+            del counts["deferred"], counts["entities"], counts["evolutions"]
         self.compared.record("remember_many", found, counts)
         same("progress", done[-1:], [len(told)])
         again = await self._opened.call("remember_many", told)
@@ -231,7 +249,9 @@ class Words(Waiting):
         found = await self._opened.call("remember", content, **arguments)
         same("messages of the receipt", list(found.episode_ids)[1:], [one.said.id])
         added = self._add(step.number, [told], [told], found.episode_ids[:1])
-        new = self._read(added[0], extract=True)
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        self._judged(recorder, new)
+        self._made[step.number] = recorder.made
         self._learn_ids(found.entities, added)
         self.compared.record("the receipt", found, {"replayed": False, "forgotten": (), "deferred": ()})
         right = sorted(each.id for each in [*new, *self.book.of(one.said)])
