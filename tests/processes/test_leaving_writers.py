@@ -182,10 +182,10 @@ async def test_an_index_of_what_is_gone_leaves_the_ram_of_another_process(tmp_pa
         for name, look in (("by name", "acme"), ("by the list", "")):
             await one.switch("acme").remember("Zanzibar is hot.")
             assert (await other.switch("acme").recall("zanzibar", min_score=0)).hits, name
-            held = len(store._cache)  # type: ignore[attr-defined]
+            held = len(store._lanes.all[0].cache)  # type: ignore[attr-defined]
             await one.switch("acme").erase_namespace()
             await (other.switch(look).get("x") if look else other.namespaces())
-            assert len(store._cache) == held - 1, name  # type: ignore[attr-defined]
+            assert len(store._lanes.all[0].cache) == held - 1, name  # type: ignore[attr-defined]
 
 
 async def test_a_message_on_its_way_while_the_namespace_goes_leaves_nothing(tmp_path: Path) -> None:

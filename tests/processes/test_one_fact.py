@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 import umi
 from umi import HitState
 
-ROUNDS = 12
+ROUNDS = int(os.environ.get("UMI_FACT_ROUNDS", "12"))  # of each process; 250 in a long run
 # A writer's turn; the program around it takes `ROUNDS` of them.
 WRITER = """
 async def turn(memory, name, number):

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import postgres_server
 import psycopg
 import pytest
+from postgres_wire import listening
 
 import umi
 from umi.errors import StoreBusy, StoreError, StoreUnavailable
+from umi.stores.postgres import opening
 from umi.stores.postgres.connection import PostgresConnection
+from umi.stores.postgres.schema import STEPS, VERSION
 from umi.stores.postgres.store import PostgresStore
 
 SAID = "Alice works at Acme."
@@ -116,6 +120,22 @@ async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
     assert tried >= 3
 
 
+async def test_a_commit_whose_answer_is_lost_is_settled_by_its_key() -> None:
+    with listening() as (url, wire):
+        async with umi.Memory.open(url, embedder=None) as memory:
+            await memory.remember(SAID)
+            before = await _rows(memory)
+            wire.commits_to_lose = 1
+            with pytest.raises(StoreUnavailable):
+                await remember(memory)
+            done = await _rows(memory)
+            assert len(done) > len(before), "the server had committed"
+            receipt = await memory.remember(NEXT, idempotency_key="next")
+            assert receipt.replayed
+            assert await _rows(memory) == done
+            assert await memory.check() == []
+
+
 async def test_a_lock_that_others_hold_is_waited_for_and_then_said(url: str, memory: umi.Memory) -> None:
     with psycopg.connect(url) as other:
         other.execute("SELECT ns FROM umi.namespaces FOR UPDATE")
@@ -149,3 +169,40 @@ async def test_tables_of_a_newer_version_are_refused(url: str, memory: umi.Memor
     with pytest.raises(umi.StoreVersion, match="upgrade"):
         async with umi.Memory.open(url, embedder=None):
             pass
+
+
+STEP = (
+    "ALTER TABLE episodes ADD COLUMN made_up BIGINT NOT NULL DEFAULT 7; CREATE INDEX made_up ON episodes (ns, made_up)"
+)
+
+
+async def _export(url: str, path: Path) -> bytes:
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.export(path)
+    return path.read_bytes()
+
+
+async def test_a_migration_that_is_interrupted_leaves_the_old_tables_and_is_done_by_the_next(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a made-up step to a next version, which sleeps before its end the first time."""
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await remember(memory)
+    before = await _export(url, tmp_path / "before")
+    monkeypatch.setattr(opening, "VERSION", VERSION + 1)
+    monkeypatch.setattr(opening, "STEPS", (*STEPS, f"{STEP}; SELECT pg_sleep(60)"))
+    migrating = asyncio.create_task(asyncio.to_thread(opening.migrate, url))
+    with psycopg.connect(url, autocommit=True) as other:
+        sql = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()"
+        while not other.execute(sql).fetchall():
+            await asyncio.sleep(0.02)
+        with pytest.raises(StoreUnavailable):
+            await migrating
+        assert other.execute("SELECT version FROM umi.schema_version").fetchall() == [(VERSION,)]
+    monkeypatch.setattr(opening, "STEPS", (*STEPS, STEP))
+    # Several open it at once: one migrates, the others wait for it.
+    await asyncio.gather(*(asyncio.to_thread(opening.migrate, url) for _ in range(4)))
+    with psycopg.connect(url) as other:
+        assert other.execute("SELECT version FROM umi.schema_version").fetchall() == [(VERSION + 1,)]
+        assert other.execute("SELECT DISTINCT made_up FROM umi.episodes").fetchall() == [(7,)]
+    assert await _export(url, tmp_path / "after") == before

@@ -2,99 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-import selectors
-import socket
-import tempfile
-import threading
 from collections.abc import Iterator
-from pathlib import Path
-from urllib.parse import parse_qs, urlsplit, urlunsplit
 
-import postgres_server
 import psycopg
 import pytest
+from postgres_wire import Wire, listening
 
 import umi
-
-SOCKET = ".s.PGSQL.5432"
-
-
-class Wire:
-    """Passes bytes on between a client and a server, and counts how often the client asks for an answer and waits for it.
-
-    These are its messages Sync, and Query outside the extended protocol (PostgreSQL's documentation, "Message Formats").
-    """
-
-    def __init__(self, folder: Path, server: str) -> None:
-        self.trips_count = 0
-        self._server = server
-        self._listening = socket.socket(socket.AF_UNIX)
-        self._listening.bind(str(folder / SOCKET))
-        self._listening.listen()
-        self._threads = [threading.Thread(target=self._accept, daemon=True)]
-        self._threads[0].start()
-
-    def close(self) -> None:
-        self._listening.shutdown(socket.SHUT_RDWR)
-        self._listening.close()
-        for thread in self._threads:
-            thread.join(10)
-
-    def take(self) -> int:
-        found, self.trips_count = self.trips_count, 0
-        return found
-
-    async def rest(self) -> None:
-        """Begin to count anew when nothing is under way: a read's transaction is ended after its answer."""
-        while self.take():
-            await asyncio.sleep(0.2)
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                client, _ = self._listening.accept()
-            except OSError:  # closed
-                return
-            server = socket.socket(socket.AF_UNIX)
-            server.connect(self._server)
-            thread = threading.Thread(target=self._pass_on, args=(client, server), daemon=True)
-            self._threads.append(thread)
-            thread.start()
-
-    def _pass_on(self, client: socket.socket, server: socket.socket) -> None:
-        with client, server, selectors.DefaultSelector() as ready:
-            ready.register(client, selectors.EVENT_READ, server)
-            ready.register(server, selectors.EVENT_READ, client)
-            said, header = b"", 0  # the first message has no byte for its kind
-            while True:
-                for key, _ in ready.select():
-                    data = key.fileobj.recv(65_536)  # type: ignore[union-attr]
-                    if not data:
-                        return
-                    key.data.sendall(data)
-                    if key.fileobj is server:
-                        continue
-                    said += data
-                    while len(said) >= header + 4:
-                        end = header + int.from_bytes(said[header : header + 4], "big")
-                        if len(said) < end:
-                            break
-                        self.trips_count += header > 0 and said[:1] in {b"S", b"Q"}
-                        said, header = said[end:], 1
+from umi.stores.postgres.dialect import translated
+from umi.stores.postgres.schema import COLUMNS
+from umi.stores.sql import read
 
 
 @pytest.fixture
 def wire() -> Iterator[tuple[str, Wire]]:
-    with postgres_server.database() as url:
-        parts = urlsplit(url)
-        host = parse_qs(parts.query).get("host", [parts.hostname or ""])[0]
-        if not host.startswith("/"):
-            pytest.skip("the server named by UMI_POSTGRES_DSN has no socket in the file system to listen between")
-        folder = Path(tempfile.mkdtemp(prefix="umi-wire-", dir="/tmp"))  # a socket's path may have 107 bytes
-        between = Wire(folder, str(Path(host) / SOCKET))
-        yield urlunsplit(parts._replace(netloc=f"{parts.username}@", query=f"host={folder}")), between
-        between.close()
+    with listening() as found:
+        yield found
 
 
 async def test_a_call_takes_few_round_trips(wire: tuple[str, Wire]) -> None:
@@ -142,3 +65,28 @@ async def test_rows_of_a_statement_that_failed_are_not_committed(wire: tuple[str
         assert [one.entity.content for one in (await memory.list()).items] == ["Alice works at Acme."]
         await memory.remember("Bob works at Initech.")
         assert await memory.check() == []
+
+
+async def test_a_page_of_hits_is_read_by_keys_and_never_as_a_whole_table(wire: tuple[str, Wire]) -> None:
+    url, _ = wire
+    async with umi.Memory.open(url, embedder=None) as memory:
+        await memory.remember_many([f"Person{number} works at Firm{number}." for number in range(400)])
+    keys = str([1 << 40 | number * 7 for number in range(50)])
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("SET search_path = umi")
+        # Thirty other namespaces with the same.
+        for table in ("episodes", "entities", "relations"):
+            columns = ", ".join(
+                "ns + n" if one == "ns" else "key + (n << 40)" if one == "key" else one for one in COLUMNS[table]
+            )
+            db.execute(f"INSERT INTO {table} SELECT {columns} FROM {table}, generate_series(1::bigint, 30) n".encode())
+        db.execute("ANALYZE")
+        for sql, values in (
+            (read._EPISODES_AT, (keys,)),
+            (read._ENTITIES_AT, (keys,)),
+            (read._RELATIONS_AT, (1, keys, 1, keys)),
+        ):
+            plan = "\n".join(line for (line,) in db.execute(f"EXPLAIN {translated(sql)}".encode(), values))
+            for table in ("episodes", "entities"):
+                assert f"Seq Scan on {table}" not in plan, plan
+            assert "Hash" not in plan, plan

@@ -140,6 +140,7 @@ async def ask(memory: umi.Memory, question: Row, score: Score) -> None:
     won = {
         "now": first and not leak,
         "then": first,
+        "event": first,
         "both": there,
         "absent": not texts,
         "clash": both_sides and disputed,
@@ -150,7 +151,7 @@ async def ask(memory: umi.Memory, question: Row, score: Score) -> None:
     if kind == "now" and ban:
         score.add("now, after a change", won[kind])
         score.add("stale leak", leak)
-    if kind not in {"absent", "clash"}:
+    if kind not in {"absent", "clash", "event"}:
         score.add("answerable, yet nothing shown", not texts)
     if kind in {"now", "both"}:
         again = await memory.recall(question["text"], limit=5, include_superseded=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -236,6 +237,25 @@ async def test_a_profile_tells_by_kind_what_holds_and_says_not(memory: umi.Memor
     then = await memory.profile("Alice", as_of=day("2026-01-20"))
     assert values(then)[0] == ("works at", "Acme", False)
     assert (await memory.profile("nobody")).facts == ()
+
+
+async def test_a_profile_with_a_limit_has_the_newest_of_every_attribute_and_says_what_it_left_out(
+    words: umi.Memory,
+) -> None:
+    told = ["I like tea.", "I am allergic to nuts.", *(f"I like song{number}." for number in range(6))]
+    await words.remember_many(
+        {"content": text, "speaker": "Alice", "at": day("2026-01-01") + timedelta(days=place)}
+        for place, text in enumerate(told)
+    )
+    whole = await words.profile("Alice")
+    assert len(whole.facts) == 8
+    assert whole.left_out == {}
+    some = await words.profile("Alice", limit=3)
+    assert values(some) == [("allergic to", "nuts", False), ("likes", "song4", False), ("likes", "song5", False)]
+    assert some.left_out == {ProfileKind.PREFERENCES: 5}
+    assert (await words.profile("Alice", limit=8)) == whole
+    with pytest.raises(umi.InvalidInput, match="limit is 0"):
+        await words.profile("Alice", limit=0)
 
 
 async def test_a_profile_has_the_aliases_of_its_subject(words: umi.Memory) -> None:

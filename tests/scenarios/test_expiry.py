@@ -110,12 +110,15 @@ async def test_one_process_deletes_what_another_still_holds_in_its_index(tmp_pat
 
 async def test_in_real_time_and_with_the_real_embedder(tmp_path: Path) -> None:
     async with umi.Memory.open(str(tmp_path / "umi.db")) as memory:
-        await memory.remember("The quokka sleeps in the attic.", ttl=0.6)
         await memory.remember("The cat sleeps in the garden.")
+        await memory.recall(
+            "Where does the cat sleep?"
+        )  # loads all models, which can take longer than the message lives
+        await memory.remember("The quokka sleeps in the attic.", ttl=3)
         assert [hit.content for hit in (await memory.recall("Where does the quokka sleep?", limit=1)).hits] == [
             "The quokka sleeps in the attic."
         ]
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(3.1)
         found = await memory.recall("Where does the quokka sleep?", min_score=0)
         assert [hit.content for hit in found.hits] == ["The cat sleeps in the garden."]
         await memory.backup(tmp_path / "copy.db")

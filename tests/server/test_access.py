@@ -43,6 +43,7 @@ ROUTES: list[tuple[str, str, Right, Any]] = [
     ("GET", "/entities/m1", Right.READ, None),
     ("GET", "/entities/m1/why", Right.READ, None),
     ("GET", "/history/alice", Right.READ, None),
+    ("GET", "/history/alice/counts", Right.READ, None),
     ("GET", "/profile/alice", Right.READ, None),
     ("GET", "/stats", Right.READ, None),
     ("POST", "/relate", Right.WRITE, {"old_id": "a", "new_id": "b", "type": "update", "reason": "x"}),

@@ -36,6 +36,7 @@ def test_every_operation_is_called_and_answers_as_it_says(tmp_path: Path) -> Non
         assert api.call("get_entity", namespace=name, id=old)["id"] == old
         relation = api.call("why", namespace=name, id=old)["evolutions"][0]["id"]
         assert api.call("history", namespace=name, subject="alice")
+        assert api.call("history_counts", namespace=name, subject="alice", parts=3)["count"] >= 2
         assert api.call("preview_undo", namespace=name, id=relation)["changes"][0]["becomes"] == "current"
         assert api.call("undo", namespace=name, id=relation)["undone_at"]
         body = {"old_id": old, "new_id": new, "type": "contradict", "reason": "both cannot be"}

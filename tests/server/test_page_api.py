@@ -117,3 +117,42 @@ def test_the_tour_is_shown_from_memory_and_leaves_no_file(tmp_path: Path) -> Non
         assert live.stop() == 0
     assert not db.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_history_in_numbers_and_one_time_of_it_are_the_librarys(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    with umi.blocking.Memory.open(str(db), namespace="alice", embedder=None) as memory:
+        for month in range(1, 7):
+            memory.set_fact("A/lice", "badge", f"b{month}", at=f"2026-0{month}-01T00:00Z")
+        counts = memory.history_counts("A/lice", parts=5)
+        march = memory.history("A/lice", held=("2026-03-01T00:00Z", "2026-03-31T00:00Z"))
+    with live_server.running(db) as live, live.client() as client:
+        path = "/v1/namespaces/alice/history/A%2Flice"
+        told = client.get(f"{path}/counts", params={"parts": 5}).json()
+        assert counts.held is not None
+        assert told["count"] == 6
+        assert told["held"]["counts"] == list(counts.held.counts)
+        assert told["held"]["first"] == "2026-01-01T00:00:00Z"
+        held = {"held": ["2026-03-01T00:00Z", "2026-03-31T00:00Z"]}
+        assert [one["entity"]["id"] for one in client.get(path, params=held).json()] == [one.entity.id for one in march]
+        assert [one.entity.value for one in march] == ["b3"]
+        assert client.get("/v1/namespaces/alice/history/nobody/counts").json() == {
+            "count": 0,
+            "held": None,
+            "known": None,
+        }
+        for refused in ({"held": "2026-03-01T00:00Z"}, {"known": ["2026-03-01T00:00Z"] * 2}, {"held": ["a", "b"]}):
+            assert client.get(path, params=refused).status_code == 400
+        assert client.get(f"{path}/counts", params={"parts": 0}).json()["limit"] == 1
+
+
+def test_a_profile_with_a_limit_says_how_many_more_facts_there_are(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        base = "/v1/namespaces/alice"
+        for number in range(5):
+            client.post(f"{base}/episodes", json={"content": f"I like song{number}.", "speaker": "Alice"})
+        some = client.get(f"{base}/profile/Alice", params={"limit": 2}).json()
+        assert [fact["value"] for fact in some["groups"]["preferences"]] == ["song3", "song4"]
+        assert some["left_out"] == {"preferences": 3}
+        assert client.get(f"{base}/profile/Alice").json()["left_out"] == {}
+        assert client.get(f"{base}/profile/Alice", params={"limit": 10_001}).json()["limit"] == 10_000

@@ -14,11 +14,13 @@ from umi.stores.sql.rows import label_value
 
 TRANSLATIONS = (
     ("SELECT id FROM aliases WHERE ns = ? AND alias IN (SELECT value FROM json_each(?))",
-     "SELECT id FROM aliases WHERE ns = %s AND alias IN (SELECT jsonb_array_elements_text(%s::jsonb))"),
+     "SELECT id FROM aliases WHERE ns = %s AND alias = ANY (ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))"),
     ("DELETE FROM beliefs WHERE key IN (SELECT value FROM json_each(?))",
-     "DELETE FROM beliefs WHERE key IN (SELECT jsonb_array_elements_text(%s::jsonb)::bigint)"),
+     "DELETE FROM beliefs WHERE key = ANY (ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)::bigint))"),
     ("SELECT 1 FROM replays r WHERE r.key IN (SELECT value FROM json_each(?))",
-     "SELECT 1 FROM replays r WHERE r.key IN (SELECT jsonb_array_elements_text(%s::jsonb))"),
+     "SELECT 1 FROM replays r WHERE r.key = ANY (ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)))"),
+    ("SELECT 1 FROM entities e CROSS JOIN relations r WHERE r.ns = ? AND r.source_id = e.id AND e.key IN (SELECT value FROM json_each(?))",
+     "SELECT 1 FROM relations r WHERE r.ns = %s AND r.source_id = ANY (ARRAY(SELECT e.id FROM entities e WHERE e.key = ANY (ARRAY(SELECT jsonb_array_elements_text(%s::jsonb)::bigint))))"),
     ("SELECT 1 FROM replays r, json_each(r.episode_ids) e WHERE e.value = ?",
      "SELECT 1 FROM replays r, jsonb_array_elements_text(r.episode_ids::jsonb) AS e(value) WHERE e.value = %s"),
     ("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)",

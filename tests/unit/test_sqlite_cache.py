@@ -36,7 +36,7 @@ async def found(space: StorageBackend) -> tuple[list[int], list[int]]:
 
 
 def index(store: SqliteStore, ns: int = 1) -> object:
-    return store._cache._entries[ns].index
+    return store._lanes.all[0].cache._entries[ns].index
 
 
 class HasTextReader:
@@ -156,19 +156,19 @@ async def test_indexes_are_dropped_least_recently_used_first(tmp_path: Path) -> 
         for space in spaces:
             await add(space, *[f"message number {n}" for n in range(30)])
             await found(space)
-        assert list(store._cache._entries) == [1, 2, 3, 4]
+        assert list(store._lanes.all[0].cache._entries) == [1, 2, 3, 4]
         one = (await spaces[0].read(lambda s: s.counts())).cache_bytes
         assert one > 0
     async with opened(tmp_path / "umi.db", cache_bytes_max=int(one * 2.5)) as store:
         spaces = [store.namespace(name) for name in "abcd"]
         for turn, held in ((0, [1]), (1, [1, 2]), (0, [2, 1]), (2, [1, 3]), (3, [3, 4]), (3, [3, 4]), (1, [4, 2])):
             assert (await found(spaces[turn]))[0] == list(range(30))
-            assert list(store._cache._entries) == held
+            assert list(store._lanes.all[0].cache._entries) == held
         assert (await spaces[0].read(lambda s: s.counts())).cache_bytes == 0
     async with opened(tmp_path / "umi.db", cache_bytes_max=0) as store:
         for name in "abab":
             assert (await found(store.namespace(name)))[0] == list(range(30))
-            assert len(store._cache._entries) == 1
+            assert len(store._lanes.all[0].cache._entries) == 1
 
 
 async def test_an_index_older_than_the_change_log_is_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -433,17 +433,17 @@ async def test_indexes_are_bounded_in_number_and_answer_the_same_when_they_come_
     path = tmp_path / "umi.db"
     names = [f"tenant {n}" for n in range(12)]
     async with opened(path) as store:
-        store._cache = IndexCache(1 << 30, count_max=3)
+        store._lanes.all[0].cache = IndexCache(1 << 30, count_max=3)
         for n, name in enumerate(names):
             await add(store.namespace(name), *[f"message number {m}" for m in range(n + 1)], "a cat")
         before = [await found(store.namespace(name)) for name in names]
-        assert len(store._cache) == 3
-        assert len(store._cache._numbers) <= 7
-        held = store._cache.bytes
+        assert len(store._lanes.all[0].cache) == 3
+        assert len(store._lanes.all[0].cache._numbers) <= 7
+        held = store._lanes.all[0].cache.bytes
         for _ in range(3):
             assert [await found(store.namespace(name)) for name in names] == before
-        assert len(store._cache) == 3
-        assert store._cache.bytes == held
+        assert len(store._lanes.all[0].cache) == 3
+        assert store._lanes.all[0].cache.bytes == held
         await add(store.namespace(names[0]), "number two, another cat")
         assert len((await found(store.namespace(names[0])))[0]) == len(before[0][0]) + 1
         assert await store.check_integrity() == []

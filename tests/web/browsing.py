@@ -52,7 +52,7 @@ class Watched:
 @contextmanager
 def watched(browser: Browser, url: str, **options: Any) -> Iterator[Watched]:
     """A fresh page; when it ends nothing may have gone wrong on it."""
-    context = browser.new_context(locale="en-GB", timezone_id="UTC", **options)
+    context = browser.new_context(**{"locale": "en-GB", "timezone_id": "UTC", **options})
     context.set_default_timeout(WAIT_MS)
     context.add_init_script(_WATCH)
     page = context.new_page()

@@ -123,14 +123,12 @@ def test_text_at_twice_its_size_needs_no_scrolling_sideways(
 
 
 def test_the_page_speaks_german_where_the_browser_does(browser: Browser, tour: live_server.Live) -> None:
-    context = browser.new_context(locale="de-DE")
-    page = context.new_page()
-    page.goto(f"{tour.url}/?demo")
-    page.get_by_text("Das sind die Daten der Führung").wait_for()
-    assert page.evaluate("document.documentElement.lang") == "de"
-    page.get_by_label("Sprache").select_option("en")
-    page.get_by_text("This is the tour’s data").wait_for()
-    context.close()
+    with browsing.watched(browser, tour.url, locale="de-DE") as page:
+        page.page.goto(f"{tour.url}/?demo")
+        page.sees("Das sind die Daten der Führung")
+        assert page.page.evaluate("document.documentElement.lang") == "de"
+        page.page.get_by_label("Sprache").select_option("en")
+        page.sees("This is the tour’s data")
 
 
 def test_the_first_page_is_light(browser: Browser, tour: live_server.Live) -> None:

@@ -182,6 +182,16 @@ def test_somebody_is_erased_with_preview_receipt_and_verification(page: Watched,
         assert memory.history("Zebulon") == ()
 
 
+def test_the_list_of_namespaces_counts_anew_when_something_was_written(page: Watched, store: str) -> None:
+    with library(store, "counted") as memory:
+        memory.remember("I live in Rome.", speaker="Alice")
+        page.open("counted", "admin")
+        row = page.page.get_by_role("row").filter(has_text="counted")
+        row.get_by_role("cell", name="1", exact=True).first.wait_for()
+        memory.remember("I like tea.", speaker="Alice")
+        row.get_by_role("cell", name="2", exact=True).first.wait_for()
+
+
 def test_a_namespace_that_changed_since_the_preview_is_not_erased(page: Watched, store: str) -> None:
     with library(store, "whole") as memory:
         memory.remember("I live in Berlin.", speaker="Alice")

@@ -68,15 +68,21 @@ def test_by_keyboard_one_goes_from_node_to_node_and_the_link_keeps_it(page: Watc
     until(page, "!location.hash.includes('at=')")
 
 
-def test_of_many_statements_it_draws_300_nodes_and_says_what_it_left_out(page: Watched, db: Path) -> None:
+def test_of_many_statements_it_draws_the_newest_then_300_nodes_and_says_what_it_left_out(
+    page: Watched, db: Path
+) -> None:
     with umi.blocking.Memory.open(str(db), namespace="many", embedder=None) as memory:
         memory.remember_many(
             {"content": f"I like thing{n}.", "speaker": "Alice", "at": "2026-01-01T00:00Z"} for n in range(320)
         )
         count = len(memory.history("Alice"))
     page.open("many", "graph", "Alice")
+    until(page, DRAWN, "81")
+    page.sees(f"{count - 80} older statements are not drawn")
+    page.role("button", "Show more").click()
     until(page, DRAWN, "300")
-    page.sees(f"{count - 299} older statements are left out")
+    page.sees(f"{count - 299} older statements are not drawn. At most 300 nodes are.")
+    assert page.role("button", "Show more").count() == 0
     page.open("nobody", "graph")
     page.sees("Nothing is connected yet")
     no_violations(page)

@@ -1,7 +1,12 @@
-"""Pictures of every view, at two sizes and in both themes, in build/screens: kept as the output of CI, and looked at."""
+"""Pictures of every view, at two sizes and in both themes, in build/screens: kept as the output of CI, and looked at.
+
+With UMI_REWRITE_DOCS=1 those that the documents show are put there.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -15,6 +20,8 @@ from playwright.sync_api import Browser
 from umi.faces.cli.story import NAMESPACE
 
 SCREENS = Path(__file__).resolve().parents[2] / "build" / "screens"
+IMAGES = SCREENS.parents[1] / "docs" / "images"
+SHOWN = {"now": "page-now", "timeline": "page-timeline", "statement": "page-why"}  # by documents
 SIZES = {"wide": (1280, 860), "narrow": (390, 844)}
 VIEWS = ("now", "timeline", "ask", "why", "graph", "review", "activity", "admin")
 ACTS = {"remember": "Remember", "erase": "Erase…", "import": "Import files"}
@@ -50,10 +57,15 @@ def test_every_view_is_drawn(
         _draw(page, f"statement-{size}-{scheme}")
         for name, act in ACTS.items():
             page.open(NAMESPACE, "admin")
+            undimmed = _colour(page, width - 4)
             page.role("button", act).first.click()
             page.page.get_by_role("dialog").wait_for()
             _draw(page, f"act-{name}-{size}-{scheme}")
+            assert _colour(page, width - 4) != undimmed, "the strip for a scroll bar"
             page.page.keyboard.press("Escape")
+    if os.environ.get("UMI_REWRITE_DOCS") and (size, scheme) == ("wide", "light"):
+        for view, image in SHOWN.items():
+            shutil.copyfile(SCREENS / f"{view}-wide-light.png", IMAGES / f"{image}.png")
 
 
 def _draw(page: Watched, name: str) -> None:
@@ -61,3 +73,8 @@ def _draw(page: Watched, name: str) -> None:
     page.page.wait_for_timeout(SETTLED_MS)
     drawn = page.page.screenshot(path=SCREENS / f"{name}.png")
     assert len(drawn) >= BYTES_MIN, name
+
+
+def _colour(page: Watched, x: int) -> bytes:
+    """A picture of one point at the right edge, below the head of the page."""
+    return page.page.screenshot(clip={"x": x, "y": 130, "width": 1, "height": 1})

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from browsing import Watched
-from playwright.sync_api import Route
 from seeing import no_violations, tell_of_alice, until
 
 import umi
@@ -123,36 +122,66 @@ def test_in_german_on_a_phone_in_the_dark(page: Watched, db: Path) -> None:
     no_violations(page)
 
 
+HOUR = timedelta(hours=1)
+START = datetime(2026, 1, 1, tzinfo=UTC)
+OF_CHART = "document.querySelectorAll('.chart .bar').length"
+
+
+def _tell_of_many(db: Path, namespace: str) -> int:
+    """More statements than are loaded at first: 370 of a thing each hour, and before them 60 moods of which one replaces the other."""
+    with umi.blocking.Memory.open(str(db), namespace=namespace, embedder=None) as memory:
+        memory.remember_many(
+            {"content": f"I like thing{n}.", "speaker": "Alice", "at": START + (100 + n) * HOUR} for n in range(370)
+        )
+        for n in range(60):
+            memory.set_fact("Alice", "mood", f"m{n}", at=START + n * HOUR)
+        return len(memory.history("Alice"))
+
+
+def test_a_long_history_opens_with_counts_of_its_whole_time_and_loads_the_time_that_is_chosen(
+    page: Watched, db: Path
+) -> None:
+    count = _tell_of_many(db, "long")
+    asked: list[str] = []
+    page.page.on("request", lambda request: asked.append(request.url))
+    page.open("long", "timeline", "Alice")
+    page.page.wait_for_selector(".chart .bar")
+    page.sees(f"400 of {count} statements.")
+    page.sees("The newest of all are drawn")
+    assert [one for one in asked if "/history/" in one and "limit=400" not in one and "/counts" not in one] == []
+    with umi.blocking.Memory.open(str(db), namespace="long", embedder=None) as memory:
+        counts = memory.history_counts("Alice", parts=160)
+        first = memory.history("Alice", held=(START, START + 10 * HOUR))
+    assert counts.held is not None
+    drawn = page.page.locator(".brush .bins path").first.get_attribute("d") or ""
+    whole = [part for part in counts.held.counts if part]
+    assert len(drawn.split("M")) - 1 <= len(whole)
+    # The strip is of the whole time: a range at its beginning takes what was not loaded.
+    end = (START + 9.5 * HOUR).isoformat().replace("+00:00", "Z")
+    page.open("long", "timeline", "Alice", on="held", to=end, **{"from": START.isoformat().replace("+00:00", "Z")})
+    page.sees(f"{len(first)} of {count} statements.")
+    assert [one.entity.value for one in first] == [f"m{n}" for n in range(10)]
+    until(page, OF_CHART, len(first))
+    no_violations(page)
+
+
+def test_a_range_with_more_than_is_loaded_at_once_says_so_and_loads_older_ones_when_asked(
+    page: Watched, db: Path
+) -> None:
+    count = _tell_of_many(db, "more")
+    page.open("more", "timeline", "Alice", on="held", to="2030-01-01T00:00:00Z", **{"from": "2026-01-01T00:00:00Z"})
+    page.sees("The newest of this time are drawn")
+    page.role("button", "Load older ones").click()
+    page.sees(f"{count} of {count} statements.")
+    assert page.role("button", "Load older ones").count() == 0
+
+
 def test_of_many_statements_only_what_is_near_is_in_the_page_and_narrow_ones_are_drawn_as_one(
     page: Watched, db: Path
 ) -> None:
-    start, hour = datetime(2026, 1, 1, tzinfo=UTC), timedelta(hours=1)
-    with umi.blocking.Memory.open(str(db), namespace="many", embedder=None) as memory:
-        memory.remember_many(
-            {"content": f"I like thing{n}.", "speaker": "Alice", "at": start + n * hour} for n in range(370)
-        )
-        for n in range(60):
-            memory.set_fact("Alice", "mood", f"m{n}", at=start + n * hour)
-    asked: list[str] = []
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        """Let the newest through, and keep the request for older ones back."""
-        asked.append(route.request.url)
-        if "before=" in route.request.url:
-            held.append(route)
-        else:
-            route.continue_()
-
-    page.page.route("**/history/Alice?*", hold)
+    count = _tell_of_many(db, "many")
     page.open("many", "timeline", "Alice")
-    page.sees("Older ones are being loaded: 400 are here")
-    page.page.wait_for_selector(".chart .bar")
-    until(page, "document.querySelectorAll('.chart .bar').length > 0")
-    assert (len(held), len(asked)) == (1, 2)
-    held[0].continue_()
-    with umi.blocking.Memory.open(str(db), namespace="many", embedder=None) as memory:
-        count = len(memory.history("Alice"))
+    page.role("button", "Load older ones").click()
     page.sees(f"{count} of {count} statements.")
     sees_all = page.page.locator(".scroller").evaluate("box => box.scrollHeight") / 30
     assert sees_all >= 300

@@ -41,6 +41,7 @@ CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
 HISTORY_PASSES = 2
 LOG_STEPS = 100
+NOT_FITTED = frozenset({"later", "events"})  # folders of data/reader that the fit does not read
 
 
 def layout() -> Layout:
@@ -144,7 +145,7 @@ def fit(model: Reader, examples: Sequence[Example], passes: int, rate: float, se
 
 def manifest() -> str:
     """The sha256 of every input, a line each."""
-    files = sorted(path for path in DATA.rglob("*.jsonl") if path.parent.name != "later")
+    files = sorted(path for path in DATA.rglob("*.jsonl") if path.parent.name not in NOT_FITTED)
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(DATA)}\n" for path in files)
 
 

@@ -2,6 +2,7 @@
 
     python lab/tools/pair_reader/measure.py FILE --authors a,b [--json OUT]
     python lab/tools/pair_reader/measure.py FILE --authors a,b --told      the product with that reader on their histories
+    python lab/tools/pair_reader/measure.py FILE --authors a,b --together  the same, with all histories of an author in one memory
 
 `found` are listed changes among the pairs of messages that are judged changed from a bound on, `right` the share of those that are listed.
 """
@@ -57,15 +58,33 @@ def asked(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
     return found
 
 
-async def told(histories: Sequence[Row]) -> Score:
-    """What the product makes of histories, each in a memory of its own: no model, default settings, five hits a question."""
+async def told(histories: Sequence[Row], *, together: bool) -> Score:
+    """What the product makes of histories: no model, default settings, five hits a question.
+
+    Args:
+        histories: Of one author.
+        together: Tell all to one memory, in order of time, before the first question; else each has a memory of its own.
+    """
     score = Score()
-    for history in histories:
+    groups = [histories] if together else [[one] for one in histories]
+    for group in groups:
+        messages = [message for history in group for message in history["messages"]]
+        messages.sort(key=lambda one: one["at"])
+        pairs = group[0]["pairs"]
         async with umi.Memory.open(":memory:") as memory:
-            await tell(memory, history, score)
-            for question in history["questions"]:
+            # Pairs name messages by their place in one history: together they are not counted.
+            await tell(memory, {"messages": messages, "pairs": pairs}, Score() if together else score)
+            for question in (question for history in group for question in history["questions"]):
                 await ask(memory, question, score)
     return score
+
+
+def with_events(name: str, histories: Sequence[Row]) -> list[Row]:
+    """Histories of an author with the questions of `events/`, which look back, beside their own."""
+    path = DATA / "events" / f"{name}.jsonl"
+    more = {row["id"]: row["questions"] for row in rows_of(path)} if path.exists() else {}
+    looking_back = {id_: [{**one, "ban": [], "as_of": None} for one in some] for id_, some in more.items()}
+    return [{**one, "questions": [*one["questions"], *looking_back.get(one["id"], [])]} for one in histories]
 
 
 def sum_of(scores: Iterable[Score]) -> Score:
@@ -135,14 +154,19 @@ def main() -> None:
     parser.add_argument(
         "--told", action="store_true", help="tell the histories to Umi with that reader and ask their questions"
     )
+    parser.add_argument(
+        "--together", action="store_true", help="the same, with all histories of an author in one memory"
+    )
     args = parser.parse_args()
     names = args.authors.split(",")
     if unknown := set(names) - set(authors()):
         sys.exit(f"no such author: {', '.join(sorted(unknown))}")
     pair_reader.WEIGHTS = str(args.weights.resolve())
     histories = {name: rows_of(DATA / "histories" / f"{name}.jsonl") for name in names}
-    if args.told:
-        scores = {name: asyncio.run(told(some)) for name, some in histories.items()}
+    if args.told or args.together:
+        scores = {
+            name: asyncio.run(told(with_events(name, some), together=args.together)) for name, some in histories.items()
+        }
         scores["all"] = sum_of(scores.values())
         for name, score in scores.items():
             print(f"{name}: {score}")

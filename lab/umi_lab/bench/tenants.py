@@ -71,7 +71,7 @@ async def _recalls(
     clock, store = SystemClock(), memory._open.store  # noqa: SLF001 - as above
     if not isinstance(store, SqliteStore):
         raise TypeError(store)
-    cache = store._cache  # noqa: SLF001 - as above
+    cache = store._lanes.all[0].cache  # noqa: SLF001 - as above
     times: dict[bool, list[float]] = {True: [], False: []}
     most = (0, 0)
     skipped = namespaces // 10

@@ -59,7 +59,7 @@ def _commit_in_finally() -> Iterator[None]:
     """Harm: a remember that is refused half-way keeps the half it had, such as a message's id without the message."""
 
     def write(self: SqlStore, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
-        db, head, cache = self._db, self._head_to_write(namespace), self._cache
+        db, head, cache = self._db, self._head_to_write(namespace), self._lanes.of(namespace).cache
         transaction = self._transaction(db, namespace, head, cache)
         try:
             return work(transaction)

@@ -230,7 +230,7 @@ def evolution_type(value: EvolutionType | str) -> EvolutionType:
         raise InvalidInput(f"type must be one of {', '.join(EvolutionType)}, got {value!r}") from None
 
 
-def time_range(value: object) -> tuple[datetime, datetime] | None:
+def time_range(value: object, what: str = "time_range") -> tuple[datetime, datetime] | None:
     """A half-open range of two moments (from, to), each as `when` takes it, in UTC; None stays None.
 
     Raises:
@@ -239,10 +239,10 @@ def time_range(value: object) -> tuple[datetime, datetime] | None:
     if value is None:
         return None
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise InvalidInput(f"time_range must be a pair (from, to), got {value!r}")
-    start, end = when(value[0], "time_range[0]"), when(value[1], "time_range[1]")
+        raise InvalidInput(f"{what} must be a pair (from, to), got {value!r}")
+    start, end = when(value[0], f"{what}[0]"), when(value[1], f"{what}[1]")
     if start >= end:
-        raise InvalidInput(f"time_range is empty: {start.isoformat()} is not before {end.isoformat()}")
+        raise InvalidInput(f"{what} is empty: {start.isoformat()} is not before {end.isoformat()}")
     return start, end
 
 

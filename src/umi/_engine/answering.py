@@ -29,6 +29,7 @@ from umi.types import (
     SessionPage,
     Where,
 )
+from umi.types.periods import During
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
@@ -230,11 +231,14 @@ class Answering(ABC):
         types: Iterable[EntityTypeLike] | None = None,
         limit: int = limits.LIST_LIMIT_MAX,
         before: str | None = None,
+        held: tuple[Moment, Moment] | None = None,
+        known: tuple[Moment, Moment] | None = None,
     ) -> tuple[HistoryStep, ...]:
         """The chain of an entity, or all statements about a subject, oldest first, with reasons.
 
         Of a long history ask for the newest first: `limit` says how many, and the id of the first of them, given as `before`, leads
-        to those before it, until there are none.
+        to those before it, until there are none. `history_counts` says when its statements begin, and `held` or `known` give those of
+        one time.
 
         Args:
             entity_id_or_subject: The id of an entity, or a subject's name or alias.
@@ -243,6 +247,9 @@ class Answering(ABC):
             types: Only statements of these kinds.
             limit: At most so many, the newest; 1..10,000.
             before: The id of a statement: only what was said before it. An unknown one has nothing before it.
+            held: Only what held at some time within [from, to), also what is superseded now; what names no beginning held from when
+                it was said.
+            known: Only what Umi knew at some time within [from, to): taken in before its end, and not known to be over before its beginning.
 
         Raises:
             InvalidInput: When an argument is outside its limits.
@@ -251,7 +258,8 @@ class Answering(ABC):
         key, kept = validate.name(entity_id_or_subject, "entity id or subject"), read_filter(where, types)
         only, last = validate.optional_name(attribute, "attribute"), validate.optional_name(before, "before")
         most = validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
-        look = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last)
+        during = During(validate.time_range(held, "held"), validate.time_range(known, "known"))
+        look = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last, during=during)
         return await self._open.storage.read(look)
 
     async def why(self, entity_id: str) -> Explanation:

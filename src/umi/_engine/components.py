@@ -18,7 +18,7 @@ from umi._learning.routing import RoutedLLM
 from umi._reading.model import Allowance, Asker
 from umi.config import Config
 from umi.errors import EmbedderMismatch, EmbedderUnavailable, InvalidInput, StoreUnavailable
-from umi.ports import Clock, EmbeddingProvider, Entropy, Store, SupportsClose
+from umi.ports import Clock, EmbeddingProvider, Entropy, Replica, Store, SupportsClose
 from umi.providers.tiers import TieredLLM
 from umi.stores.memory.store import MemoryStore
 from umi.stores.sqlite.opening import MEMORY
@@ -131,6 +131,23 @@ async def _open_postgres(url: str, parts: Components) -> Store:
         cache_bytes_max=config.cache_bytes_max,
         busy_timeout_ms=config.busy_timeout_ms,
     )
+
+
+def open_replica(url: str, parts: Components) -> Replica | None:
+    """The replica of a store that the settings name; None without one. It is connected to when it is first asked.
+
+    Raises:
+        InvalidInput: When it, or the store, is no PostgreSQL.
+    """
+    read_url = parts.config.read_url
+    if read_url is None:
+        return None
+    if not (read_url.startswith(POSTGRES_PREFIXES) and str(url).startswith(POSTGRES_PREFIXES)):
+        raise InvalidInput("Config.read_url is for a replica of a PostgreSQL store: give postgresql://... for both")
+    from umi.stores.postgres.replica import PostgresReplica  # noqa: PLC0415 - its driver is an extra, and the store has it
+
+    config = parts.config
+    return PostgresReplica(read_url, clock=parts.clock, entropy=parts.entropy, cache_bytes_max=config.cache_bytes_max)
 
 
 def has_file(url: str) -> bool:

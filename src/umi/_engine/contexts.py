@@ -82,7 +82,7 @@ class Contexts(ABC):
         )
         return await _context(self._open, asked, wanted)
 
-    async def profile(self, subject: str, *, as_of: Moment | None = None) -> Profile:
+    async def profile(self, subject: str, *, as_of: Moment | None = None, limit: int | None = None) -> Profile:
         """What is known of somebody or something, by kind: only what holds, each with its source. No model is asked.
 
         What a caller set, what the rules of grammar find in the words of a message, and what a model read when it was remembered. What
@@ -92,14 +92,17 @@ class Contexts(ABC):
         Args:
             subject: A name or an alias.
             as_of: What held at that moment; None is now.
+            limit: At most so many facts of each kind, 1..10,000; `left_out` says how many more there are. Of every attribute the newest comes
+                before a second one of any. None is all.
 
         Raises:
-            InvalidInput: For a subject outside its limits, or a moment without a zone.
+            InvalidInput: For a subject or a limit outside its bounds, or a moment without a zone.
             StoreError: When the rows cannot be read. An unknown subject has an empty profile.
         """
         name, moment = validate.name(subject, "subject"), validate.optional_when(as_of, "as_of")
+        most = validate.optional_count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         view = View(as_of=moment, now=self._open.parts.clock.now(), trust=self._open.parts.trust)
-        return await self._open.storage.read(partial(profiles.profile, name=name, view=view))
+        return await self._open.storage.read(partial(profiles.profile, name=name, view=view, limit=most))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import Self, cast
 from umi import limits
 from umi._core import validate
 from umi._core.text import forget_words
-from umi._engine.components import Components, open_store, prepare_embedder
+from umi._engine.components import Components, open_replica, open_store, prepare_embedder
 from umi._engine.expiry import ExpiringStorage
 from umi._erasure import operations
 from umi._erasure.operations import Taken
@@ -32,9 +32,9 @@ from umi._remember.apply import recollect
 from umi._remember.ingest import Ingest, IngestedBatch, in_batches
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome, waiting_work
 from umi._remember.recalled_text import RecalledByNamespace
-from umi._retrieval import DualRetriever, Query, history
+from umi._retrieval import DualRetriever, Found, Query, history
 from umi.errors import StoreError, UmiError
-from umi.ports import NamespaceStore, Store, Transaction
+from umi.ports import NamespaceStore, Replica, Store, Transaction
 from umi.types import (
     BulkReceipt,
     Context,
@@ -85,12 +85,12 @@ class Engine:
         recalled: RecalledByNamespace,
         *,
         something_waits: bool,
+        replica: Replica | None = None,
     ) -> None:
         self.parts = parts
         self.store = store
-        self.storage = cast(
-            "NamespaceStore", ExpiringStorage(store.namespace(name), parts.clock, self._expire, self._expired)
-        )
+        self._replica = replica
+        self.storage = self._expiring(store.namespace(name))
         if parts.routed is not None:
             parts.routed.follow(self.storage)
         self.draining = draining
@@ -113,6 +113,7 @@ class Engine:
             StoreError: When it cannot be opened.
             EmbedderMismatch: When its vectors come from another embedder.
         """
+        replica = open_replica(url, parts)
         store = await open_store(url, parts)
         try:
             await prepare_embedder(store, parts.embedder)
@@ -121,14 +122,22 @@ class Engine:
         except BaseException:
             await store.close()
             raise
-        return cls(parts, store, name, {}, {}, RecalledByNamespace(), something_waits=waiting > 0)
+        return cls(parts, store, name, {}, {}, RecalledByNamespace(), something_waits=waiting > 0, replica=replica)
+
+    async def close_stores(self) -> None:
+        """Close the store, and its replica where there is one."""
+        try:
+            if self._replica is not None:
+                await self._replica.close()
+        finally:
+            await self.store.close()
 
     def view(self, name: str) -> Engine:
         """A namespace of the same store; itself for its own. Assumes that work waits there, and looks for it when it is first used."""
         if name == self._name:
             return self
         shared = (self.draining, self.learners, self._recalled)
-        return Engine(self.parts, self.store, name, *shared, something_waits=True)
+        return Engine(self.parts, self.store, name, *shared, something_waits=True, replica=self._replica)
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
         """Every namespace of the store, by name, without what has expired."""
@@ -277,11 +286,7 @@ class Engine:
         asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
-        embedder, behind = self.parts.embedder, self._may_be_behind()
-        retriever = DualRetriever(
-            model, embedder, self.storage, self.storage, behind=behind, known=self._known_speakers
-        )
-        found = await retriever.search(asked)
+        found, stale_s = await self._found(asked, model)
         self._count(found.degraded)
         receipt = RecallReceipt(
             id=id_ or self.new_recall_id(),
@@ -294,8 +299,30 @@ class Engine:
             usage=model.usage() if model else Usage(),
             best_score=found.best_score,
             why_abstained=found.why_abstained,
+            stale_s=stale_s,
         )
         return receipt, asked.lessons
+
+    async def _found(self, asked: Query, model: Conversation | None) -> tuple[Found, float | None]:
+        """What a search finds, and how old what it saw may be: in the replica, or in the store where there is none or it does not answer."""
+        behind, stale_s = self._may_be_behind(), None
+        if self._replica is not None:
+            try:
+                # Before the search, which sees what is there by then.
+                stale_s = await self._replica.stale_s()
+                if stale_s is not None:
+                    # What has expired and is still there cannot be deleted there: then it does not answer either.
+                    there = self._expiring(self._replica.namespace(self._name))
+                    return await self._retriever(there, model, behind=behind).search(asked), stale_s
+            except StoreError as error:
+                log.warning("the replica does not answer: %s", error)
+        return await self._retriever(self.storage, model, behind=behind).search(asked), None
+
+    def _expiring(self, storage: NamespaceStore) -> NamespaceStore:
+        return cast("NamespaceStore", ExpiringStorage(storage, self.parts.clock, self._expire, self._expired))
+
+    def _retriever(self, storage: NamespaceStore, model: Conversation | None, *, behind: bool) -> DualRetriever:
+        return DualRetriever(model, self.parts.embedder, storage, storage, behind=behind, known=self._known_speakers)
 
     def shown(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons | None, task_id: str | None) -> None:
         """Note which hits a recall showed, so that their texts are known when they come back and feedback credits them."""

@@ -1,4 +1,4 @@
-"""`Memory.activity`: what happened in a namespace, by day."""
+"""`Memory.activity` and `history_counts`: what happened in a namespace by day, and to a subject by parts of its time."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 from umi import limits
 from umi._core import validate
+from umi._retrieval import history
 from umi.ports import DayCount
-from umi.types import Activity, ActivityDay, EvolutionType, Moment
+from umi.types import Activity, ActivityDay, EvolutionType, HistoryCounts, Moment
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
@@ -46,6 +47,24 @@ class Overview(ABC):
         start, end = _midnight(first), _midnight(last + timedelta(days=1))
         found = await self._open.storage.read(lambda snapshot: snapshot.days(start, end))
         return Activity(first, last, tuple(_days(found)))
+
+    async def history_counts(self, subject: str, *, parts: int = limits.HISTORY_PARTS_COUNT_DEFAULT) -> HistoryCounts:
+        """How many statements there are about a subject, and how many begin in each part of the time that they take, counted in the store.
+
+        On both axes: when each began to hold, or was said where it names no beginning, and when Umi took it in. The statements themselves, of the
+        whole time or of some, are given by `history`. Of an alias what is counted is all about the subject that it stands for.
+
+        Args:
+            subject: A name or an alias. An unknown one has no statements.
+            parts: Into how many parts of equal length each axis is divided, 1..1,000.
+
+        Raises:
+            InvalidInput: When an argument is outside its limits.
+            StoreError: When the rows cannot be read.
+        """
+        name = validate.name(subject, "subject")
+        count = validate.count(parts, "parts", low=1, high=limits.HISTORY_PARTS_COUNT_MAX)
+        return await self._open.storage.read(lambda snapshot: history.counts(snapshot, name, count))
 
 
 def _midnight(day: date) -> datetime:

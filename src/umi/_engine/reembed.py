@@ -56,7 +56,7 @@ async def reembed(
                 if progress is not None:
                     progress(done)
         finally:
-            await engine.store.close()
+            await engine.close_stores()
     finally:
         await close_parts(parts)
     return done, waiting

@@ -48,6 +48,7 @@ async def recall_over(engine: Engine, names: Sequence[str], asked: Query, task_i
     hits = tuple(within_tokens(merged, asked.max_tokens))
     for name, view, (_, lessons) in zip(names, views, answers, strict=True):
         view.shown(id_, [hit for hit in hits if hit.namespace == name], lessons, task_id)
+    ages = [one.stale_s for one in found if one.stale_s is not None]
     scores = [one.best_score for one in found if one.best_score is not None]
     return RecallReceipt(
         id=id_,
@@ -60,6 +61,7 @@ async def recall_over(engine: Engine, names: Sequence[str], asked: Query, task_i
         usage=_together([one.usage for one in found]),
         best_score=max(scores, default=None),
         why_abstained="" if merged else found[0].why_abstained,
+        stale_s=max(ages, default=None),
     )
 
 

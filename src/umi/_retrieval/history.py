@@ -30,6 +30,7 @@ from umi.types import (
     Stats,
 )
 from umi.types.filters import EVERYTHING, Filter
+from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionPage
 
 _SHOWN_COUNT = 10  # statements that an error lists
@@ -72,6 +73,7 @@ def history(
     attribute: str | None = None,
     limit: int = LIST_LIMIT_MAX,
     before: str | None = None,
+    during: During = ALWAYS,
 ) -> tuple[HistoryStep, ...]:
     """The chain of an entity, or all statements about a subject, oldest first; empty when nothing is known.
 
@@ -82,14 +84,22 @@ def history(
         attribute: The only attribute that is wanted, if any.
         limit: At most so many, the newest.
         before: The id of a statement; only older ones are wanted. An unknown one has none.
+        during: Of which time statements are wanted.
     """
     entity = snapshot.entities([key]).get(key)
     if entity is None:
-        found = _about(snapshot, key, where, attribute, limit, before)
+        found = _about(snapshot, key, where, attribute, limit, before, during)
     else:
-        found = _wanted(kept(snapshot, _chain(snapshot, entity), where), attribute)
+        chain = [one for one in _chain(snapshot, entity) if during.admits(one)]
+        found = _wanted(kept(snapshot, chain, where), attribute)
         found = _older(snapshot, found, before)[-limit:]
     return steps(snapshot, sorted(found, key=statement_order))
+
+
+def counts(snapshot: Snapshot, name: str, parts: int) -> HistoryCounts:
+    """How many statements there are about the subject of a name, by when they begin; see `umi.Memory.history_counts`."""
+    key = subject_key(name)
+    return snapshot.periods(snapshot.subjects_of([key]).get(key, key), parts)
 
 
 def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
@@ -245,7 +255,13 @@ def _cursor(text: str | None) -> tuple[int, int] | None:
 
 
 def _about(
-    snapshot: Snapshot, name: str, where: Filter, attribute: str | None, limit: int, before: str | None
+    snapshot: Snapshot,
+    name: str,
+    where: Filter,
+    attribute: str | None,
+    limit: int,
+    before: str | None,
+    during: During,
 ) -> list[Entity]:
     key = subject_key(name)
     subject = snapshot.subjects_of([key]).get(key, key)
@@ -254,7 +270,7 @@ def _about(
     # What is read may not be wanted. A history is bounded by what is read too: it never has more than one page of everything.
     while len(found) < limit and read < LIST_LIMIT_MAX:
         wanted = min(limit, LIST_LIMIT_MAX - read)
-        rows = snapshot.statements(subject, limit=wanted, where=where, before=before)
+        rows = snapshot.statements(subject, limit=wanted, where=where, before=before, during=during)
         found += _wanted([one for one in rows if one.slot or key in (one.subject, *one.also)], attribute)
         if len(rows) < wanted:
             break

@@ -7,6 +7,7 @@ statement that a model read, in its own words. Everything else that was said is 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -86,19 +87,32 @@ def known(snapshot: Snapshot, name: str, view: View) -> Known:
     return Known(subject, tuple(fact for fact in facts if not _is_past(fact.entity, moment)), over)
 
 
-def profile(snapshot: Snapshot, name: str, view: View) -> Profile:
+def profile(snapshot: Snapshot, name: str, view: View, limit: int | None = None) -> Profile:
     """See `umi.Memory.profile`."""
     found = known(snapshot, name, view)
-    return grouped(name, found, snapshot.aliases(found.subject))
+    return grouped(name, found, snapshot.aliases(found.subject), limit)
 
 
-def grouped(name: str, found: Known, aliases: Sequence[str]) -> Profile:
-    """The facts of a subject by kind."""
+def grouped(name: str, found: Known, aliases: Sequence[str], limit: int | None = None) -> Profile:
+    """The facts of a subject by kind, at most so many of each."""
     kinds: dict[ProfileKind, list[Fact]] = {kind: [] for kind in ProfileKind}
     for fact in found.facts:
         kinds[kind_of(fact.entity)].append(fact)
-    groups = {kind: tuple(facts) for kind, facts in kinds.items() if facts}
-    return Profile(name, found.subject, tuple(alias for alias in aliases if alias != found.subject), groups)
+    groups = {kind: _first(facts, limit) for kind, facts in kinds.items() if facts}
+    left_out = {kind: len(kinds[kind]) - len(kept) for kind, kept in groups.items() if len(kept) < len(kinds[kind])}
+    return Profile(name, found.subject, tuple(alias for alias in aliases if alias != found.subject), groups, left_out)
+
+
+def _first(facts: Sequence[Fact], limit: int | None) -> tuple[Fact, ...]:
+    """So many of the facts of a kind, in their order: the newest of every attribute, then the second of each, and so on."""
+    if limit is None or len(facts) <= limit:
+        return tuple(facts)
+    seen: Counter[str] = Counter()
+    ranked: list[tuple[int, int]] = []
+    for place in reversed(range(len(facts))):  # in order of attribute, then of time
+        ranked.append((seen[facts[place].attribute], -place))
+        seen[facts[place].attribute] += 1
+    return tuple(facts[-place] for _, place in sorted(sorted(ranked)[:limit], key=lambda one: -one[1]))
 
 
 def kind_of(entity: Entity) -> ProfileKind:

@@ -27,6 +27,7 @@ from umi.types import (
 from umi.types.erasure_proof import ErasureProof, Findable, NGramDigest
 from umi.types.filters import EVERYTHING, Filter
 from umi.types.learning_rows import LearnedRows, LearnedWrites
+from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.routing_rows import RoutedRows, RoutedWrites
 from umi.types.sessions import SessionInfo
 
@@ -146,9 +147,15 @@ class Snapshot(Protocol):
         ...
 
     def statements(
-        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
+        self,
+        subject: str,
+        *,
+        limit: int,
+        where: Filter = EVERYTHING,
+        before: str | None = None,
+        during: During = ALWAYS,
     ) -> list[Entity]:
-        """What was said about a subject, newest first by (at, arrival), then span; of the filter's messages and types.
+        """What was said about a subject, newest first by (at, arrival), then span; of the filter's messages and types, and of these times.
 
         `before` is the id of a statement that the first one follows in this order; an unknown id is followed by none.
         """
@@ -180,6 +187,10 @@ class Snapshot(Protocol):
 
     def undecided(self, *, after: str | None, limit: int) -> list[EvolutionRelation]:
         """Open contradictions and updates that do not act, none of them undone or settled, by descending id; those below `after`."""
+        ...
+
+    def periods(self, subject: str, parts: int) -> HistoryCounts:
+        """How many of the statements about a subject begin in each of so many parts of the time that they take, on both axes."""
         ...
 
     def days(self, since: datetime, until: datetime) -> list[DayCount]:
@@ -399,6 +410,17 @@ class NamespaceStore(StorageBackend, VectorBackend, Protocol):
     async def search(self, query: str, /, limit: int) -> builtins.list[Entity]: ...
     @overload
     async def search(self, query: Vector, /, limit: int) -> builtins.list[VectorHit]: ...
+
+
+class Replica(Protocol):
+    """A copy of a store that follows it and is only read."""
+
+    def namespace(self, name: str) -> NamespaceStore: ...
+    async def stale_s(self) -> float | None:
+        """How old what it shows from now on may be at most, in seconds; None where it cannot tell."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class Store(Protocol):

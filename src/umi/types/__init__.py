@@ -46,6 +46,7 @@ from umi.types.learning_rows import LearnedCounts, SignalRow, Total, Version
 from umi.types.modes import STATED, UNREAL, Mode, Nature
 from umi.types.moment import Moment
 from umi.types.notes import ReaderNotes
+from umi.types.periods import HistoryCounts, PeriodCounts
 from umi.types.quality import (
     APPROVED_FAILURE_QUALITY,
     FACTORS_SHARE,
@@ -155,6 +156,7 @@ __all__ = [
     "Fact",
     "FeedbackReceipt",
     "ForgetPreview",
+    "HistoryCounts",
     "HistoryStep",
     "Hit",
     "HitState",
@@ -179,6 +181,7 @@ __all__ = [
     "Outcome",
     "OutcomeLike",
     "Page",
+    "PeriodCounts",
     "Profile",
     "ProfileKind",
     "ProviderQualityWeights",

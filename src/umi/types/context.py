@@ -58,13 +58,14 @@ class Profile:
 
     `name` is the subject as it was asked for, `subject` its key, `aliases` are further names. `groups` has the kinds that
     hold anything, in the order of `ProfileKind`, each with its facts in order of attribute, then of time. A plan is a fact
-    whose `entity.mode` is planned.
+    whose `entity.mode` is planned. `left_out` says how many more facts of a kind there are, where a limit left some out.
     """
 
     name: str
     subject: str
     aliases: tuple[str, ...] = ()
     groups: Mapping[ProfileKind, tuple[Fact, ...]] = field(default_factory=dict)
+    left_out: Mapping[ProfileKind, int] = field(default_factory=dict)
 
     @property
     def facts(self) -> tuple[Fact, ...]:

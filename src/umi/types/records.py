@@ -349,7 +349,8 @@ class RecallReceipt:
     """What one `recall` found and how.
 
     `abstained` is True when the store holds nothing relevant enough; `why_abstained` then says why, in words. `best_score` is that of the
-    best candidate, shown or not; None where there was none.
+    best candidate, shown or not; None where there was none. `stale_s` is how old, in seconds, what a replica answered from may be at
+    most; None where the store itself answered.
     """
 
     id: str
@@ -362,6 +363,7 @@ class RecallReceipt:
     usage: Usage = field(default_factory=Usage)
     best_score: float | None = None
     why_abstained: str = ""
+    stale_s: float | None = None
 
     def as_context(self) -> str:
         """The hits as lines for a prompt: date, speaker, text, and the state where it is not current.

@@ -56,7 +56,9 @@ class Asks:
         for episode, one in zip(page.items, said, strict=True):
             self._compared.episode(episode, one)
         await self._counts()
-        await self._journal.follow("ledger")  # the other is not read here: what has expired there stays until somebody asks
+        await self._journal.follow(
+            "ledger"
+        )  # the other is not read here: what has expired there stays until somebody asks
 
     async def _counts(self) -> None:
         book = self._book
@@ -78,7 +80,8 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._recall_around, self._recall_ranges, self._history, self._history, self._why, self._facts, self._get, self._sessions, self._profile, self._profile, self._context, self._elsewhere,
+            self._recall_around, self._recall_ranges, self._history, self._history, self._history_counts, self._why, self._facts, self._get,
+            self._sessions, self._profile, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):
@@ -164,6 +167,8 @@ class Asks:
             beside["attribute"] = rng.choice(ATTRIBUTES)
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
+        beside |= {axis: self._span(rng) if rng.chance(0.2) else None for axis in ("held", "known")}
+        right = [one for one in right if self._book.met(one, beside["held"], beside["known"])]
         what = f"history of {key} {where} {types} {beside}"
         found = await self._opened.call("history", key, where=where, types=types, **beside)
         self._compared.steps(what, found, right)
@@ -176,6 +181,23 @@ class Asks:
                 break
             left = left[:-size]
             beside["before"] = found[0].entity.id
+
+    async def _history_counts(self, rng: DeterministicRng) -> None:
+        """Each statement about a subject is counted once on each axis, in the part in which it begins."""
+        key, parts = rng.choice(NAMES), rng.choice((1, 3, 1_000))
+        right = self._book.about(key.lower())
+        found = await self._opened.call("history_counts", key, parts=parts)
+        axes = {"held": [self._book.began(one) for one in right], "known": [one.said.recorded_at for one in right]}
+        self._compared.record("counts of a history", found, {"count": len(right)})
+        for axis, moments in axes.items():
+            told = getattr(found, axis)
+            same(f"whether {axis} is counted", told is not None, bool(moments))
+            if moments:
+                length = (max(moments) - min(moments)) // parts + US
+                counts = Counter((moment - min(moments)) // length for moment in moments)
+                ends = {"first": min(moments), "last": max(moments)}
+                self._compared.record(axis, told, {**ends, "counts": tuple(counts[part] for part in range(parts))})
+        self._opened.tally.saw("HistoryCounts", {"held": 0, "known": 0})
 
     async def _why(self, rng: DeterministicRng) -> None:
         book = self._book
@@ -224,14 +246,17 @@ class Asks:
         borders = [border for border in borders if border.year > 1] or [self._opened.clock.now()]
         return rng.choice(borders) + rng.choice((-1, 0, 1)) * US
 
+    def _span(self, rng: DeterministicRng) -> tuple[datetime, datetime] | None:
+        """A time between two borders; None where they are the same, since an empty one is refused."""
+        ends = sorted((self._border(rng), self._border(rng)))
+        return (ends[0], ends[1]) if ends[0] < ends[1] else None
+
     def _look(self, rng: DeterministicRng) -> Look:
         look = {
             "as_of": self._border(rng) if rng.chance(0.35) else None,
             "known_at": self._border(rng) if rng.chance(0.35) else None,
         }
-        # An empty interval is refused, so its ends differ.
-        ends = sorted((self._border(rng), self._border(rng)))
-        span = (ends[0], ends[1]) if rng.chance(0.25) and ends[0] < ends[1] else None
+        span = self._span(rng) if rng.chance(0.25) else None
         return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._opened.clock.now())
 
     async def _recall(self, query: str, look: Look, **beside: Any) -> Any:
@@ -323,9 +348,7 @@ class Asks:
             for span in ((at, at + timedelta(days=1)), (at - timedelta(days=1), at)):
                 await self._found_from(Look(time_range=span, now=self._opened.clock.now()), word)
 
-    async def _found_from(
-        self, look: Look, word: str, where: Any = None, types: Sequence[str] | None = None
-    ) -> None:
+    async def _found_from(self, look: Look, word: str, where: Any = None, types: Sequence[str] | None = None) -> None:
         """A word finds exactly the messages of which a statement with it is shown."""
         book = self._book
         right = []

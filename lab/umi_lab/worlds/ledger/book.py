@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 CURRENT: Final = "current"
 SUPERSEDED: Final = "superseded"
 STALE: Final = "stale"
 DISPUTED: Final = "disputed"
+KNOWN_FROM: Final = datetime(1900, 1, 1, tzinfo=UTC)  # an earlier beginning stands for one that nobody named
 
 Order = tuple[datetime, int, tuple[int, int]]
 
@@ -260,6 +261,17 @@ class Book:
         """All statements about a subject, oldest first."""
         return sorted((one for one in self.statements if key in (one.subject, *one.also)), key=lambda one: one.order)
 
+    def began(self, one: Statement) -> datetime:
+        """When a statement began to hold; one without a known beginning, when it was said."""
+        return one.valid_from if one.valid_from >= KNOWN_FROM else one.said.at
+
+    def met(
+        self, one: Statement, held: tuple[datetime, datetime] | None, known: tuple[datetime, datetime] | None
+    ) -> bool:
+        """Whether a statement held, and was known, at some time of these ranges."""
+        over, dropped = self.validity(one)
+        return _meets(held, self.began(one), over) and _meets(known, one.said.recorded_at, dropped)
+
     def borders(self) -> Iterator[datetime]:
         """Every moment at which something begins, ends, or is known."""
         for said in self.said:
@@ -322,3 +334,11 @@ def _once(links: list[Link]) -> list[Link]:
         if link not in found:
             found.append(link)
     return found
+
+
+def _meets(wanted: tuple[datetime, datetime] | None, start: datetime, end: datetime | None) -> bool:
+    if wanted is None:
+        return True
+    if wanted[0] <= start:
+        return start < wanted[1]
+    return end is None or end > wanted[0]

@@ -21,7 +21,7 @@ RECORDS: Final = (
     records.LeftOut, records.ErasureReceipt, records.ErasurePreview, records.ErasureCheck, records.ExportReceipt,
     records.RestoreReceipt, records.RereadReceipt, records.FeedbackReceipt, records.SessionInfo, records.SessionPage, records.Lesson,
     records.Undecided, records.UndecidedPage, records.UndoPreview, records.StandingChange, records.ForgetPreview, records.Activity,
-    records.ActivityDay,
+    records.ActivityDay, records.HistoryCounts, records.PeriodCounts,
 )  # fmt: skip
 
 

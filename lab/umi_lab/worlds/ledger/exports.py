@@ -82,7 +82,11 @@ class Exports(Journal):
             found = [await elsewhere.get(id_) for id_ in again.episode_ids]
             same("messages of a receipt that are not there", [one for one in found if one is None], [])
             if not any(said in part.said and said.message_id for said in left):
-                same("new messages of a call made again elsewhere", len(found), len(content) if isinstance(content, list) else 1)
+                same(
+                    "new messages of a call made again elsewhere",
+                    len(found),
+                    len(content) if isinstance(content, list) else 1,
+                )
 
 
 def _lasting(added: Sequence[Said], arguments: dict[str, Any]) -> bool:

@@ -38,7 +38,9 @@ class Journal:
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
         self._usual: dict[str, float] = {}  # by namespace: the quality of any statement while no judgement counts
-        self._followed: dict[str, tuple[int, frozenset[str]]] = {}  # by namespace: the sequence kept, and what was there
+        self._followed: dict[
+            str, tuple[int, frozenset[str]]
+        ] = {}  # by namespace: the sequence kept, and what was there
         self.beyond: list[Beyond] = []  # what the other namespace holds
 
     @property
@@ -86,7 +88,14 @@ class Journal:
             self._adopt({row.id: row for step in found for row in step.evolutions}.values())
 
     def _receipt(
-        self, found: Any, added: list[Said], told: list[Link], *, replayed: bool, degraded: tuple[str, ...] = (), forgotten: tuple[str, ...] = (),
+        self,
+        found: Any,
+        added: list[Said],
+        told: list[Link],
+        *,
+        replayed: bool,
+        degraded: tuple[str, ...] = (),
+        forgotten: tuple[str, ...] = (),
     ) -> None:
         """Require a receipt of `remember` or `set_fact`."""
         self.compared.links("the receipt", found.evolutions, told)
@@ -144,7 +153,7 @@ class Journal:
 
     async def say_beyond(self, said: str, expires_s: int | None) -> None:
         """Let the other namespace be told something."""
-        told = {} if expires_s is None else {"ttl": expires_s}
+        told: dict[str, Any] = {} if expires_s is None else {"ttl": expires_s}
         found = await self._view("elsewhere").remember(said, speaker="Kiba", **told)
         expires = None if expires_s is None else self.now + timedelta(seconds=expires_s)
         self.beyond.append(Beyond(found.episode_ids[0], said, expires))
@@ -154,9 +163,7 @@ class Journal:
         here = [said.id for said in self.book.said] if name == "ledger" else [one.id for one in self.beyond]
         kept, known = self._followed.get(name, (0, frozenset()))
         told = {one.id async for one in self._view(name).changes(kept) if one.kind == "remembered"}
-        same(
-            f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), []
-        )
+        same(f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), [])
         # A namespace that was dropped has none; who follows it keeps what they have.
         self._followed[name] = (max(kept, await self._view(name).sequence()), frozenset(here))
 

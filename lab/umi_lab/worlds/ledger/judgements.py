@@ -54,7 +54,9 @@ class Judgements(Journal):
             found = await memory.feedback(recall, **said)
             self.compared.record("feedback", found, right | {"replayed": replayed})
         if given["otherwise"] is not None:
-            await self._refused("IdempotencyConflict", memory.feedback(recall, **(said | _other(said, given["otherwise"], mine))))
+            await self._refused(
+                "IdempotencyConflict", memory.feedback(recall, **(said | _other(said, given["otherwise"])))
+            )
         if mine and given["reset"]:
             await memory.learning.reset()
             lesson = await memory.learning.explain(mine[0])
@@ -75,7 +77,7 @@ def _quality(said: dict[str, Any]) -> float:
     return round(float(facts), 6)
 
 
-def _other(said: dict[str, Any], name: str, mine: list[str]) -> dict[str, Any]:
+def _other(said: dict[str, Any], name: str) -> dict[str, Any]:
     """Another value of one argument."""
     if name == "used":
         return {"used": [] if said["used"] is None else None}

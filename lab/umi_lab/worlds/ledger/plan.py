@@ -142,7 +142,9 @@ class _Draw:
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
             "later": rng.chance(0.4 if derived else 0.25),
-            "between": rng.choice((None, None, "restart", "recall", "recall and restart", *(["erase"] * 4 * bool(derived)))),
+            "between": rng.choice(
+                (None, None, "restart", "recall", "recall and restart", *(["erase"] * 4 * bool(derived)))
+            ),
             "by": rng.choice(("work", "maintain")),
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
@@ -274,7 +276,9 @@ class _Draw:
     def _export(self, _number: int) -> dict[str, Any]:
         rng = self._rng
         return {
-            "where": rng.choice((None, None, {"session": "dawn"}, {"metadata": {"level": {"gte": 2}}}, {"role": "user"})),
+            "where": rng.choice(
+                (None, None, {"session": "dawn"}, {"metadata": {"level": {"gte": 2}}}, {"role": "user"})
+            ),
             "types": rng.choice((None, None, None, ["event"], ["note", "task"])),
             "every_namespace": rng.chance(0.3),
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -44,13 +45,20 @@ class Profiles:
         found = await self._opened.call("profile", key, as_of=as_of)
         right = [one for one in self._book.statements if self._is_told(one, key.lower(), look)]
         self._require(f"profile of {key} as of {as_of}", found.facts, right, look)
-        self._compared.record("profile", found, {"name": key, "subject": key.lower(), "aliases": ()})
+        self._compared.record("profile", found, {"name": key, "subject": key.lower(), "aliases": (), "left_out": {}})
         groups = {str(kind): sorted(fact.entity.id for fact in facts) for kind, facts in found.groups.items()}
         wanted: dict[str, list[str]] = {}
         for one in right:
             wanted.setdefault(_group(one), []).append(one.id)
         same("groups of the profile", groups, {kind: sorted(ids) for kind, ids in wanted.items()})
         self._opened.tally.saw("Profile", {"groups": 0})
+        limit = rng.choice((None, 1, 2))
+        some = await self._opened.call("profile", key, as_of=as_of, limit=limit)
+        rest = {kind: len(facts) - len(some.groups[kind]) for kind, facts in found.groups.items()}
+        self._compared.record("profile", some, {"left_out": {kind: count for kind, count in rest.items() if count}})
+        for kind, facts in found.groups.items():
+            same(f"facts of {kind}", len(some.groups[kind]), min(len(facts), limit or len(facts)))
+            _require_fair(facts, some.groups[kind])
 
     def _is_told(self, one: Statement, key: str, look: Look) -> bool:
         """Whether a profile has a statement."""
@@ -97,3 +105,14 @@ def _group(one: Statement) -> str:
     if one.mode == "planned":
         return "plans"
     return "other" if one.slot else _GROUP_OF_TYPE.get(one.entity_type, "other")
+
+
+def _require_fair(facts: Sequence[Any], some: Sequence[Any]) -> None:
+    """Require of each attribute its newest facts, in their order, and of none two more than of another that has more."""
+    ids = [fact.entity.id for fact in some]
+    same("order of facts", ids, [fact.entity.id for fact in facts if fact.entity.id in ids])
+    all_of, some_of = (Counter(fact.attribute for fact in each) for each in (facts, some))
+    for name, count in all_of.items():
+        of_it = [fact.entity.id for fact in facts if fact.attribute == name]
+        same("the newest of an attribute", [one for one in of_it if one in ids], of_it[count - some_of[name] :])
+        same("a share of each attribute", some_of[name] >= min(count, max(some_of.values(), default=0) - 1), True)  # noqa: FBT003

@@ -29,9 +29,7 @@ class Relations(Journal):
             return
         found = await call
         self.compared.link(found, link)
-        self._made.setdefault(step.number, []).extend(
-            [link, *(one for one in recorder.made if one is not link)]
-        )
+        self._made.setdefault(step.number, []).extend([link, *(one for one in recorder.made if one is not link)])
         await self.adopt_all()
 
     async def _relate(self, step: Step) -> None:

@@ -136,9 +136,7 @@ class Recorder:
         # A dispute that is not trusted holds nothing back: it is flagged as a change.
         if kind == "contradict" and not (may_change(older, newer) and may_change(newer, older)):
             stored = "update"
-        return self.record(
-            Link("", older, newer, stored, "as told", CONFIDENCE, self._now, "model", acts, nature)
-        )
+        return self.record(Link("", older, newer, stored, "as told", CONFIDENCE, self._now, "model", acts, nature))
 
     def delete(self, messages: Sequence[Said], statements: Sequence[Statement]) -> list[Statement]:
         """Delete messages and single statements; what they had closed holds again, what rests on them is stale.

@@ -50,9 +50,21 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
         keep = rng.choice(("new", "old", "both"))
         settled = ("resolve", {"made": (number, 0), "keep": keep, "again": False})
         another = ("relate", {**given, "new": given["other"], "again": False})
-        overtaken = ("relate", {**given, "old": given["other"], "new": given["third"], "type": "update", "again": False})
-        orders = [settled], [settled, undo(number)], [settled, undo(number), again], [undo(number), again]
-        return rng.choice((*orders, [another, overtaken], [another, overtaken, settled], [another, ("relate", {**given, "type": "update", "again": False})]))
+        overtaken = (
+            "relate",
+            {**given, "old": given["other"], "new": given["third"], "type": "update", "again": False},
+        )
+        replaced = ("relate", {**given, "type": "update", "again": False})
+        orders: list[Sequel] = [
+            [settled],
+            [settled, undo(number)],
+            [settled, undo(number), again],
+            [undo(number), again],
+            [another, overtaken],
+            [another, overtaken, settled],
+            [another, replaced],
+        ]
+        return rng.choice(orders)
     return rng.choice(([undo(number)], [undo(number), again], [undo(number), again, undo(number + 2)]))
 
 
@@ -74,7 +86,9 @@ def _repeated(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequ
     sessions = [one["session"] for one in given.get("messages", ()) if one["session"] is not None]
     if sessions and rng.chance(0.4):  # some of the messages of a call leave the others behind
         return [("export", {"where": {"session": rng.choice(sessions)}, "types": None, "every_namespace": False})]
-    return rng.choice(([again], [again, ("restart", {}), again], [*gone, again], [*gone, again], [*gone, ("restart", {}), again]))
+    return rng.choice(
+        ([again], [again, ("restart", {}), again], [*gone, again], [*gone, again], [*gone, ("restart", {}), again])
+    )
 
 
 def _clear(rng: DeterministicRng, _number: int, _given: dict[str, Any]) -> Sequel:

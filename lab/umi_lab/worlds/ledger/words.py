@@ -77,7 +77,9 @@ class Words(Waiting):
         mine = {word: one for word, one in words.items() if one in new}
         asked = [verdict for verdict in self._opened.model.verdicts if verdict[0] in mine]
         self._opened.model.verdicts = [one for one in self._opened.model.verdicts if one not in asked]
-        made = (recorder.verdict(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words)
+        made = (
+            recorder.verdict(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words
+        )
         return [link for link in made if link is not None]
 
     def _sources(self, given: dict[str, Any]) -> list[Statement]:
@@ -208,10 +210,11 @@ class Words(Waiting):
         found = await self._opened.call("remember", content, **arguments)
         mine = [one for said in left for one in self.book.of(said)]
         told = sorted((link for link in self.book.links if link.new in mine), key=lambda link: link.id)
-        if keyed:
-            forgotten = () if left else (arguments["idempotency_key"],)
-        else:
+        forgotten: tuple[str, ...] = ()
+        if not keyed:
             forgotten = tuple(said.message_id or "" for said in added if said not in left)
+        elif not left:
+            forgotten = (arguments["idempotency_key"],)
         self._receipt(found, left, told, replayed=True, forgotten=forgotten)
 
     async def _repeat_beside(

@@ -16,13 +16,19 @@ from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import ContextBody, Kind, Moment, RecallBody
 from umi.server.paths import LIMIT_DEFAULT, After, Id, Limit, OrderOf, Reading, Subject, WhereText, use_of, where_of
-from umi.types import Context, Entity, Explanation, Fact, HistoryStep, Hit, Page, Profile, RecallReceipt
+from umi.types import Context, Entity, Explanation, Fact, HistoryCounts, HistoryStep, Hit, Page, Profile, RecallReceipt
 
 router = APIRouter(tags=["answers"])
 
 AsOf = Annotated[Moment | None, Query(description="What held at that moment. Default: now.")]
 AfterRow = Annotated[str | None, Query(description="The id of the last statement that you have; `Link` has it.")]
 BeforeRow = Annotated[str | None, Query(description="The id of a statement: only what was said before it.")]
+Range = Annotated[
+    list[Moment] | None,
+    Query(description="Only what is of [from, to): both, as two parameters.", min_length=2, max_length=2),
+]
+Parts = Annotated[int, Query(description="Into how many parts of equal length each axis is divided, 1..1,000.")]
+OfKind = Annotated[int | None, Query(description="At most so many facts of each kind, 1..10,000. Default: all.")]
 KindsOf = Annotated[list[Kind] | None, Query(description="Only statements of this kind; repeatable.")]
 
 
@@ -109,20 +115,32 @@ async def history(
     after: AfterRow = None,
     limit: Limit = limits.LIST_LIMIT_MAX,
     before: BeforeRow = None,
+    held: Range = None,
+    known: Range = None,
 ) -> Response:
     """All statements about a subject, or the chain of a statement's id, oldest first, with reasons; none for an unknown one.
 
     A long history ends earlier, and the header `Link` leads to the rest. To begin with the newest, ask for `limit` of them, and give the
-    id of the first as `before` to get those before it, until there are none.
+    id of the first as `before` to get those before it, until there are none. `held` and `known`, each given twice, confine it to one time.
     """
-    steps = await space.memory.history(subject, where=where_of(where), types=types, limit=limit, before=before)
+    steps = await space.memory.history(
+        subject, where=where_of(where), types=types, limit=limit, before=before, held=_pair(held), known=_pair(known)
+    )
     return bounded.sequence(request, steps, HistoryStep, lambda step: step.entity.id, after)
 
 
+@router.get("/history/{subject}/counts", summary="History in numbers", **answers(HistoryCounts))
+async def history_counts(
+    space: Reading, subject: Subject, parts: Parts = limits.HISTORY_PARTS_COUNT_DEFAULT
+) -> Response:
+    """How many statements there are about a subject, and how many begin in each part of the time that they take: to hold, and to be known."""
+    return reply(await space.memory.history_counts(subject, parts=parts))
+
+
 @router.get("/profile/{subject}", summary="Profile", **answers(Profile))
-async def profile(space: Reading, subject: Subject, as_of: AsOf = None) -> Response:
-    """What is known of somebody or something, by kind: only what holds."""
-    return bounded.whole(await space.memory.profile(subject, as_of=as_of))
+async def profile(space: Reading, subject: Subject, as_of: AsOf = None, limit: OfKind = None) -> Response:
+    """What is known of somebody or something, by kind: only what holds. With a `limit` the field `left_out` says how many more there are."""
+    return bounded.whole(await space.memory.profile(subject, as_of=as_of, limit=limit))
 
 
 @router.get("/facts/{subject}", summary="Facts", **answers(tuple[Fact, ...]))
@@ -139,3 +157,7 @@ async def stats(space: Reading) -> Response:
     """Counts of this namespace. Sizes of the whole store are in /metrics: they tell of others."""
     found = await space.memory.stats()
     return reply(SpaceStats(**{name: getattr(found, name) for name in SpaceStats.model_fields}))
+
+
+def _pair(given: list[Moment] | None) -> tuple[Moment, Moment] | None:
+    return (given[0], given[1]) if given else None

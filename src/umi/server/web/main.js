@@ -241,8 +241,7 @@ function Page() {
   const [turn, setTurn] = useState(0);
   const [theme, setTheme] = useState(localStorage.getItem(THEME) || "");
   const who = useLoad(async (signal) => {
-    const me = await get("/v1/me", {}, { signal });
-    const { items } = await get("/v1/namespaces", { limit: 1000 }, { signal });
+    const [me, { items }] = await Promise.all([get("/v1/me", {}, { signal }), get("/v1/namespaces", { limit: 1000 }, { signal })]);
     // A key may be for a namespace in which nothing is remembered yet.
     const granted = me.grants.map((one) => one.namespace).filter((name) => !name.endsWith("*") && !items.some((one) => one.name === name));
     return { me, spaces: [...items, ...granted.map((name) => ({ name }))] };

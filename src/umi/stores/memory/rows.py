@@ -37,6 +37,7 @@ from umi.stores.memory.space import (
     whole_zone,
     windows_of,
 )
+from umi.stores.memory.statements import StatementReads
 from umi.stores.memory.undecided import UndecidedReads
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
 from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
@@ -53,7 +54,7 @@ class _Ended:
         raise InvariantError(f"a snapshot was asked for {name} after its transaction ended")
 
 
-class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
+class MemorySnapshot(SessionReads, UndecidedReads, DayReads, StatementReads):
     """A snapshot of one namespace; see `umi.ports.Snapshot`."""
 
     def __init__(
@@ -111,20 +112,6 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads):
             if mine:
                 kept = sorted((self._space.entities[id_] for id_ in mine), key=span_order)
                 found[episode_id] = tuple(map(entity_out, kept))
-        return found
-
-    def statements(
-        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
-    ) -> list[Entity]:
-        return [entity_out(each) for each in self._space.about(subject, where, before)[:limit]]
-
-    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
-        found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
-        for subject in dict.fromkeys(subject for subject, _ in found):
-            for one in self.statements(subject, limit=len(self._space.entities)):
-                pair = (one.subject, one.slot)
-                if one.subject == subject and pair in found and len(found[pair]) < limit:
-                    found[pair].append(one)
         return found
 
     def list_entities(

@@ -15,6 +15,7 @@ from typing import Final
 import psycopg
 
 from umi.stores.postgres.dialect import translated
+from umi.stores.postgres.errors import NotReplicated
 from umi.stores.sql.connection import Row
 
 _WRITES: Final = ("INSERT", "UPDATE", "DELETE")
@@ -55,6 +56,8 @@ class PostgresConnection:
 
     def __init__(self, inner: psycopg.Connection[Row]) -> None:
         self._inner = inner
+        self._warnings: list[str] = []  # from the server, since the last COMMIT was sent
+        inner.add_notice_handler(self._hear)
         self._pipeline: psycopg.Pipeline | None = None
         self._leaving = ExitStack()  # leaves pipeline mode
         self._in_transaction = False
@@ -74,9 +77,17 @@ class PostgresConnection:
             self._inner.execute(statement.encode())
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> Found:
-        """Run a statement of the SQLite store; COMMIT ends a transaction."""
+        """Run a statement of the SQLite store; COMMIT ends a transaction.
+
+        Raises:
+            NotReplicated: The server warned while it committed, as it does where someone stopped it from waiting for a standby.
+        """
         if not self._in_transaction:
             self._leave_pipeline()  # such as VACUUM, which wants to be alone
+        if sql == "COMMIT":
+            # PostgreSQL acknowledges a COMMIT that a time-out ends while it waits for a standby.
+            self._inner.execute(b"SET LOCAL statement_timeout = 0")
+            self._warnings.clear()
         # bytes: statements are made of constants only
         cursor = self._inner.execute(translated(sql).encode(), tuple(values))
         self._unanswered_count += 1
@@ -86,6 +97,8 @@ class PostgresConnection:
         if sql == "COMMIT":
             self._wait()
             self._in_transaction = False
+            if self._warnings:
+                raise NotReplicated(self._warnings[0])
         elif self._unanswered_count >= _UNANSWERED_COUNT:
             self._wait()
         return Found(lambda: self._rows_of(cursor))
@@ -133,7 +146,12 @@ class PostgresConnection:
 
     def close(self) -> None:
         """Close the connection; what was not committed is gone."""
+        self._leave_pipeline()
         self._inner.close()
+
+    def _hear(self, notice: psycopg.errors.Diagnostic) -> None:
+        if notice.severity_nonlocalized == "WARNING":
+            self._warnings.append(notice.message_primary or "a warning")
 
     def _rows_of(self, cursor: psycopg.Cursor[Row]) -> Sequence[Row]:
         if cursor.description is None:
@@ -155,10 +173,8 @@ class PostgresConnection:
 
     def _leave_pipeline(self) -> None:
         self._pipeline = None
-        leaving = self._leaving.pop_all()
-        if not self.is_broken:
-            with suppress(psycopg.Error):  # of what is undone or was raised already
-                leaving.close()
+        with suppress(psycopg.Error):  # of what is undone or was raised already, or of a connection that is lost
+            self._leaving.pop_all().close()
 
     def _answered(self) -> None:
         self._unread.clear()

@@ -19,7 +19,11 @@ _STATEMENTS_COUNT: Final = (
 _NUMBERS: Final = re.compile(
     r"(?<![\w.])(?!r\.)((?:\w+\.)?(?:key|sequence|version)) IN \(SELECT value FROM json_each\(\?\)\)"
 )
-_TEXTS: Final = re.compile(r"\(SELECT value FROM json_each\(\?\)\)")
+_TEXTS: Final = re.compile(r" IN \(SELECT value FROM json_each\(\?\)\)")
+# Without statistics, as right after many rows came in, PostgreSQL would join all relations of the namespace.
+_RELATIONS: Final = re.compile(
+    r"FROM entities e CROSS JOIN relations r WHERE r\.ns = \? AND r\.(\w+) = e\.id AND (e\.key IN \(SELECT value FROM json_each\(\?\)\))"
+)
 _COLUMN_OF_TEXTS: Final = re.compile(r"json_each\((\w+\.\w+)\) (\w+)")
 _REPLACE: Final = re.compile(r"^INSERT OR REPLACE INTO (\w+)(.*)$", re.DOTALL)
 _IGNORE: Final = re.compile(r"^INSERT OR IGNORE INTO (\w+)(.*)$", re.DOTALL)
@@ -31,8 +35,12 @@ _FILE_SIZE: Final = "(SELECT page_count * page_size FROM pragma_page_count, prag
 @lru_cache(_STATEMENTS_COUNT)
 def translated(sql: str) -> str:
     """The statement with the same meaning for PostgreSQL, with `%s` for each value."""
-    sql = _NUMBERS.sub(r"\1 IN (SELECT jsonb_array_elements_text(?::jsonb)::bigint)", sql)
-    sql = _TEXTS.sub("(SELECT jsonb_array_elements_text(?::jsonb))", sql)
+    sql = _RELATIONS.sub(
+        r"FROM relations r WHERE r.ns = ? AND r.\1 = ANY (ARRAY(SELECT e.id FROM entities e WHERE \2))", sql
+    )
+    # As an array: joined with a sub-select, PostgreSQL reads the whole table, and with it every other namespace.
+    sql = _NUMBERS.sub(r"\1 = ANY (ARRAY(SELECT jsonb_array_elements_text(?::jsonb)::bigint))", sql)
+    sql = _TEXTS.sub(" = ANY (ARRAY(SELECT jsonb_array_elements_text(?::jsonb)))", sql)
     sql = _COLUMN_OF_TEXTS.sub(r"jsonb_array_elements_text(\1::jsonb) AS \2(value)", sql)
     sql = _REPLACE.sub(_upsert, sql)
     sql = _IGNORE.sub(r"INSERT INTO \1\2 ON CONFLICT DO NOTHING", sql)

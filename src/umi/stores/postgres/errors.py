@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
@@ -11,17 +12,28 @@ from psycopg import errors as found
 
 from umi.errors import InvalidInput, StoreBusy, StoreCorrupt, StoreError, StoreFull, StoreUnavailable, UmiError
 
-_BUSY = (
-    found.LockNotAvailable, found.SerializationFailure, found.DeadlockDetected, found.QueryCanceled,
-    found.IdleInTransactionSessionTimeout,
-)  # fmt: skip
+
+class NotReplicated(psycopg.OperationalError):
+    """The server has committed, and stopped waiting for its synchronous standby."""
+
+
+_BUSY = (found.LockNotAvailable, found.SerializationFailure, found.DeadlockDetected)
+_TOO_LONG = (found.QueryCanceled, found.IdleInTransactionSessionTimeout)
 _FULL = (found.DiskFull, found.OutOfMemory, found.ConfigurationLimitExceeded)
 _NOT_LET_IN = (found.InvalidPassword, found.InvalidAuthorizationSpecification, found.InsufficientPrivilege)
 _CORRUPT = (found.DataCorrupted, found.IndexCorrupted)
+# A server, or a pooler, that refuses a connection says why in words only.
+_CROWDED: Final = re.compile("too many (connections|clients)|connection slots|no more connections allowed")
 # What an error means, the first that fits.
 _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type[UmiError], str], ...]] = (
     (found.UniqueViolation, InvalidInput, "a row of this id is in {name} already ({said}): each is written once"),
     (_FULL, StoreFull, "no room left to write {name} ({said}): free some space on its server and try again"),
+    (
+        NotReplicated,
+        StoreUnavailable,
+        "{name} has written this, and a standby has not confirmed it ({said}): see that the standby follows, and look what is there",
+    ),
+    (_TOO_LONG, StoreBusy, "a statement on {name} took too long, or an operator stopped it ({said}): try again"),
     (_BUSY, StoreBusy, "others kept {name} locked for too long ({said}): try again"),
     (
         found.ReadOnlySqlTransaction,
@@ -30,11 +42,6 @@ _MEANINGS: Final[tuple[tuple[type[Exception] | tuple[type[Exception], ...], type
     ),
     (_CORRUPT, StoreCorrupt, "{name} is damaged ({said}): stop writing to it, and restore it from a backup"),
     (_NOT_LET_IN, StoreUnavailable, "{name} refused this user ({said}): give a user who may create tables there"),
-    (
-        found.TooManyConnections,
-        StoreBusy,
-        "{name} has no connection left ({said}): try again, or raise max_connections",
-    ),
     (
         (psycopg.OperationalError, psycopg.InterfaceError),
         StoreUnavailable,
@@ -63,6 +70,8 @@ def mapped(name: str) -> Iterator[None]:
 def translate(error: psycopg.Error, name: str) -> UmiError:
     """The error of Umi that says what `error` means for the database `name`."""
     said = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    if _CROWDED.search(said):
+        return StoreBusy(f"{name} has no connection left ({said}): try again, or let this user have more")
     for kinds, meaning, message in _MEANINGS:
         if isinstance(error, kinds):
             return meaning(message.format(name=name, said=said))

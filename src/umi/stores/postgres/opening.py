@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from umi.addresses import without_password
 from umi.errors import StoreUnavailable, StoreVersion
-from umi.limits import STORE_BUSY_TIMEOUT_MS
+from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_STATEMENT_MS_MAX
 from umi.stores.postgres.connection import PostgresConnection
 from umi.stores.postgres.errors import mapped
 from umi.stores.postgres.schema import STEPS, VERSION
+from umi.stores.sql.connection import Row
 
 # Each transaction sets what it needs, and the connection keeps nothing: a pooler may give every transaction another one.
 # All tables are in a schema of their own, so that Umi can share a database with others. What is acknowledged must survive a
 # crash, whatever the server's default is; a stricter setting, for replicas, is kept.
-BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi")
+# An app that hangs, or that the network has cut off, keeps neither a lock nor a snapshot for ever.
+_BOUNDS: Final = (
+    f"SET LOCAL statement_timeout = {STORE_STATEMENT_MS_MAX}",
+    f"SET LOCAL idle_in_transaction_session_timeout = {STORE_STATEMENT_MS_MAX}",
+)
+BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi", *_BOUNDS)
 BEGIN_WRITE: Final = (
     "BEGIN",
     "SET LOCAL search_path = umi",
+    *_BOUNDS,
     f"SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}",
     (
         "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
@@ -28,6 +36,15 @@ BEGIN_WRITE: Final = (
 )
 _OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
 _CONNECT_S: Final = 10
+# Where the address says nothing else. A server that no longer answers is given up after a minute.
+_SETTINGS: Final[dict[str, Any]] = {
+    "application_name": "umi",
+    "connect_timeout": _CONNECT_S,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 60_000,
+}
 _MIGRATION_LOCK: Final = 0x556D6931  # any number that other programs do not use
 
 
@@ -39,9 +56,9 @@ def connect(url: str) -> PostgresConnection:
     """
     with mapped(without_password(url)):
         # Prepared statements would be kept in a session, and one whose transaction failed half-way is lost.
-        inner = psycopg.connect(
-            url, autocommit=True, prepare_threshold=None, connect_timeout=_CONNECT_S, application_name="umi"
-        )
+        given = conninfo_to_dict(url)
+        settings = {name: value for name, value in _SETTINGS.items() if name not in given}
+        inner = psycopg.connect(url, autocommit=True, prepare_threshold=None, **settings)
         return PostgresConnection(inner)
 
 
@@ -57,19 +74,33 @@ def migrate(url: str) -> None:
     with mapped(name), psycopg.connect(url, connect_timeout=_CONNECT_S, application_name="umi migration") as inner:
         if inner.info.server_version < _OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
+        if _version(inner, name) == VERSION:
+            return  # the usual case; also for a user who may create nothing, and on a standby
         # Two processes that open a new database: the second waits and finds nothing left to do.
         inner.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         inner.execute("CREATE SCHEMA IF NOT EXISTS umi")
         inner.execute("SET LOCAL search_path = umi")
         inner.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-        row = inner.execute("SELECT version FROM schema_version").fetchone()
-        version = 0 if row is None else row[0]
-        if version > VERSION:
-            raise StoreVersion(
-                f"{name} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
-            )
+        version = _version(inner, name)
         for step in STEPS[version:]:
             inner.execute(step.encode())
         if version < VERSION:
             inner.execute("DELETE FROM schema_version")
             inner.execute("INSERT INTO schema_version VALUES (%s)", (VERSION,))
+
+
+def _version(inner: psycopg.Connection[Row], name: str) -> int:
+    """The version of Umi's tables; 0 where there are none.
+
+    Raises:
+        StoreVersion: When a newer Umi wrote them.
+    """
+    if inner.execute("SELECT to_regclass('umi.schema_version')").fetchone() == (None,):
+        return 0
+    row = inner.execute("SELECT version FROM umi.schema_version").fetchone()
+    version = 0 if row is None else int(row[0])
+    if version > VERSION:
+        raise StoreVersion(
+            f"{name} was written by a newer Umi (version {version}, this one knows {VERSION}): upgrade umi-memory"
+        )
+    return version

@@ -15,7 +15,7 @@ from psycopg.errors import LockNotAvailable
 
 from umi.addresses import without_password
 from umi.errors import EmbedderMismatch, StoreBusy, StoreUnavailable
-from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT
+from umi.limits import STORE_BUSY_TIMEOUT_MS, STORE_CACHE_BYTES_DEFAULT, STORE_CONNECTIONS_COUNT_MAX
 from umi.ports import Clock, EmbedderIdentity, Entropy, Examined
 from umi.stores.namespace_view import another_embedder
 from umi.stores.postgres.checking import damaged_rows, live_bytes
@@ -28,6 +28,7 @@ from umi.stores.sql.cache import Head
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.deletions import UNCLEAN, unclean
 from umi.stores.sql.embedder import embedder_values, registered_embedder
+from umi.stores.sql.lanes import Lane
 from umi.stores.sql.namespaces import add_namespace
 from umi.stores.sql.read import read_head
 from umi.stores.sql.rows import to_relation
@@ -59,9 +60,10 @@ class PostgresStore(SqlStore):
             entropy=entropy,
             cache_bytes_max=cache_bytes_max,
             busy_timeout_ms=busy_timeout_ms,
+            lanes_count=STORE_CONNECTIONS_COUNT_MAX,
         )
         self._url = url
-        self._connection: PostgresConnection | None = None
+        self._connections: dict[Lane, PostgresConnection] = {}  # made when a lane first needs one
 
     @classmethod
     async def open(
@@ -119,10 +121,15 @@ class PostgresStore(SqlStore):
 
     @property
     def _db(self) -> PostgresConnection:
-        """The connection; one that was lost is made anew."""
-        if self._connection is None or self._connection.is_broken:
-            self._connection = connect(self._url)
-        return self._connection
+        """The connection of this thread; one that was lost is made anew."""
+        lane = self._lanes.current()
+        db = self._connections.get(lane)
+        if db is not None and db.is_broken:
+            self._connections.pop(lane).close()
+            db = None
+        if db is None:
+            db = self._connections[lane] = connect(self._url)
+        return db
 
     def _mapped(self, job: Callable[[], T]) -> T:
         with mapped(self._name):
@@ -136,8 +143,8 @@ class PostgresStore(SqlStore):
         except BaseException:
             self._roll_back()
             raise
-        # Nobody waits for the end of a transaction that only read: the worker sees to it after it has given the answer.
-        self._worker.submit(self._roll_back)
+        # Nobody waits for the end of a transaction that only read: the thread sees to it after it has given the answer.
+        self._lanes.current().worker.submit(self._roll_back)
         return found
 
     def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
@@ -192,7 +199,7 @@ class PostgresStore(SqlStore):
         return super()._replace_identity(identity)
 
     def _roll_back(self) -> None:
-        db = self._connection
+        db = self._connections.get(self._lanes.current())
         if db is not None and not db.is_broken:
             try:
                 db.roll_back()
@@ -205,5 +212,6 @@ class PostgresStore(SqlStore):
         )
 
     def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
+        db = self._connections.pop(self._lanes.current(), None)
+        if db is not None:
+            db.close()

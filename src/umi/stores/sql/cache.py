@@ -77,12 +77,18 @@ class _Entry:
 
 
 class IndexCache:
-    """Search indexes by namespace. Above `bytes_max` in total or `count_max`, the least recently used are dropped; the last used is kept."""
+    """Search indexes by namespace. Above `bytes_max` in total or `count_max`, the least recently used are dropped; the last used is kept.
 
-    def __init__(self, bytes_max: int, count_max: int = STORE_INDEXES_COUNT_MAX) -> None:
+    `total` tells the bytes of all caches that share the bound, this one among them; None is this one alone.
+    """
+
+    def __init__(
+        self, bytes_max: int, count_max: int = STORE_INDEXES_COUNT_MAX, total: Callable[[], int] | None = None
+    ) -> None:
         self._bytes_max = bytes_max
         self._count_max = count_max
         self._bytes = 0
+        self._total = total or (lambda: self._bytes)
         self._entries: dict[int, _Entry] = {}  # least recently used first
         self._numbers: dict[str, int] = {}  # of namespaces that were read, by name
 
@@ -188,7 +194,7 @@ class IndexCache:
         self._entries[ns] = entry
         self._bytes += entry.bytes
         # The index in use stays, even if it alone exceeds the bound.
-        while len(self._entries) > 1 and (self._bytes > self._bytes_max or len(self._entries) > self._count_max):
+        while len(self._entries) > 1 and (self._total() > self._bytes_max or len(self._entries) > self._count_max):
             self._bytes -= self._entries.pop(next(iter(self._entries))).bytes
 
     def _advance(

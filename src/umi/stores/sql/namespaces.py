@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 
 from umi._core.invariants import check
-from umi.stores.sql.cache import IndexCache
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.keys import NAMESPACE_LAST
 from umi.stores.sql.leaving import floor
@@ -25,14 +24,12 @@ _ALL: Final = (
 _WITH_EXPIRED: Final = "SELECT name FROM namespaces n WHERE EXISTS (SELECT 1 FROM episodes p WHERE p.ns = n.ns AND p.expires_at <= ?) ORDER BY name"
 
 
-def all_namespaces(db: Connection, cache: IndexCache) -> list[NamespaceInfo]:
-    """Every namespace, by name. Indexes of namespaces that are gone leave the cache."""
-    found = [
-        (verified("namespaces", tuple(row), 1), NamespaceInfo(row[1], episodes, entities))
+def all_namespaces(db: Connection) -> dict[int, NamespaceInfo]:
+    """Every namespace by its number, in the order of names."""
+    return {
+        verified("namespaces", tuple(row), 1)[0]: NamespaceInfo(row[1], episodes, entities)
         for *row, episodes, entities in db.execute(_ALL)
-    ]
-    cache.keep_only(frozenset(row[0] for row, _ in found))
-    return [info for _, info in found]
+    }
 
 
 def with_expired(db: Connection, now: datetime) -> list[str]:

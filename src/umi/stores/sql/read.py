@@ -25,7 +25,7 @@ from umi.ports import (
 )
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sql import days, rows, select
+from umi.stores.sql import days, periods, rows, select
 from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection, Row, Rows
 from umi.stores.sql.crc import damaged
@@ -35,6 +35,7 @@ from umi.stores.sql.learning import SqlLearned
 from umi.stores.sql.routing import SqlRouted
 from umi.types import Change, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
+from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionInfo
 
 # Ids are passed as one JSON array, so that one prepared statement serves any number of them.
@@ -195,9 +196,17 @@ class SqlSnapshot:
         return _by_episode(self._execute(sql, (self._ns, _packed(episode_ids))))
 
     def statements(
-        self, subject: str, *, limit: int, where: Filter = EVERYTHING, before: str | None = None
+        self,
+        subject: str,
+        *,
+        limit: int,
+        where: Filter = EVERYTHING,
+        before: str | None = None,
+        during: During = ALWAYS,
     ) -> list[Entity]:
         kept, values = self._kept(where)
+        of_time, moments = periods.during(during)
+        kept, values = kept + of_time, (*values, *moments)
         if before is not None:
             last = self._execute(
                 "SELECT e.at, e.key, e.place FROM entities e WHERE e.ns = ? AND e.id = ?", (self._ns, before)
@@ -402,6 +411,9 @@ class SqlSnapshot:
         )
         values = (self._ns, limit) if after is None else (self._ns, after, limit)
         return [*map(rows.to_relation, self._execute(sql, values))]
+
+    def periods(self, subject: str, parts: int) -> HistoryCounts:
+        return periods.periods(self._execute, self._ns, subject, parts)
 
     def days(self, since: datetime, until: datetime) -> list[DayCount]:
         return days.days(self._execute, self._ns, self._range(), since, until)

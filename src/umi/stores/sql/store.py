@@ -1,6 +1,6 @@
-"""What the stores on a SQL database share: a worker thread with the one connection, reads, writes and waiting for a lock.
+"""What the stores on a SQL database share: threads with a connection each, reads, writes and waiting for a lock.
 
-A closure given to `read` or `write` runs entirely on that thread, inside one transaction, so cancelling the task that
+A closure given to `read` or `write` runs entirely on the thread of its namespace, inside one transaction, so cancelling the task that
 awaits it cannot leave a transaction open.
 """
 
@@ -10,7 +10,6 @@ import asyncio
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from typing import ClassVar, TypeVar, cast
@@ -19,10 +18,11 @@ from umi._core.stages import in_this_context
 from umi.errors import Closed, StoreBusy, StoreUnavailable
 from umi.ports import Clock, EmbedderIdentity, Entropy
 from umi.stores.namespace_view import NamespaceView, StoreSnapshot, StoreTransaction
-from umi.stores.sql.cache import Head, IndexCache
+from umi.stores.sql.cache import Head
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.deletions import unclean
 from umi.stores.sql.embedder import registered_embedder, replace_embedder
+from umi.stores.sql.lanes import Lane, Lanes
 from umi.stores.sql.namespaces import all_namespaces, with_expired
 from umi.stores.sql.read import SqlSnapshot, read_head
 from umi.stores.sql.write import SqlTransaction
@@ -40,6 +40,7 @@ class SqlStore(ABC):
         entropy: Source of ids.
         cache_bytes_max: Bytes that all search indexes may take together; the one in use is kept whatever it takes.
         busy_timeout_ms: How long a write waits for another process's write.
+        lanes_count: How many threads, each with a connection.
     """
 
     _snapshot: ClassVar[type[SqlSnapshot]] = SqlSnapshot
@@ -47,15 +48,20 @@ class SqlStore(ABC):
     _lock_pause_s: ClassVar[float]  # between two tries to get a lock, see `_locked`
 
     def __init__(
-        self, name: str, *, clock: Clock, entropy: Entropy, cache_bytes_max: int, busy_timeout_ms: int
+        self,
+        name: str,
+        *,
+        clock: Clock,
+        entropy: Entropy,
+        cache_bytes_max: int,
+        busy_timeout_ms: int,
+        lanes_count: int = 1,
     ) -> None:
         self._name = name
         self._clock = clock
         self._entropy = entropy
         self._busy_timeout_ms = busy_timeout_ms
-        self._cache = IndexCache(cache_bytes_max)
-        # One thread: jobs run in the order of submission, and the connection needs no lock.
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="umi-store")
+        self._lanes = Lanes(lanes_count, cache_bytes_max)
         self._process_id = os.getpid()
         self._closed = False
 
@@ -64,15 +70,18 @@ class SqlStore(ABC):
         return NamespaceView(self, name, self._clock, self._entropy)
 
     async def read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
-        """Run `work` on the worker thread in one read transaction."""
-        return await self._run(partial(self._read, namespace, work))
+        """Run `work` on the namespace's thread in one read transaction."""
+        return await self._run(partial(self._read, namespace, work), self._lanes.of(namespace))
 
     async def write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
-        """Run `work` on the worker thread in one write transaction; an error in it rolls everything back."""
-        return await self._locked(partial(self._write, namespace, work))
+        """Run `work` on the namespace's thread in one write transaction; an error in it rolls everything back."""
+        return await self._locked(partial(self._write, namespace, work), self._lanes.of(namespace))
 
     async def namespaces(self) -> list[NamespaceInfo]:
-        return await self._look(lambda db: all_namespaces(db, self._cache))
+        found = await self._look(all_namespaces)
+        for lane in self._lanes.all:
+            await self._run(partial(lane.cache.keep_only, frozenset(found)), lane)
+        return list(found.values())
 
     async def namespaces_with_expired(self, now: datetime) -> list[str]:
         return await self._look(lambda db: with_expired(db, now))
@@ -92,29 +101,31 @@ class SqlStore(ABC):
         return bool(await self._look(unclean))
 
     async def close(self) -> None:
-        """Let the worker finish what was submitted, and close the connection. Closing twice is fine.
+        """Let the threads finish what was submitted, and close the connections. Closing twice is fine.
 
         Raises:
-            StoreError: When the disk failed; what was acknowledged is safe, and the connection is closed all the same.
+            StoreError: When the disk failed; what was acknowledged is safe, and the connections are closed all the same.
         """
         if self._closed:
             return
         self._closed = True
         try:
-            # After a fork the connection belongs to the parent, and the worker thread does not exist in the child.
+            # After a fork the connections belong to the parent, and the threads do not exist in the child.
             if self._process_id == os.getpid():
-                await asyncio.get_running_loop().run_in_executor(self._worker, self._close)
+                loop = asyncio.get_running_loop()
+                await asyncio.gather(*(loop.run_in_executor(lane.worker, self._close) for lane in self._lanes.all))
         finally:
-            self._worker.shutdown(wait=False)
+            for lane in self._lanes.all:
+                lane.worker.shutdown(wait=False)
 
     @property
     @abstractmethod
     def _db(self) -> Connection:
-        """The connection; on the worker thread."""
+        """The connection of the thread that asks."""
 
     @abstractmethod
     def _close(self) -> None:
-        """Close the connection; on the worker thread."""
+        """Close the connection of the thread that asks."""
 
     @abstractmethod
     def _mapped(self, job: Callable[[], T]) -> T:
@@ -122,7 +133,7 @@ class SqlStore(ABC):
 
     @abstractmethod
     def _reading(self, job: Callable[[Connection], T]) -> T:
-        """Run a job in a read transaction; on the worker thread."""
+        """Run a job in a read transaction, on the connection of the thread that asks."""
 
     @abstractmethod
     def _try_locked(self, job: Callable[[], T]) -> tuple[bool, T | None]:
@@ -146,21 +157,20 @@ class SqlStore(ABC):
         if self._process_id != os.getpid():
             raise StoreUnavailable(f"{self._name} was opened before this process was forked: open it after the fork")
 
-    async def _run(self, job: Callable[[], T]) -> T:
-        """Run a job on the worker thread."""
+    async def _run(self, job: Callable[[], T], lane: Lane | None = None) -> T:
+        """Run a job on a lane's thread, by default the first one's."""
         self._require_open()
-        return await asyncio.get_running_loop().run_in_executor(
-            self._worker, in_this_context(partial(self._mapped, job))
-        )
+        worker = (lane or self._lanes.all[0]).worker
+        return await asyncio.get_running_loop().run_in_executor(worker, in_this_context(partial(self._mapped, job)))
 
     async def _look(self, job: Callable[[Connection], T]) -> T:
-        """Run a job that reads the whole database, not one namespace, on the worker thread."""
+        """Run a job that reads the whole database, not one namespace, on the first lane's thread."""
         return await self._run(partial(self._reading, job))
 
-    async def _locked(self, job: Callable[[], T]) -> T:
+    async def _locked(self, job: Callable[[], T], lane: Lane | None = None) -> T:
         """Run a job that needs a lock, as soon as no other process has it.
 
-        Waiting happens here and not inside the database. So the worker stays free for reads, a cancelled task stops
+        Waiting happens here and not inside the database. So the thread stays free for reads, a cancelled task stops
         waiting, and asking this often finds the gaps between the writes of a process that hardly pauses.
 
         Raises:
@@ -168,7 +178,7 @@ class SqlStore(ABC):
         """
         give_up_s = self._clock.monotonic_s() + self._busy_timeout_ms / 1000
         while True:
-            got_lock, result = await self._run(partial(self._try_locked, job))
+            got_lock, result = await self._run(partial(self._try_locked, job), lane)
             if got_lock:
                 return cast("T", result)
             if self._clock.monotonic_s() >= give_up_s:
@@ -176,13 +186,14 @@ class SqlStore(ABC):
             await self._clock.sleep(self._lock_pause_s)
 
     def _read(self, namespace: str, work: Callable[[StoreSnapshot], T]) -> T:
-        """Run a closure in a read transaction; on the worker thread."""
+        """Run a closure in a read transaction; on the namespace's thread."""
         return self._reading(partial(self._read_in, namespace, work))
 
     def _read_in(self, namespace: str, work: Callable[[StoreSnapshot], T], db: Connection) -> T:
         head = read_head(db, namespace)
-        self._cache.follow(namespace, head.ns)
-        snapshot = self._snapshot(db, namespace, head, self._cache)
+        cache = self._lanes.of(namespace).cache
+        cache.follow(namespace, head.ns)
+        snapshot = self._snapshot(db, namespace, head, cache)
         try:
             return work(snapshot)
         finally:
@@ -190,7 +201,8 @@ class SqlStore(ABC):
 
     def _write(self, namespace: str, work: Callable[[StoreTransaction], T]) -> T:
         """Run a closure and commit if it changed anything; the caller has begun the transaction."""
-        transaction = self._transaction(self._db, namespace, self._head_to_write(namespace), self._cache)
+        cache = self._lanes.of(namespace).cache
+        transaction = self._transaction(self._db, namespace, self._head_to_write(namespace), cache)
         try:
             result = work(transaction)
             changed = transaction.conclude()

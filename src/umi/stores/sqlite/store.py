@@ -147,7 +147,9 @@ class SqliteStore(SqlStore):
         return await self._run(work)
 
     async def check_integrity(self) -> list[str]:
-        return await self._run(lambda: findings(self._db, self._cache, partial(registered_embedder, self._db)))
+        return await self._run(
+            lambda: findings(self._db, self._lanes.all[0].cache, partial(registered_embedder, self._db))
+        )
 
     @property
     def _is_file(self) -> bool:

@@ -4,8 +4,10 @@ import { get, post, send, spacePath } from "../core/api.js";
 import { useAct, useApp, useLoad } from "../core/app.js";
 import { number } from "../core/format.js";
 import { t, word } from "../core/i18n.js";
+import { useLive } from "../core/live.js";
 import { go, link } from "../core/router.js";
 import { Failed, Field, Head, Loaded, Name, When } from "../core/ui.js";
+import { useSettled } from "./steps.js";
 
 const SHOWN = 100;
 const RIGHTS = ["read", "write", "erase", "admin"];
@@ -53,7 +55,8 @@ function Spaces() {
   const { me } = useApp();
   const [text, setText] = useState("");
   const [after, setAfter] = useState("");
-  const found = useLoad((signal) => get("/v1/namespaces", { limit: SHOWN, after }, { signal }), [after]);
+  const live = useSettled(useLive());
+  const found = useLoad((signal) => get("/v1/namespaces", { limit: SHOWN, after }, { signal }), [after, live]);
   const writes = me.grants.some((one) => one.rights.includes("write"));
   const open = (event) => {
     event.preventDefault();

@@ -2,29 +2,26 @@
 import { html, useRef } from "../vendor/preact.js";
 import { day, time } from "../core/format.js";
 import { t } from "../core/i18n.js";
-import { histogram } from "./lanes.js";
 import { scaleOf, ticks } from "./timescale.js";
 
 const HEIGHT = 44;
-const BIN_PX = 6;
 const LEAST_PX = 6; // a shorter drag is a click, which takes the range away
 const KEY_SHARE = 0.02;
 const PAGE_SHARE = 0.1;
 
 /**
  * @param label what the axis is
+ * @param bins how much begins when: {from, to, all, some}, counts of equal parts of [from, to]; `some` are those that the range takes, or null without one
+ * @param seen [from, to] of what is loaded, or null where that is all of it
  * @param range [from, to] of the axis
  * @param brushed [from, to] that is set on this axis, or null
  * @param follows [from, to] that the range of the other axis comes to here, or null
- * @param chosen the steps that the range takes, or null without one
  * @param change called with [from, to] or null; `done` says that the drag has ended
  */
-export function Brush({ axis, label, steps, range, brushed, follows, chosen, width, change }) {
+export function Brush({ label, bins, seen, range, brushed, follows, width, change }) {
   const scale = scaleOf(range[0], range[1], width);
-  const count = Math.max(8, Math.floor(width / BIN_PX));
-  const all = histogram(steps, axis, range[0], range[1], count);
-  const some = chosen && histogram(chosen, axis, range[0], range[1], count);
-  const tall = Math.max(1, ...all);
+  const ends = [scale.x(bins.from), scale.x(bins.to)];
+  const tall = Math.max(1, ...bins.all);
   const drag = useRef(null);
   const svg = useRef(null);
 
@@ -80,8 +77,9 @@ export function Brush({ axis, label, steps, range, brushed, follows, chosen, wid
     <svg ref=${svg} class="brush" width=${width} height=${HEIGHT + 20} onPointerDown=${begin} onPointerMove=${move} onPointerUp=${end} onPointerCancel=${end}>
       <rect class="ground" x="0" y="0" width=${width} height=${HEIGHT} rx="6" />
       ${follows && html`<g class="follows"><rect x=${scale.x(follows[0])} y="1" width=${Math.max(3, scale.x(follows[1]) - scale.x(follows[0]))} height=${HEIGHT - 2} rx="4" /></g>`}
-      <g class="bins">${bars(all, tall, width)}</g>
-      ${some && html`<g class="bins chosen">${bars(some, tall, width)}</g>`}
+      <g class="bins">${bars(bins.all, tall, ends)}</g>
+      ${bins.some && html`<g class="bins chosen">${bars(bins.some, tall, ends)}</g>`}
+      ${seen && html`<path class="seen" d=${`M${scale.x(seen[0]).toFixed(1)} ${HEIGHT - 1.5}H${Math.max(scale.x(seen[0]) + 3, scale.x(seen[1])).toFixed(1)}`} />`}
       ${at && html`<rect class="range" data-part="range" x=${at[0]} y="0.5" width=${Math.max(2, at[1] - at[0])} height=${HEIGHT - 1} rx="4" />`}
       <g class="axis" aria-hidden="true">${ticks(scale).map((one) => html`<text key=${one.x} x=${one.x} y=${HEIGHT + 15}>${one.text}</text>`)}</g>
       ${handle(0)}${handle(1)}
@@ -91,11 +89,11 @@ export function Brush({ axis, label, steps, range, brushed, follows, chosen, wid
 const ordered = (one, other) => (one <= other ? [one, other] : [other, one]);
 
 // The root makes few beside many still seen.
-function bars(bins, tall, width) {
-  const each = width / bins.length;
+function bars(bins, tall, [from, to]) {
+  const each = Math.max(3, to - from) / bins.length;
   const path = bins.map((count, at) => {
     const height = count ? 3 + Math.sqrt(count / tall) * (HEIGHT - 8) : 0;
-    return height ? `M${(at * each + 1).toFixed(1)} ${HEIGHT}v-${height.toFixed(1)}h${Math.max(1, each - 2).toFixed(1)}v${height.toFixed(1)}z` : "";
+    return height ? `M${(from + at * each + each / 8).toFixed(1)} ${HEIGHT}v-${height.toFixed(1)}h${Math.max(1, each * 0.75).toFixed(1)}v${height.toFixed(1)}z` : "";
   });
   return html`<path d=${path.join("")} />`;
 }

@@ -2,7 +2,7 @@
 // replaces each other is near and nothing covers anything. The same graph is always drawn alike.
 
 const GAP = 14;
-const HEIGHT = 34;
+const HEIGHT = 46;
 const TURN = 0.06; // of the angle between two tries, in radians
 const ROUND = 2 * Math.PI;
 const WIDE_MOST = 2.1; // width to height of a spiral
@@ -16,7 +16,7 @@ export function layout(nodes, edges, aspect) {
     if (!groups.has(key)) groups.set(key, []);
     groups.get(key).push(node);
   }
-  const parts = [...groups.values()].map((group) => around(group, Math.min(WIDE_MOST, Math.max(0.8, aspect)))).sort((one, other) => other.width * other.height - one.width * one.height);
+  const parts = [...groups.values()].map((group) => around(group, Math.min(WIDE_MOST, Math.max(0.45, aspect)))).sort((one, other) => other.width * other.height - one.width * one.height);
   const area = parts.reduce((total, one) => total + (one.width + MARGIN) * (one.height + MARGIN), 0);
   const most = Math.max(Math.sqrt(area * aspect), ...parts.map((one) => one.width));
   const found = new Map();

@@ -8,11 +8,15 @@ import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
 import { Empty, Head, Loaded, Loading, Name, State, Words } from "../core/ui.js";
 import { layout } from "./graph-layout.js";
-import { CONCLUDED, historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
+import { CONCLUDED, countsOf, historyOf, slim, Subjects, subjectsOf, titled, useSettled, withKinds } from "./steps.js";
 
 const NODES_MOST = 300;
-const ZOOM_LEAST = 0.6;
+const NEAR = 80; // newest statements that are drawn before more are asked for
+const ZOOM_LEAST = 0.7; // smaller its words are hard to read
+const ZOOM_FIRST_MOST = 1.2; // larger than the page's own words it need not be
 const LABEL = 34; // characters
+const LABEL_NARROW = 24;
+const NARROW_PX = 500;
 const STYLE = "__________cytoscape_stylesheet"; // the id by which cytoscape finds its styles, and adds none of its own, which the policy refuses
 
 /** What is drawn: the newest statements of a subject, or of all, their subjects, and relations with both ends among them. */
@@ -50,45 +54,57 @@ function graphOf(steps) {
       edges.push({ id: row.id, source: row.from, target: row.to, type: row.type, isStale });
     }
   }
-  return { nodes: [...nodes.values()], edges, leftOut: steps.length - shown };
+  return { nodes: [...nodes.values()], edges, leftOut: newest.length - shown };
 }
 
 export default function Graph() {
   const { space, route } = useApp();
   const live = useSettled(useLive());
   const subject = route.arg;
+  const [asked, setAsked] = useState({ subject, most: NEAR });
+  const most = asked.subject === subject ? asked.most : NEAR;
   const found = useLoad(async (signal) => {
-    const [subjects, of] = await Promise.all([
-      subjectsOf(space, signal),
-      subject ? historyOf(space, subject, { signal }) : get(spacePath(space, "entities"), { limit: NODES_MOST, order: "newest" }, { signal }).then((page) => ({ steps: withKinds(page.items.map(slim)), more: page.next !== null })),
-    ]);
-    return { subjects, more: of.more, graph: graphOf(of.steps) };
-  }, [space, subject, live]);
+    const [subjects, of] = await Promise.all([subjectsOf(space, signal), subject ? ofSubject(space, subject, most, signal) : ofAll(space, most, signal)]);
+    return { subjects, older: of.older, graph: graphOf(of.steps) };
+  }, [space, subject, live, most]);
+  const more = most < NODES_MOST && (() => setAsked({ subject, most: NODES_MOST }));
   return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.graph")} about=${t("graph.about")}>${subject && html`<span class="eyebrow">${t("nav.graph")}</span>`}<//>
-    <${Loaded} from=${found}>${({ subjects, more, graph }) => (graph.nodes.length || subject ? html`
+    <${Loaded} from=${found}>${({ subjects, older, graph }) => (graph.nodes.length || subject ? html`
       <${Subjects} view="graph" subjects=${subjects} subject=${subject} />
-      ${graph.nodes.length ? html`<${Shown} graph=${graph} more=${more} />` : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`}`
+      ${graph.nodes.length ? html`<${Shown} graph=${graph} older=${older} more=${more} busy=${found.loading} />` : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`}`
     : html`<${Empty} title=${t("graph.empty.title")}><p class="soft">${t("graph.empty.about")}</p>
       <pre>umi remember "Alice works at Acme." -n ${space}</pre><//>`)}<//>`;
 }
 
-function Shown({ graph, more }) {
+async function ofSubject(space, subject, most, signal) {
+  const [counts, { steps, loaded }] = await Promise.all([countsOf(space, subject, 1, signal), historyOf(space, subject, { signal, most })]);
+  return { steps, older: Math.max(0, counts.count - loaded) };
+}
+
+async function ofAll(space, most, signal) {
+  const page = await get(spacePath(space, "entities"), { limit: most, order: "newest" }, { signal });
+  return { steps: withKinds(page.items.map(slim)), older: page.next === null ? 0 : Infinity };
+}
+
+function Shown({ graph, older, more, busy }) {
   const { space, route } = useApp();
   const isTable = route.query.as === "table";
   const set = (next) => replace(link(space, "graph", route.arg, { ...route.query, ...next }));
   const chosen = graph.nodes.find((one) => one.id === route.query.at);
-  const left = graph.leftOut > 0 ? t("graph.left", { n: graph.leftOut, most: NODES_MOST }) : more ? t("graph.more", { most: NODES_MOST }) : "";
+  const left = older + graph.leftOut;
+  const told = left === Infinity ? t("graph.older") : left ? t("graph.left", { n: left }) : "";
   return html`
-    <div class="row centre"><p class="soft" role="status">${t("graph.shown", { nodes: graph.nodes.length, edges: graph.edges.length })} ${left}</p>
+    <div class="row centre"><p class="soft" role="status">${t("graph.shown", { nodes: graph.nodes.length, edges: graph.edges.length })} ${told}${told && !more && ` ${t("graph.most", { most: NODES_MOST })}`}</p>
+      ${told && more && html`<button class="button small" disabled=${busy} onClick=${more}>${t("graph.more")}</button>`}
       ${route.arg && html`<a href=${link(space, "graph")}>${t("graph.all")}</a>`}
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "graph.drawing")}</button>`)}</div></div>
     ${isTable ? html`<${Table} graph=${graph} />` : html`<${Drawing} graph=${graph} chosen=${chosen} choose=${(id) => set({ at: id })} />`}
     <div aria-live="polite">${chosen && html`<${Detail} node=${chosen} graph=${graph} choose=${(id) => set({ at: id })} />`}</div>`;
 }
 
-const shown = (text) => {
+const shown = (text, most) => {
   const clean = text.replace(/\p{C}/gu, "");
-  return !isVisible(clean) ? "▯" : clean.length > LABEL ? `${cut(clean, LABEL)}…` : clean;
+  return !isVisible(clean) ? "▯" : clean.length > most ? `${cut(clean, most)}…` : clean;
 };
 const plain = (node) => (node.isSubject ? node.name : `${node.negated ? `${t("fact.not")} ` : ""}${node.value || node.content}`);
 
@@ -123,12 +139,24 @@ function looks() {
   ];
 }
 
-function elements(graph, aspect) {
+// How wide a label is drawn: in the page's own font.
+function measure() {
+  const pen = document.createElement("canvas").getContext("2d");
+  const { fontFamily } = getComputedStyle(document.body);
+  return (label, isSubject) => {
+    pen.font = `${isSubject ? 600 : 400} ${isSubject ? 12 : 13}px ${fontFamily}`;
+    return pen.measureText(label).width;
+  };
+}
+
+function elements(graph, { clientWidth, clientHeight }) {
+  const most = clientWidth < NARROW_PX ? LABEL_NARROW : LABEL;
+  const wide = measure();
   const sized = graph.nodes.map((node) => {
-    const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`);
-    return { ...node, label, width: 28 + 7.2 * label.length };
+    const label = shown(`${node.isSubject || !node.attribute || node.attribute === CONCLUDED ? "" : `${titled(node.attribute)}: `}${plain(node)}`, most);
+    return { ...node, label, width: (node.state === "disputed" ? 56 : 32) + wide(label, node.isSubject) };
   });
-  const places = layout(sized, graph.edges, aspect);
+  const places = layout(sized, graph.edges, clientWidth / clientHeight);
   const nodes = sized.map((node) => ({ data: { id: node.id, label: node.label, width: node.width }, position: places.get(node.id), classes: node.isSubject ? "subject" : node.state }));
   const edges = graph.edges.map(({ id, source, target, type, isStale }) => ({ data: { id: `e ${id}`, source, target }, classes: `${type}${isStale ? " stale" : ""}` }));
   return { nodes, edges };
@@ -144,9 +172,10 @@ function Drawing({ graph, chosen, choose }) {
     if (!library || !ready) return undefined;
     document.querySelector('link[href="/web/views/graph.css"]').id = STYLE;
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const cy = library({ container: box.current, elements: elements(graph, box.current.clientWidth / box.current.clientHeight), style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "preset", fit: true, padding: 16 } });
+    const cy = library({ container: box.current, elements: elements(graph, box.current), style: looks(), minZoom: 0.1, maxZoom: 3, layout: { name: "preset", fit: true, padding: 16 } });
     // Too small to read, it begins at its largest subject; "Show all" shows the rest.
-    if (cy.zoom() < ZOOM_LEAST) cy.zoom(ZOOM_LEAST).center(cy.nodes(".subject").max((node) => node.degree()).ele);
+    if (cy.zoom() < ZOOM_LEAST) cy.zoom(ZOOM_LEAST).center(cy.nodes(".subject").max((node) => node.degree()).ele?.closedNeighborhood());
+    if (cy.zoom() > ZOOM_FIRST_MOST) cy.zoom(ZOOM_FIRST_MOST).center();
     cy.on("tap", "node", (event) => choose(event.target.id()));
     // The wheel scrolls the page; with Ctrl it zooms.
     const wheel = (event) => { if (!event.ctrlKey) event.stopPropagation(); };

@@ -95,6 +95,28 @@ export function histogram(steps, axis, from, to, count) {
   return bins;
 }
 
+/** What a strip shows of an axis where all statements are there: see Brush. */
+export function binsOf(steps, chosen, axis, [from, to], count) {
+  return { from, to, all: histogram(steps, axis, from, to, count), some: chosen && histogram(chosen, axis, from, to, count) };
+}
+
+/** The same where the server has counted them: `chosen` are those of the range that are there, `brushed` is the range where it is of this axis. */
+export function binsOfCounts(counts, chosen, brushed, axis, most) {
+  const [from, last] = [Date.parse(counts.first), Date.parse(counts.last)];
+  const to = Math.max(last, from + 1);
+  let all = counts.counts;
+  while (all.length > most) all = Array.from({ length: Math.ceil(all.length / 2) }, (_, at) => all[2 * at] + (all[2 * at + 1] || 0));
+  const middle = (at) => from + ((at + 0.5) / all.length) * (to - from);
+  const some = brushed ? all.map((n, at) => (middle(at) >= brushed[0] && middle(at) <= brushed[1] ? n : 0)) : chosen && histogram(chosen, axis, from, to, all.length);
+  return { from, to, all, some };
+}
+
+/** The range of an axis of which the server has counted what begins: to now, and a little wider. */
+export function extentOfCounts(counts, now) {
+  const [from, last] = [Date.parse(counts.first), Date.parse(counts.last)];
+  return widened(from, Math.max(last, now));
+}
+
 /** The range of an axis that statements take, a little wider: [from, to]. */
 export function extent(steps, axis, now) {
   let from = Infinity;
@@ -105,6 +127,10 @@ export function extent(steps, axis, now) {
     to = Math.max(to, end ?? now, begin);
   }
   if (from > to) return [now - 86_400_000, now];
+  return widened(from, to);
+}
+
+function widened(from, to) {
   const margin = Math.max(3_600_000, (to - from) * 0.02);
   return [from - margin, to + margin];
 }

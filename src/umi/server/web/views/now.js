@@ -10,7 +10,8 @@ import { Empty, Field, Head, Loaded, Name, State, When } from "../core/ui.js";
 
 const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
-const FACTS = 40; // of a kind at once
+const FACTS = 40; // of a kind at first
+const FACTS_MOST = 10_000;
 
 /** Subjects of the newest statements, most spoken of first. A subject that nothing structured is said of comes last. */
 function subjectsOf(steps) {
@@ -45,7 +46,7 @@ function OfSubject({ subjects, isEmpty, live }) {
     <${Head} title=${html`<${Name} text=${subject || t("nav.now")} />`} about=${t("now.about")}><span class="eyebrow">${t(asOf ? "now.then" : "nav.now")}</span>
       ${subject && may("erase") && may("read") && html`<button class="button danger end" onClick=${() => act("erase", { subject })}>${t("erase.open")}</button>`}<//>
     <${Subjects} subjects=${subjects} subject=${subject} asOf=${asOf} />
-    ${subject && html`<${Profile} subject=${subject} asOf=${asOf} live=${live} />`}`;
+    ${subject && html`<${Profile} key=${subject} subject=${subject} asOf=${asOf} live=${live} />`}`;
 }
 
 function Subjects({ subjects, subject, asOf }) {
@@ -72,25 +73,25 @@ function Subjects({ subjects, subject, asOf }) {
 
 function Profile({ subject, asOf, live }) {
   const { space } = useApp();
+  const [most, setMost] = useState(FACTS);
   const profile = useLoad(
-    (signal) => get(spacePath(space, "profile", subject), { as_of: endOfDay(asOf) }, { signal }),
-    [space, subject, asOf, live],
+    (signal) => get(spacePath(space, "profile", subject), { as_of: endOfDay(asOf), limit: most }, { signal }),
+    [space, subject, asOf, live, most],
   );
+  const more = () => setMost(Math.min(FACTS_MOST, most * 10));
   return html`<${Loaded} from=${profile}>${(data) => {
     const groups = Object.entries(data.groups);
     if (!groups.length) return html`<${Empty} title=${t("now.nothing.title")}><p class="soft">${t(asOf ? "now.nothing.then" : "now.nothing.about")}</p>
       <a class="button" href=${link(space, "timeline", subject)}>${t("now.history")}</a><//>`;
-    return html`<div class="cards">${groups.map(([kind, facts]) => html`<${Group} key=${kind} kind=${kind} facts=${facts} />`)}</div>`;
+    return html`<div class="cards">${groups.map(([kind, facts]) => html`<${Group} key=${kind} kind=${kind} facts=${facts} rest=${data.left_out[kind] || 0} more=${more} busy=${profile.loading} />`)}</div>`;
   }}<//>`;
 }
 
-function Group({ kind, facts }) {
-  const [most, setMost] = useState(FACTS);
-  const rest = facts.length - most;
+function Group({ kind, facts, rest, more, busy }) {
   return html`<section class="card" aria-label=${word("group", kind)}>
     <h2>${word("group", kind)}</h2>
-    <ul class="rows">${facts.slice(0, most).map((fact) => html`<${Fact} key=${fact.entity.id} fact=${fact} />`)}</ul>
-    ${rest > 0 && html`<button class="button" onClick=${() => setMost(most + 10 * FACTS)}>${t("now.more", { n: rest })}</button>`}
+    <ul class="rows">${facts.map((fact) => html`<${Fact} key=${fact.entity.id} fact=${fact} />`)}</ul>
+    ${rest > 0 && html`<button class="button" disabled=${busy} onClick=${more}>${t("now.more", { n: rest })}</button>`}
   </section>`;
 }
 

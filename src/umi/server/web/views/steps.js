@@ -11,9 +11,7 @@ const RECENT = 200; // newest statements, whose subjects are offered
 const SHOWN = 12;
 const CONCLUSIONS = 24; // on other subjects, that are looked up one by one
 const SET = "attr:"; // begins slots of attributes that Umi has no name for
-const FIRST_COUNT = 400; // newest statements of a history, which are shown while older ones are loaded
-const NEXT_COUNT = 2000;
-export const HISTORY_MOST = 10_000; // the newest statements of a subject that are loaded
+export const HISTORY_MOST = 10_000; // statements of a subject that are loaded at once
 const SETTLE_MS = 1500;
 
 /** Kinds of what became of a statement, in the order of a legend. */
@@ -42,23 +40,16 @@ export async function subjectsOf(space, signal) {
   return [...counts.values()].sort((one, other) => other.n - one.n).slice(0, SHOWN);
 }
 
-/** The newest statements about a subject, at most HISTORY_MOST, with conclusions that rest on them: {steps, leftOut, isWhole}. `told` gets the same of what is there after each page, the newest first. */
-export async function historyOf(space, subject, { signal, told }) {
-  let found = new Map();
-  let before = "";
-  let isWhole = false;
-  while (!isWhole) {
-    const limit = found.size ? Math.min(NEXT_COUNT, HISTORY_MOST - found.size) : FIRST_COUNT;
-    const page = await windowOf(spacePath(space, "history", subject), { limit, before }, signal);
-    found = new Map([...page.map((one) => [one.id, one]), ...found]);
-    isWhole = page.length < limit || found.size >= HISTORY_MOST;
-    before = page[0]?.id;
-    if (!isWhole) told?.({ steps: withKinds([...found.values()]), leftOut: 0, isWhole });
-  }
-  return { ...(await concluded(space, [...found.values()], signal)), isWhole };
+/** How many statements there are about a subject, and how many begin in each of so many parts of their time. */
+export const countsOf = (space, subject, parts, signal) => get(spacePath(space, "history", subject, "counts"), { parts }, { signal });
+
+/** The newest statements about a subject, `most` at most, with conclusions that rest on them: {steps, loaded, leftOut, isWhole}. `within` is {held: [from, to]} or {known: [from, to]}. */
+export async function historyOf(space, subject, { signal, most, within }) {
+  const page = await windowOf(spacePath(space, "history", subject), { limit: most, ...within }, signal);
+  return { loaded: page.length, isWhole: page.length < most, ...(await concluded(space, page, signal)) };
 }
 
-// So many statements before one, oldest first; an answer that ends earlier, since they are long, leads to its rest.
+// An answer that ends earlier, since statements are long, leads to its rest.
 async function windowOf(path, params, signal) {
   const found = [];
   let page = await call("GET", path, { params, full: true, signal });

@@ -5,15 +5,19 @@ import { number, time } from "../core/format.js";
 import { t } from "../core/i18n.js";
 import { useLive } from "../core/live.js";
 import { link, replace } from "../core/router.js";
-import { Empty, Head, Loaded, Name, When, Words } from "../core/ui.js";
+import { Empty, Head, Loaded, Loading, Name, When, Words } from "../core/ui.js";
 import { Brush } from "./brush.js";
 import { Chart } from "./timeline-chart.js";
-import { extent, spanOn } from "./lanes.js";
-import { HISTORY_MOST, historyOf, KINDS, Patterns, Sign, Subjects, subjectsOf, titled, useSettled } from "./steps.js";
+import { binsOf, binsOfCounts, extent, extentOfCounts, spanOn } from "./lanes.js";
+import { countsOf, HISTORY_MOST, historyOf, KINDS, Patterns, Sign, Subjects, subjectsOf, titled, useSettled } from "./steps.js";
 
 const AXES = ["held", "known"];
 const WIDTH_LEAST = 240;
 const ROWS = 100; // of the table at once
+const FIRST_COUNT = 400; // newest statements, of all or of the range, that are loaded before more are asked for
+const MORE = 5; // times as many
+const PARTS = 160; // of an axis, in which the server counts
+const BIN_PX = 5;
 
 export default function Timeline() {
   const { space, route } = useApp();
@@ -22,19 +26,38 @@ export default function Timeline() {
   const found = useLoad((signal) => subjectsOf(space, signal), [space, live]);
   const subject = route.arg || found.data?.[0]?.name || "";
   return html`<${Head} title=${subject ? html`<${Name} text=${subject} />` : t("nav.timeline")} about=${subject && t("timeline.about")}>${subject && html`<span class="eyebrow">${t("nav.timeline")}</span>`}<//>
-    <${Loaded} from=${found}>${(subjects) => (subject ? html`
-      <${Subjects} view="timeline" subjects=${subjects} subject=${subject} />
+    ${subject ? html`<${Subjects} view="timeline" subjects=${found.data || []} subject=${subject} />
       ${ready && html`<${OfSubject} key=${subject} subject=${subject} live=${live} />`}`
-    : html`<${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
-      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`)}<//>`;
+    : html`<${Loaded} from=${found}>${() => html`<${Empty} title=${t("timeline.empty.title")}><p class="soft">${t("timeline.empty.about")}</p>
+      <pre>umi remember "I work at Acme." --speaker Alice --at 2026-01-12T10:00Z -n ${space}\numi remember "I left Acme and joined StartupX." --speaker Alice -n ${space}</pre><//>`}<//>`}`;
 }
 
+/** What is loaded: the newest statements with counts of all; where these are not all, those of the range that is set. */
+function useHistory(space, subject, live, range) {
+  const [most, setMost] = useState(FIRST_COUNT);
+  const newest = useLoad(async (signal) => {
+    const [counts, history] = await Promise.all([countsOf(space, subject, PARTS, signal), historyOf(space, subject, { signal, most })]);
+    return { counts, ...history, isWhole: history.isWhole || !counts.count };
+  }, [space, subject, live, most]);
+  const { data } = newest;
+  const wanted = data && !data.isWhole && range ? `${range.on} ${range.range.map((at, end) => iso(at + end)).join(" ")}` : "";
+  const ofRange = useLoad(async (signal) => {
+    if (!wanted) return null;
+    const [on, ...ends] = wanted.split(" ");
+    return { wanted, ...(await historyOf(space, subject, { signal, most, within: { [on]: ends } })) };
+  }, [space, subject, live, most, wanted]);
+  const more = () => setMost(Math.min(HISTORY_MOST, most * MORE));
+  const held = ofRange.data?.wanted === wanted ? ofRange.data : null; // else it is of the range before
+  const shown = useMemo(() => data && { ...data, steps: held ? joined(held.steps, data.steps) : data.steps, isRangeWhole: wanted ? held?.isWhole ?? null : data.isWhole }, [data, held, wanted]);
+  return { data: shown, error: newest.error || ofRange.error, reload: newest.reload, loading: newest.loading || ofRange.loading, more: most < HISTORY_MOST && more };
+}
+
+const joined = (some, others) => [...new Map([...others, ...some].map((one) => [one.id, one])).values()];
+
 function OfSubject({ subject, live }) {
-  const { space } = useApp();
-  const [newest, setNewest] = useState(null); // shown until all is there
-  const found = useLoad((signal) => historyOf(space, subject, { signal, told: (some) => signal.aborted || setNewest(some) }), [space, subject, live]);
-  const shown = found.data || found.error ? found : { ...found, data: newest };
-  return html`<${Loaded} from=${shown}>${({ steps, leftOut, isWhole }) => (steps.length ? html`<${Shown} steps=${steps} subject=${subject} leftOut=${leftOut} isWhole=${isWhole} />`
+  const { space, route } = useApp();
+  const found = useHistory(space, subject, live, numbers(route));
+  return html`<${Loaded} from=${found}>${(history) => (history.steps.length ? html`<${Shown} subject=${subject} history=${history} loading=${found.loading} more=${found.more} />`
     : html`<${Empty} title=${t("timeline.nothing.title")}><p class="soft">${t("timeline.nothing.about")}</p><//>`)}<//>`;
 }
 
@@ -65,33 +88,40 @@ function useRange(steps) {
   return { brush, chosen, change };
 }
 
-function Shown({ steps, subject, leftOut, isWhole }) {
+function Shown({ subject, history, loading, more }) {
+  const { steps, counts, leftOut, isWhole, isRangeWhole } = history;
   const { space, route } = useApp();
   const { brush, chosen, change } = useRange(steps);
   const [box, width] = useWidth();
   const now = useMemo(() => Date.now(), [steps]);
-  const whole = useMemo(() => Object.fromEntries(AXES.map((axis) => [axis, extent(steps, axis, now)])), [steps]);
+  const whole = useMemo(() => Object.fromEntries(AXES.map((one) => [one, isWhole ? extent(steps, one, now) : extentOfCounts(counts[one], now)])), [steps]);
   const axis = AXES.includes(route.query.axis) ? route.query.axis : "held";
   const isTable = route.query.as === "table";
   const set = (more) => replace(link(space, "timeline", subject, { ...route.query, ...more }));
   const follows = useMemo(() => brush && chosen.length && beginnings(chosen, other(brush.on)), [chosen]);
   const [shown, range] = useMemo(() => {
-    if (!brush) return [steps, whole[axis]];
+    if (!brush) return [steps, isWhole ? whole[axis] : extent(steps, axis, now)];
     if (brush.on !== axis) return [chosen, chosen.length ? extent(chosen, axis, now) : whole[axis]];
     return [steps.filter((one) => overlaps(spanOn(axis, one), brush.range)), brush.range];
   }, [steps, chosen, axis]);
   const selected = steps.find((one) => one.id === route.query.at);
+  const bins = (one) => {
+    const most = Math.max(8, Math.floor(width / BIN_PX));
+    return isWhole ? binsOf(steps, chosen, one, whole[one], most) : binsOfCounts(counts[one], chosen, brush?.on === one ? brush.range : null, one, most);
+  };
   return html`
     <section class="card timeline" aria-label=${t("timeline.axes")}><div ref=${box} class="stack">
-      ${width > 0 && AXES.map((one) => html`<${Brush} key=${one} axis=${one} label=${t(`timeline.${one}`)} steps=${steps} range=${whole[one]} width=${width}
-        brushed=${brush?.on === one ? brush.range : null} follows=${brush && brush.on !== one ? follows : null} chosen=${chosen} change=${change(one)} />`)}
+      ${width > 0 && AXES.map((one) => html`<${Brush} key=${one} label=${t(`timeline.${one}`)} bins=${bins(one)} seen=${!isWhole && !brush ? beginnings(steps, one) : null} range=${whole[one]} width=${width}
+        brushed=${brush?.on === one ? brush.range : null} follows=${brush && brush.on !== one ? follows : null} change=${change(one)} />`)}
     </div></section>
     <div class="row centre">
       <div class="segments" role="group" aria-label=${t("timeline.order")}>${AXES.map((one) => html`<button key=${one} class="button small" aria-pressed=${axis === one ? "true" : "false"} onClick=${() => set({ axis: one === "held" ? "" : one })}>${t(`timeline.${one}`)}</button>`)}</div>
+      <p class="soft grow" role="status">${t("timeline.shown", { n: shown.length, all: isWhole ? steps.length : counts.count })}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}
+        ${isRangeWhole === false && ` ${t(brush ? "timeline.part" : "timeline.newest")}`}</p>
+        ${isRangeWhole === false && more && html`<button class="button small" disabled=${loading} onClick=${more}>${t("timeline.more")}</button>`}${loading && !isWhole && html`<${Loading} />`}
       <div class="segments end" role="group" aria-label=${t("timeline.form")}>${["", "table"].map((one) => html`<button key=${one} class="button small" aria-pressed=${(one === "table") === isTable ? "true" : "false"} onClick=${() => set({ as: one })}>${t(one ? "timeline.table" : "timeline.chart")}</button>`)}</div>
     </div>
     <${Legend} steps=${shown} />
-    <p class="soft" role="status">${t("timeline.shown", { n: shown.length, all: steps.length })}${!isWhole && ` ${t("timeline.loaded", { n: steps.length })}`}${steps.length >= HISTORY_MOST && ` ${t("timeline.newest", { most: HISTORY_MOST })}`}${leftOut > 0 && ` ${t("timeline.left", { n: leftOut })}`}</p>
     ${isTable ? html`<${Table} steps=${shown} />` : width > 0 && html`<${Chart} steps=${shown} axis=${axis} range=${range} width=${width} now=${now} selected=${selected}
       select=${(id) => set({ at: id })} zoom=${(to) => change(axis)(to, true)} />`}
     <div aria-live="polite">${selected && html`<${Detail} step=${selected} steps=${steps} close=${() => set({ at: "" })} />`}</div>`;

@@ -18,7 +18,7 @@ const STEPS = [
 ];
 const MONTHS = { [30 * DAY]: 1, [91 * DAY]: 3, [365 * DAY]: 12, [5 * 365 * DAY]: 60, [20 * 365 * DAY]: 240, [100 * 365 * DAY]: 1200 };
 const LABEL_PX = 84;
-const EDGE_PX = 34; // a label that begins nearer to the end would be cut
+const CHARACTER_PX = 7.5; // of a label: one that would end behind the axis is left out
 
 /** A scale of [from, to] in ms onto [0, width] px. */
 export const scaleOf = (from, to, width) => {
@@ -33,7 +33,8 @@ export function ticks(scale) {
   const write = new Intl.DateTimeFormat(language, options);
   const found = [];
   for (let at = first(scale.from, step); at <= scale.to && found.length < 200; at = next(at, step)) {
-    if (at >= scale.from && scale.x(at) <= scale.width - EDGE_PX) found.push({ x: scale.x(at), text: write.format(at) });
+    const text = write.format(at);
+    if (at >= scale.from && scale.x(at) + text.length * CHARACTER_PX <= scale.width) found.push({ x: scale.x(at), text });
   }
   return found;
 }
