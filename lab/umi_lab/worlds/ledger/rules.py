@@ -6,7 +6,7 @@ not known beforehand: it stays "" until the product has told it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -120,11 +120,21 @@ class Recorder:
         """A conclusion that the caller told with its source."""
         return self.record(Link("", source, new, "derive", "said by the caller", 1.0, self._now))
 
-    def verdict(self, new: Statement, kind: str, old: Statement) -> Link | None:
-        """A model's verdict on two statements; None where nothing is recorded."""
+    def verdicts(self, told: Sequence[tuple[Statement, str, Statement]]) -> list[Link]:
+        """A model's verdicts on the statements of one message, each a new one and an older one.
+
+        What had ended before the message is not changed again; what the message itself ends may be told of more than once.
+        """
+        before = {one: self._book.validity(one)[0] for one in self._book.statements}
+        found = (self._verdict(new, kind, old, before) for new, kind, old in told)
+        return [link for link in found if link is not None]
+
+    def _verdict(
+        self, new: Statement, kind: str, old: Statement, before: Mapping[Statement, datetime | None]
+    ) -> Link | None:
         older, newer = sorted((new, old), key=lambda one: one.order)
         changes = kind in ("update", "correct")
-        over = self._book.validity(older)[0]
+        over = before[older]
         if changes and newer.mode in UNREAL and older.mode not in UNREAL:
             return None
         if over is not None and over <= newer.valid_from:

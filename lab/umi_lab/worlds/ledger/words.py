@@ -77,10 +77,9 @@ class Words(Waiting):
         mine = {word: one for word, one in words.items() if one in new}
         asked = [verdict for verdict in self._opened.model.verdicts if verdict[0] in mine]
         self._opened.model.verdicts = [one for one in self._opened.model.verdicts if one not in asked]
-        made = (
-            recorder.verdict(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words
+        return recorder.verdicts(
+            [(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words]
         )
-        return [link for link in made if link is not None]
 
     def _sources(self, given: dict[str, Any]) -> list[Statement]:
         found = [self._statement(ref) for ref in given["derived"]]
