@@ -222,7 +222,14 @@ class Asks:
         await self._profiles.facts(rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _profile(self, rng: DeterministicRng) -> None:
-        await self._profiles.profile(rng, self._border(rng) if rng.chance(0.6) else None)
+        """Of anybody as of any border; mostly of somebody with a plan, around the times between which it lay ahead."""
+        ahead = [one for one in self._book.statements if one.mode == "planned" and one.valid_until is not None]
+        if ahead and rng.chance(0.6):
+            one = rng.choice(ahead)
+            border = rng.choice((one.said.at, one.valid_until or one.said.at))
+            await self._profiles.profile(one.name, rng, border + rng.choice((-1, 0, 1)) * US)
+            return
+        await self._profiles.profile(rng.choice(NAMES), rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _context(self, rng: DeterministicRng) -> None:
         """A context keeps to its room, has whole lines, and says what it left out."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -67,9 +67,16 @@ class Journal:
         said = self._by_key.get((ref[0], ref[1]))
         return next((one for one in self.book.statements if one.said is said and one.place == ref[2]), None)
 
-    def _link(self, ref: tuple[int, int]) -> Link | None:
+    def _standing(self, ref: tuple[int, int, int]) -> Statement | None:
+        """The statement of a step; where that has gone, another one."""
+        left = self.book.arrived()
+        return self._statement(ref) or (left[sum(ref) % len(left)] if left else None)
+
+    def _link(self, ref: tuple[int, int], among: Callable[[Link], bool]) -> Link | None:
+        """A relation that a step made; where none is left of it, another one of this kind."""
         made = [link for link in self._made.get(ref[0], ()) if link in self.book.links]
-        return made[ref[1] % len(made)] if made else None
+        found = made or [link for link in self.book.links if among(link)]
+        return found[ref[1] % len(found)] if found else None
 
     def _adopt(self, rows: Iterable[Any]) -> None:
         """Give new relations of the book the ids of the product's rows between the same ends."""

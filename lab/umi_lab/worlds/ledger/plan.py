@@ -12,7 +12,7 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.ledger.model import VERDICTS
-from umi_lab.worlds.ledger.sequels import Sequel, sequel
+from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 
 STEPS_MIN: Final = 6
 STEPS_MAX: Final = 18
@@ -23,8 +23,8 @@ TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
     ("say", 5.0), ("relate", 3.0), ("chain", 2.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
-    ("forget_where", 0.5), ("erase", 0.8), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.2), ("clear", 0.5), ("echo", 0.8), ("judge", 1.4),
+    ("forget_where", 0.9), ("erase", 1.3), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.4), ("clear", 0.5), ("echo", 0.8), ("judge", 1.8),
 )  # fmt: skip
 
 
@@ -78,8 +78,10 @@ class _Draw:
         self._rng = rng
         self._said: list[tuple[int, int, int]] = []  # step, message, number of statements
         self._makers: list[int] = []  # steps that may have made a relation
+        self._disputes: list[int] = []  # those that made a contradiction
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
+        self._judged = False  # whether the step that is drawn has verdicts of the model
         self.follows: Sequel = []  # steps that must come next
 
     def step(self, number: int) -> Step:
@@ -89,8 +91,12 @@ class _Draw:
             return Step(number, kind, gap, given)
         kind = self._rng.weighted(_STEP_KINDS) if number > 1 else "say"
         arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
+        self._judged = False
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
+        if self._judged:
+            self._makers.append(number)
+            self.follows = self.follows or judged(self._rng, number)
         return Step(number, kind, gap, given)
 
     def _sentence(self) -> str:
@@ -103,7 +109,7 @@ class _Draw:
             said["mode"] = rng.choice(MODES)
         if rng.chance(0.25):
             said["from"] = f"2029-12-{rng.next_int(1, 20):02d}"
-        if rng.chance(0.2):
+        if rng.chance(0.7 if said.get("mode") == "planned" else 0.2):  # plans are over by themselves
             said["until"] = f"20{rng.choice((29, 30))}-12-{rng.next_int(10, 28):02d}"
         if rng.chance(0.25):
             said["also"] = rng.choice(NAMES)
@@ -111,6 +117,7 @@ class _Draw:
             # Mostly of the last: so chains come about, corrections of corrections too.
             word = self._words - rng.choice((1, 1, 2, 3, 5))
             said[rng.choice(VERDICTS)] = f"item{max(word, 1)}"
+            self._judged = True
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
         told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""
@@ -126,13 +133,13 @@ class _Draw:
             "role": role,
             "speaker": rng.choice((None, *NAMES)),
             "session": rng.choice(SESSIONS),
-            "at_days": rng.choice((None, None, 0, 1, 2, 5, 5, 20)),
+            "at_days": rng.choice((None, None, 0, 1, 2, 5, 5, 20, 20)),
             "own_id": rng.chance(0.5),
             "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
             if rng.chance(0.5)
             else {},
             "origin": rng.choice((None, None, None, "document", "user")),
-            "expires_s": rng.choice((None, None, None, None, 1, 90_000)),
+            "expires_s": rng.choice((None, None, None, None, None, None, 1, 90_000)),
         }
 
     def _say(self, number: int) -> dict[str, Any]:
@@ -150,7 +157,7 @@ class _Draw:
             "track": not rng.chance(0.2),
             "derived": derived,
             "whole_source": rng.chance(0.3),
-            "form": rng.choice(("message", "mapping", "arguments")),
+            "form": rng.choice(("message", "mapping", "arguments", "arguments")),
         }
 
     def _bulk(self, number: int) -> dict[str, Any]:
@@ -163,6 +170,11 @@ class _Draw:
         number, message, count = self._rng.choice(self._said[-8:])
         return number, message, self._rng.next_int(0, count - 1)
 
+    def _another(self, one: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Mostly another statement than this: what is related with itself is refused."""
+        found = self._statement()
+        return found if found != one else self._statement()
+
     def _maker(self) -> tuple[int, int]:
         """A step that may have made relations, and which of them."""
         return self._rng.choice(self._makers[-4:] or [0]), self._rng.next_int(0, 2)
@@ -170,18 +182,19 @@ class _Draw:
     def _relate(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
         kind = self._rng.weighted((("update", 3.0), ("contradict", 3.0), ("derive", 2.5), ("extend", 1.0)))
+        if kind == "contradict":
+            self._disputes.append(number)
         # At times a chain: what replaced another is replaced itself. Drawn freely, that is too rare to be tested.
         chained = kind == "update" and self._replacing is not None and self._rng.chance(0.5)
         old = self._replacing if chained and self._replacing else self._statement()
-        new = self._statement()
+        new = self._another(old)
         if kind == "update":
             self._replacing = new
         # Mostly earlier to later, at times the other way round, at times again.
         return {
             "old": old,
             "new": new,
-            "other": self._statement(),
-            "third": self._statement(),
+            "other": self._another(old),
             "type": kind,
             "turn": not self._rng.chance(0.15),
             "again": self._rng.chance(0.2),
@@ -198,7 +211,9 @@ class _Draw:
         return {"made": made, "again": self._rng.chance(0.2)}
 
     def _resolve(self, _number: int) -> dict[str, Any]:
-        return {"made": self._maker(), "keep": self._rng.choice(("new", "old", "both")), "again": self._rng.chance(0.2)}
+        # Mostly of a contradiction: few other relations can be settled.
+        made = (self._disputes[-1], 0) if self._disputes and self._rng.chance(0.7) else self._maker()
+        return {"made": made, "keep": self._rng.choice(("new", "old", "both")), "again": self._rng.chance(0.2)}
 
     def _set_fact(self, number: int) -> dict[str, Any]:
         rng = self._rng
@@ -229,7 +244,6 @@ class _Draw:
     def _judge(self, _number: int) -> dict[str, Any]:
         rng = self._rng
         return {
-            "what": self._statement(),
             "where": rng.choice(("here", "here", "there", "both")),
             "used": rng.choice((None, "none", "first")),
             "outcome": rng.choice(("success", "partial_success", "failure")),
@@ -247,7 +261,7 @@ class _Draw:
         self._makers.append(number)
         return {
             "what": self._statement(),
-            "by": self._rng.choice(("statement", "episode", "own id")),
+            "by": self._rng.choice(("statement", "statement", "episode", "own id")),
             "again": self._rng.chance(0.3),
         }
 
@@ -269,6 +283,7 @@ class _Draw:
             {"session": "dusk"},
             {"session": "dawn"},
             {"where": {"metadata": {"level": 1}}},
+            {"where": {"role": "user", "session": "dawn"}},
         )
         how = rng.choice(hows)
         return {**how, "derived": rng.choice(("stale", "erase")), "brought_back": rng.chance(0.4)}

@@ -39,9 +39,9 @@ class Profiles:
         self._require(f"facts of {key} {only} as of {as_of}", found, right, look)
         same("order of attributes", [fact.attribute for fact in found], sorted(fact.attribute for fact in found))
 
-    async def profile(self, rng: DeterministicRng, as_of: datetime | None) -> None:
+    async def profile(self, key: str, rng: DeterministicRng, as_of: datetime | None) -> None:
         """The facts that were set, what was read and still holds, and the plans that lie ahead; nothing else."""
-        key, look = rng.choice(NAMES), Look(as_of=as_of, now=self._opened.clock.now())
+        look = Look(as_of=as_of, now=self._opened.clock.now())
         found = await self._opened.call("profile", key, as_of=as_of)
         right = [one for one in self._book.statements if self._is_told(one, key.lower(), look)]
         self._require(f"profile of {key} as of {as_of}", found.facts, right, look)

@@ -13,6 +13,7 @@ from umi.sim.rng import DeterministicRng
 Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
 _FOLLOWED: Final = {"say": 0.3, "set_fact": 0.5}  # share of the steps that have a sequel; of others `_MOSTLY`
 _MOSTLY: Final = 0.7
+_SETTLED: Final = 0.4  # share of the steps with verdicts of a model that are settled at once
 
 
 def sequel(rng: DeterministicRng, number: int, kind: str, given: dict[str, Any]) -> Sequel:
@@ -21,6 +22,15 @@ def sequel(rng: DeterministicRng, number: int, kind: str, given: dict[str, Any])
     if kind == "say" and given["call_key"] and len(given["messages"]) > 1:
         return _repeated(rng, number, given)
     return draw(rng, number, given) if draw is not None and rng.chance(_FOLLOWED.get(kind, _MOSTLY)) else []
+
+
+def judged(rng: DeterministicRng, number: int) -> Sequel:
+    """What a model has said of two statements is settled, or taken back."""
+    if not rng.chance(_SETTLED):
+        return []
+    made = (number, rng.next_int(0, 1))
+    settled = ("resolve", {"made": made, "keep": rng.choice(("new", "new", "old", "both")), "again": False})
+    return rng.choice(([settled], [settled], [undo(*made)], [settled, undo(*made)]))
 
 
 def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
@@ -43,17 +53,16 @@ def _chain(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
 def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
     """Taken back and made again; a source deleted after its conclusion was taken back."""
     again = ("relate", {**given, "again": False})
-    source = ("forget", {"what": given["old"], "by": "statement", "again": False})
+    # Which of the two was said first, and is the source, is known when the step is taken.
+    end = rng.choice((given["old"], given["new"]))
+    source = ("forget", {"what": end, "by": rng.choice(("statement", "episode")), "again": False})
     if given["type"] == "derive":
         return rng.choice(([undo(number), source], [undo(number), source], [undo(number), again, source], [source]))
     if given["type"] == "contradict":
         keep = rng.choice(("new", "old", "both"))
         settled = ("resolve", {"made": (number, 0), "keep": keep, "again": False})
         another = ("relate", {**given, "new": given["other"], "again": False})
-        overtaken = (
-            "relate",
-            {**given, "old": given["other"], "new": given["third"], "type": "update", "again": False},
-        )
+        overtaken = ("overtake", {"made": (number + 1, 0)})
         replaced = ("relate", {**given, "type": "update", "again": False})
         orders: list[Sequel] = [
             [settled],

@@ -82,7 +82,7 @@ class Words(Waiting):
         )
 
     def _sources(self, given: dict[str, Any]) -> list[Statement]:
-        found = [self._statement(ref) for ref in given["derived"]]
+        found = [self._standing(ref) for ref in given["derived"]]
         return [one for one in found if one is not None]
 
     def _under(self, one: Statement, *, whole: bool) -> list[Statement]:
@@ -236,7 +236,7 @@ class Words(Waiting):
     async def _echo(self, step: Step) -> None:
         """What recall has shown, said again by no person, stands for its message; words beside it are new."""
         given = step.arguments
-        one = self._statement(given["what"])
+        one = self._standing(given["what"])
         if one is None or one.said.content.strip() == "":
             return
         found = await self._opened.call("recall", one.name, limit=1_000, min_score=0.0, deep=False)
