@@ -163,8 +163,14 @@ class Asks:
             key = rng.choice(NAMES)
             right = self._book.about(key.lower())
         beside: dict[str, Any] = {}
-        if rng.chance(0.6 if any(one.slot for one in right) else 0.1):
+        facts = [one for one in self._book.statements if one.slot]
+        if facts and rng.chance(0.5):
+            one = rng.choice(facts)
+            key, right, where, types = one.name, self._book.about(one.subject), None, None
+            beside["attribute"] = one.metadata["attribute"]
+        elif rng.chance(0.1):
             beside["attribute"] = rng.choice(ATTRIBUTES)
+        if beside:
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
         beside |= {axis: self._span(rng) if rng.chance(0.2) else None for axis in ("held", "known")}

@@ -67,9 +67,9 @@ class Journal:
         said = self._by_key.get((ref[0], ref[1]))
         return next((one for one in self.book.statements if one.said is said and one.place == ref[2]), None)
 
-    def _standing(self, ref: tuple[int, int, int]) -> Statement | None:
-        """The statement of a step; where that has gone, another one."""
-        left = self.book.arrived()
+    def _standing(self, ref: tuple[int, int, int], beside: Statement | None = None) -> Statement | None:
+        """The statement of a step; where that has gone, another one, and not the one beside it."""
+        left = [one for one in self.book.arrived() if one is not beside]
         return self._statement(ref) or (left[sum(ref) % len(left)] if left else None)
 
     def _link(self, ref: tuple[int, int], among: Callable[[Link], bool]) -> Link | None:

@@ -14,7 +14,7 @@ from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 
-STEPS_MIN: Final = 6
+STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
@@ -22,7 +22,7 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 5.0), ("relate", 3.0), ("chain", 2.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
     ("switch", 0.6), ("reread", 0.2), ("backup", 0.4), ("clear", 0.5), ("echo", 0.8), ("judge", 1.8),
 )  # fmt: skip
@@ -81,6 +81,7 @@ class _Draw:
         self._disputes: list[int] = []  # those that made a contradiction
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
+        self._corrected = ""  # the word of the last correction
         self._judged = False  # whether the step that is drawn has verdicts of the model
         self.follows: Sequel = []  # steps that must come next
 
@@ -89,7 +90,7 @@ class _Draw:
         if self.follows:
             kind, given = self.follows.pop(0)
             return Step(number, kind, gap, given)
-        kind = self._rng.weighted(_STEP_KINDS) if number > 1 else "say"
+        kind = self._rng.weighted(_STEP_KINDS) if number > 2 else "say"
         arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
         self._judged = False
         given = arguments(number)
@@ -114,9 +115,13 @@ class _Draw:
         if rng.chance(0.25):
             said["also"] = rng.choice(NAMES)
         if self._words > 2 and rng.chance(0.25):
-            # Mostly of the last: so chains come about, corrections of corrections too.
             word = self._words - rng.choice((1, 1, 2, 3, 5))
-            said[rng.choice(VERDICTS)] = f"item{max(word, 1)}"
+            verdict, old = rng.choice(VERDICTS), f"item{max(word, 1)}"
+            if verdict == "correct":
+                # At times of the last correction. Drawn freely, one of another is too rare to be tested.
+                old = self._corrected if self._corrected and rng.chance(0.5) else old
+                self._corrected = f"item{self._words}"
+            said[verdict] = old
             self._judged = True
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
@@ -251,7 +256,7 @@ class _Draw:
             "quality_score": rng.choice((None, None, 0.25)),
             "restart": rng.chance(0.4),
             "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
-            "reset": rng.chance(0.3),
+            "reset": rng.chance(0.5),
         }
 
     def _clear(self, _number: int) -> dict[str, Any]:

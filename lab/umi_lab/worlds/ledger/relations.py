@@ -33,7 +33,8 @@ class Relations(Journal):
         await self.adopt_all()
 
     async def _relate(self, step: Step) -> None:
-        old, new = self._standing(step.arguments["old"]), self._standing(step.arguments["new"])
+        old = self._standing(step.arguments["old"])
+        new = self._standing(step.arguments["new"], beside=old)
         if old is None or new is None:
             return
         if step.arguments["turn"] and old.order > new.order:

@@ -70,6 +70,7 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
             [settled, undo(number), again],
             [undo(number), again],
             [another, overtaken],
+            [another, overtaken],
             [another, overtaken, settled],
             [another, replaced],
         ]
