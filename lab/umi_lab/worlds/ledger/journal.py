@@ -37,7 +37,9 @@ class Journal:
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
-        self._usual: dict[str, float] = {}  # by namespace: the quality of any statement while no judgement counts
+        self._usual: dict[
+            str, float | None
+        ] = {}  # by namespace: the quality of any statement while no judgement counts
         self._followed: dict[
             str, tuple[int, frozenset[str]]
         ] = {}  # by namespace: the sequence kept, and what was there

@@ -42,8 +42,9 @@ class Judgements(Journal):
     ) -> None:
         """One namespace is credited for its own hits, once, and another judgement of the same recall is refused."""
         memory = self._view(name)
-        if mine and name not in self._usual:
-            self._usual[name] = (await memory.learning.explain(mine[0])).usual
+        if name not in self._usual:
+            # Only a statement can be asked for it, and from now on a judgement counts.
+            self._usual[name] = (await memory.learning.explain(mine[0])).usual if mine else None
         if others:
             await self._refused("NotFound", memory.feedback(recall, outcome="success", used=others[:1]))
         used = {None: None, "none": [], "first": mine[:1]}[given["used"]]
@@ -62,7 +63,8 @@ class Judgements(Journal):
             lesson = await memory.learning.explain(mine[0])
             fresh = {"factor": 1.0, "counted": 0, "evidence": {}, "estimate": lesson.usual, "signals": ()}
             self.compared.record("the lesson after a reset", lesson, fresh)
-            same("what is usual when nothing counts", lesson.usual, self._usual[name])
+            usual = self._usual[name]
+            same("what is usual when nothing counts", lesson.usual, lesson.usual if usual is None else usual)
 
 
 def _quality(said: dict[str, Any]) -> float:

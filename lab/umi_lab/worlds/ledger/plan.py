@@ -53,6 +53,7 @@ class SmallPlan:
     steps: tuple[Step, ...] = ()
     act_from: float = 0.6
     learn: bool = False
+    beside: bool = False  # whether a second memory is open on the same file, and answers every other question
 
     def describe(self) -> str:
         """The settings in a few words."""
@@ -68,7 +69,9 @@ def make_small(seed: int) -> SmallPlan:
     while draw.follows:
         steps.append(draw.step(len(steps)))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.5))
+    act_from, learn = rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.6)
+    beside = store == "sqlite" and rng.chance(0.4)
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, beside)
 
 
 class _Draw:
@@ -252,7 +255,7 @@ class _Draw:
             "where": rng.choice(("here", "here", "there", "both")),
             "used": rng.choice((None, "none", "first")),
             "outcome": rng.choice(("success", "partial_success", "failure")),
-            "human_verdict": rng.choice((None, None, "approved", "rejected")),
+            "human_verdict": rng.choice((None, "approved", "rejected")),
             "quality_score": rng.choice((None, None, 0.25)),
             "restart": rng.chance(0.4),
             "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
