@@ -86,6 +86,7 @@ class Asks:
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):
             await self._reviews.undecided(rng.fork("undecided"))
+        await self._recall_gone(rng.fork("gone"))
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))
 
@@ -336,6 +337,16 @@ class Asks:
         await self._found_from(self._look(rng), word, rng.choice(_WHERES), rng.choice(_TYPES))
         first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
         same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
+
+    async def _recall_gone(self, rng: DeterministicRng) -> None:
+        """What was cut out of a message is not found by its word, nor what only names it."""
+        gone = [match[0] for words in self._journal.cut_words if (match := _ITEM.search(words))]
+        if not gone:
+            return
+        word = rng.choice(gone)
+        found = await self._recall(word, TODAY, explain=rng.chance(0.3))
+        without = [hit.content for hit in found.hits if word not in hit.episode.content]
+        same(f"messages found by {word!r}, which they do not have", without, [])
 
     async def _recall_around(self, rng: DeterministicRng) -> None:
         """As `_recall_all`, as known at, just before and just after each moment of a change."""

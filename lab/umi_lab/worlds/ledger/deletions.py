@@ -41,6 +41,7 @@ class Deletions(Journal):
             start, end = one.span
             said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}".rstrip()
             self.cut.append(said)
+            self.cut_words.append(one.content)
             recorder.delete((), (one,))
             self.compared.record("the preview of forget", preview, {"left": said.content})
         else:

@@ -37,6 +37,7 @@ class Journal:
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
+        self.cut_words: list[str] = []  # those parts
         self._usual: dict[
             str, float | None
         ] = {}  # by namespace: the quality of any statement while no judgement counts
