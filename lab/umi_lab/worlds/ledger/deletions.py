@@ -45,7 +45,7 @@ class Deletions(Journal):
             recorder.delete((), (one,))
             self.compared.record("the preview of forget", preview, {"left": said.content})
         else:
-            same("what was to be left of the message", preview.left, None)
+            self.compared.record("the preview of forget", preview, {"left": None})
             self._bury([said])
             recorder.delete((said,), ())
         self._opened.tally.saw("ForgetPreview", {"episode": 0, "statements": 0, "unsupported": 0})

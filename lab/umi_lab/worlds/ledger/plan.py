@@ -23,8 +23,8 @@ TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
-    ("forget_where", 0.9), ("erase", 1.3), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.4), ("clear", 0.5), ("echo", 0.8), ("judge", 1.8),
+    ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.6), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def make_small(seed: int) -> SmallPlan:
     while draw.follows:
         steps.append(draw.step(len(steps)))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
-    act_from, learn = rng.choice((0.6, 0.6, 0.9, 1)), rng.chance(0.6)
+    act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
     return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, beside)
 
@@ -84,8 +84,10 @@ class _Draw:
         self._disputes: list[int] = []  # those that made a contradiction
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
-        self._corrected = ""  # the word of the last correction
-        self._judged = False  # whether the step that is drawn has verdicts of the model
+        self._judged = (
+            ""  # in the step that is drawn: the last verdict that a sentence names, and the sentence's own word
+        )
+        self._again = ""  # the same, to be said of that word by the next sentence
         self.follows: Sequel = []  # steps that must come next
 
     def step(self, number: int) -> Step:
@@ -93,14 +95,16 @@ class _Draw:
         if self.follows:
             kind, given = self.follows.pop(0)
             return Step(number, kind, gap, given)
-        kind = self._rng.weighted(_STEP_KINDS) if number > 2 else "say"
+        kind = self._rng.weighted(_STEP_KINDS) if number > 2 and not self._again else "say"
         arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
-        self._judged = False
+        self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
         if self._judged:
             self._makers.append(number)
             self.follows = self.follows or judged(self._rng, number)
+            # What changed another is changed in turn, in the same way. Drawn freely, that is too rare to be tested.
+            self._again = self._judged if self._rng.chance(0.3) else ""
         return Step(number, kind, gap, given)
 
     def _sentence(self) -> str:
@@ -117,15 +121,11 @@ class _Draw:
             said["until"] = f"20{rng.choice((29, 30))}-12-{rng.next_int(10, 28):02d}"
         if rng.chance(0.25):
             said["also"] = rng.choice(NAMES)
-        if self._words > 2 and rng.chance(0.25):
+        if self._again or (self._words > 2 and rng.chance(0.3)):
             word = self._words - rng.choice((1, 1, 2, 3, 5))
-            verdict, old = rng.choice(VERDICTS), f"item{max(word, 1)}"
-            if verdict == "correct":
-                # At times of the last correction. Drawn freely, one of another is too rare to be tested.
-                old = self._corrected if self._corrected and rng.chance(0.5) else old
-                self._corrected = f"item{self._words}"
+            verdict, old = self._again.split() if self._again else (rng.choice(VERDICTS), f"item{max(word, 1)}")
             said[verdict] = old
-            self._judged = True
+            self._judged, self._again = f"{verdict} item{self._words}", ""
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
         told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""
@@ -136,12 +136,18 @@ class _Draw:
         sentences = [self._sentence() for _ in range(rng.choice((1, 1, 2, 3)))]
         self._said.append((number, place, len(sentences)))
         role = rng.choice(("user", "user", "user", "assistant", "tool", "document"))
+        at_days = rng.choice((None, None, 0, 1, 2, 5, 5, 20, 20))
+        # Only what was said before can be changed, so who changes something mostly speaks last.
+        changes = any(
+            f" {verdict}=" in sentence or f"({verdict}=" in sentence for sentence in sentences for verdict in VERDICTS
+        )
+        at_days = None if changes and rng.chance(0.7) else at_days
         return {
             "content": " ".join(sentences),
             "role": role,
             "speaker": rng.choice((None, *NAMES)),
             "session": rng.choice(SESSIONS),
-            "at_days": rng.choice((None, None, 0, 1, 2, 5, 5, 20, 20)),
+            "at_days": at_days,
             "own_id": rng.chance(0.5),
             "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
             if rng.chance(0.5)
@@ -256,7 +262,7 @@ class _Draw:
             "used": rng.choice((None, "none", "first")),
             "outcome": rng.choice(("success", "partial_success", "failure")),
             "human_verdict": rng.choice((None, "approved", "rejected")),
-            "quality_score": rng.choice((None, None, 0.25)),
+            "quality_score": rng.choice((None, 0.25)),
             "restart": rng.chance(0.4),
             "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
             "reset": rng.chance(0.5),

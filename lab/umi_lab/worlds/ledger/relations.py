@@ -45,12 +45,12 @@ class Relations(Journal):
             await self._linked(step, call, lambda recorder: recorder.relate(old, new, kind, reason))
 
     async def _overtake(self, step: Step) -> None:
-        """What a relation brought is replaced by the newest statement of all, whatever was decided of it."""
+        """One side of an open change is replaced by the newest statement of all, so there is nothing left to decide."""
         link = self._link(step.arguments["made"], _is_open)
         newest = max(self.book.statements, key=lambda one: one.order, default=None)
-        if link is None or newest is None or newest is link.new:
+        if link is None or newest is None:
             return
-        reason, old = f"overtaken {step.number}", link.new
+        reason, old = f"overtaken {step.number}", link.new if link.new is not newest else link.old
         call = self._opened.call("relate", old.id, newest.id, type="update", reason=reason)
         await self._linked(step, call, lambda recorder: recorder.relate(old, newest, "update", reason))
 

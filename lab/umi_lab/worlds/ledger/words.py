@@ -239,7 +239,8 @@ class Words(Waiting):
         one = self._standing(given["what"])
         if one is None or one.said.content.strip() == "":
             return
-        found = await self._opened.call("recall", one.name, limit=1_000, min_score=0.0, deep=False)
+        # A memory knows as an echo what it has shown itself.
+        found = await self._opened.memory.recall(one.name, limit=1_000, min_score=0.0, deep=False)
         shown = next((hit for hit in found.hits if hit.episode.id == one.said.id), None)
         if shown is None or "\n" in shown.content or not shown.content.strip():
             return
