@@ -89,6 +89,8 @@ class Asks:
         await self._recall_gone(rng.fork("gone"))
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))
+        if self._opened.plan.beside and rng.chance(0.5):  # so that the next step finds the indexes of both up to date
+            await self._elsewhere(rng)
 
     # Listings.
 
@@ -346,8 +348,9 @@ class Asks:
         if not gone:
             return
         word = rng.choice(gone)
-        found = await self._recall(word, TODAY, explain=rng.chance(0.3))
-        same(f"messages found by {word!r}, which none has", [hit.content for hit in found.hits], [])
+        for _ in range(1 + self._opened.plan.beside):  # of each memory
+            found = await self._recall(word, TODAY, explain=rng.chance(0.3))
+            same(f"messages found by {word!r}, which none has", [hit.content for hit in found.hits], [])
 
     async def _recall_around(self, rng: DeterministicRng) -> None:
         """As `_recall_all`, as known at, just before and just after each moment of a change."""

@@ -24,7 +24,7 @@ MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothe
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.6), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -84,10 +84,8 @@ class _Draw:
         self._disputes: list[int] = []  # those that made a contradiction
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
-        self._judged = (
-            ""  # in the step that is drawn: the last verdict that a sentence names, and the sentence's own word
-        )
-        self._again = ""  # the same, to be said of that word by the next sentence
+        self._judged = ""  # of the step that is drawn: its last verdict, the word of the sentence and its name
+        self._again = ""  # the same, of which the next sentence is to say that again
         self.follows: Sequel = []  # steps that must come next
 
     def step(self, number: int) -> Step:
@@ -104,13 +102,13 @@ class _Draw:
             self._makers.append(number)
             self.follows = self.follows or judged(self._rng, number)
             # What changed another is changed in turn, in the same way. Drawn freely, that is too rare to be tested.
-            self._again = self._judged if self._rng.chance(0.3) else ""
+            self._again = self._judged if self._rng.chance(0.5) else ""
         return Step(number, kind, gap, given)
 
     def _sentence(self) -> str:
         rng = self._rng
         self._words += 1
-        said = {}
+        said, name = {}, rng.choice(NAMES)
         if rng.chance(0.6):
             said["type"] = rng.choice(TYPES)
         if rng.chance(0.3):
@@ -123,13 +121,14 @@ class _Draw:
             said["also"] = rng.choice(NAMES)
         if self._again or (self._words > 2 and rng.chance(0.3)):
             word = self._words - rng.choice((1, 1, 2, 3, 5))
-            verdict, old = self._again.split() if self._again else (rng.choice(VERDICTS), f"item{max(word, 1)}")
+            # A model is shown what is about the same, above all.
+            verdict, old, name = (self._again or f"{rng.choice(VERDICTS)} item{max(word, 1)} {name}").split()
             said[verdict] = old
-            self._judged, self._again = f"{verdict} item{self._words}", ""
+            self._judged, self._again = f"{verdict} item{self._words} {name}", ""
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
-        told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""
-        return f"{rng.choice(NAMES)} logged item{self._words}{told}."
+        told = f" ({' '.join(f'{key}={value}' for key, value in said.items())})" if said else ""
+        return f"{name} logged item{self._words}{told}."
 
     def _message(self, number: int, place: int) -> dict[str, Any]:
         rng = self._rng
@@ -170,7 +169,7 @@ class _Draw:
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
             "derived": derived,
-            "whole_source": rng.chance(0.3),
+            "whole_source": rng.chance(0.5),
             "form": rng.choice(("message", "mapping", "arguments", "arguments")),
         }
 

@@ -12,6 +12,13 @@ from umi_lab.worlds.ledger.expected import same
 class Waiting(Deletions):
     """Lets messages wait."""
 
+    async def _end_background(self) -> None:
+        """Let nothing be left to read, and whoever reads in the background come to an end, so that what is given next waits."""
+        await self._opened.call("maintain")
+        await self._opened.clock.sleep(1e-6)  # time goes on only when nobody has work left
+        self.expire()
+        await self.adopt_all()
+
     async def _while_waiting(
         self, found: Any, added: list[Said], sources: list[Statement], given: dict[str, Any]
     ) -> list[Said]:

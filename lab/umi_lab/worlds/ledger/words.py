@@ -28,6 +28,8 @@ class Words(Waiting):
 
     async def _say(self, step: Step) -> None:
         given = step.arguments
+        if given["later"] and given["between"]:
+            await self._end_background()
         sources = self._sources(given)
         messages = [self._message(step.number, place, one) for place, one in enumerate(given["messages"])]
         arguments: dict[str, Any] = {
@@ -41,8 +43,6 @@ class Words(Waiting):
         content, beside = self._form(given["form"], messages)
         if beside:
             arguments |= beside
-        if given["later"] and given["between"]:
-            await self._opened.call("maintain")  # nothing that waited before is read in the background meanwhile
         found = await self._opened.call("remember", content, **arguments)
         added = self._add(step.number, given["messages"], messages, found.episode_ids)
         self._calls[step.number] = (content, arguments, added, given["call_key"])
