@@ -303,10 +303,9 @@ class Asks:
         one, look = rng.choice(worded), self._look(rng)
         if any(link.old.said is link.new.said is one.said for link in self._book.links):
             return  # which of two statements of one message that dispute each other is shown is a matter of ranking
-        if any(
-            link.type == "update" and link.new.said is one.said and link.new is not one for link in self._book.links
-        ):
-            return  # the message may also be found as what replaced another, and shows then what replaced it
+        others = [link for link in self._book.links if link.new.said is one.said and link.new is not one]
+        if any(link.type in ("update", "contradict") for link in others):
+            return  # the message may also be found as what replaced or denies another, and shows then what does so
         word = _ITEM.search(one.content)
         found = await self._recall(word[0] if word else "", look, explain=rng.chance(0.3))
         hits = [hit for hit in found.hits if hit.episode.id == one.said.id]
