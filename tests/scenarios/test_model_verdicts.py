@@ -128,7 +128,10 @@ async def test_a_change_held_until_then_and_a_correction_never_did() -> None:
 async def test_a_receipt_is_as_its_last_message_left_it_and_names_each_change_once() -> None:
     early = "2025-12-01"
     model = Scripted(
-        {"Rent is 900.": [states("Rent is 900.", "rent")], "Rent is 950.": [states("Rent is 950.", "rent", from_=early)]},
+        {
+            "Rent is 900.": [states("Rent is 900.", "rent")],
+            "Rent is 950.": [states("Rent is 950.", "rent", from_=early)],
+        },
         {("Rent is 950.", "Rent is 900."): "update"},
     )
     async with umi.Memory.open(":memory:", llm=model) as memory:

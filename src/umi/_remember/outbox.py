@@ -23,7 +23,16 @@ from umi._evolution.trust import ClosingPolicy
 from umi._reading.extract import Extracted, ReadAhead, read_ahead
 from umi._reading.model import Conversation, extraction
 from umi._remember.admission import embedding_text
-from umi._remember.apply import ConcurrentChange, Reading, ReadingWriter, Work, WrittenReading, read_episode, said_as, stand_now
+from umi._remember.apply import (
+    ConcurrentChange,
+    Reading,
+    ReadingWriter,
+    Work,
+    WrittenReading,
+    read_episode,
+    said_as,
+    stand_now,
+)
 from umi.errors import EmbeddingError, LLMError, UmiError
 from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
