@@ -405,7 +405,7 @@ class Memory:
 
         Raises:
             ExportDamaged: When the file is no export, is damaged or is cut; the error names the line.
-            RestoreConflict: When the namespace holds something else.
+            RestoreConflict: When the namespace holds something else, or has held messages that were deleted since.
             EmbedderMismatch: When the vectors are of another embedder.
             StoreVersion: When a newer Umi wrote the export.
         """
@@ -790,6 +790,7 @@ class Memory:
         """Changes that wait for a decision, the newest first, a page at a time: open contradictions, and updates too unsure to act.
 
         `resolve` decides one: "new" lets the newer statement hold in place of the older one, "old" refuses it, "both" keeps both.
+        Those that were recorded within one millisecond come in the order of their ids.
 
         Args:
             limit: At most this many, 1..10,000.

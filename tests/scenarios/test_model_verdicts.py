@@ -125,6 +125,23 @@ async def test_a_change_held_until_then_and_a_correction_never_did() -> None:
             assert row.nature is (Nature.CHANGED if kind == "update" else Nature.CORRECTED)
 
 
+async def test_a_receipt_is_as_its_last_message_left_it_and_names_each_change_once() -> None:
+    early = "2025-12-01"
+    model = Scripted(
+        {
+            "Rent is 900.": [states("Rent is 900.", "rent")],
+            "Rent is 950.": [states("Rent is 950.", "rent", from_=early)],
+        },
+        {("Rent is 950.", "Rent is 900."): "update"},
+    )
+    async with umi.Memory.open(":memory:", llm=model) as memory:
+        messages = [umi.Message(text, at=day("2026-01-01")) for text in ("Rent is 900.", "Rent is 950.")]
+        receipt = await memory.remember(messages)
+        assert [one.valid_to for one in receipt.entities] == [day("2026-01-01"), None]
+        assert (len(receipt.evolutions), receipt.superseded) == (1, (receipt.entities[0].id,))
+        assert receipt.entities == tuple(step.entity for step in (await memory.list()).items)
+
+
 async def test_of_corrections_that_were_corrected_only_the_last_ever_held() -> None:
     rents = [f"Rent is {amount}." for amount in (900, 950, 980)]
     model = Scripted(

@@ -9,6 +9,7 @@ import postgres_server
 import pytest
 
 import umi
+from umi.sim.clock import SimClock
 
 STORES = ("sqlite", "postgres")
 
@@ -49,6 +50,24 @@ async def test_a_page_says_where_the_next_one_begins(memory: umi.Memory) -> None
     assert second.next is None
     with pytest.raises(umi.InvalidInput, match="limit is 0"):
         await memory.undecided(limit=0)
+
+
+async def test_pages_have_each_change_once_when_all_were_recorded_within_one_millisecond() -> None:
+    async with umi.Memory.open("dict:", embedder=None, clock=SimClock()) as memory:
+        told = [await memory.set_fact("Kiba", name, "red") for name in ("shelf", "badge", "lamp", "door", "boat")]
+        one, *others = [receipt.entities[0].id for receipt in told]
+        for other in others:
+            await memory.relate(one, other, "contradict", "both cannot be")
+        found, after = [], None
+        while True:
+            page = await memory.undecided(limit=1, after=after)
+            found += [undecided.relation for undecided in page.items]
+            after = page.next
+            if after is None:
+                break
+        assert len({row.created_at for row in found}) == 1
+        assert [row.id for row in found] == sorted({row.id for row in found}, reverse=True)
+        assert len(found) == 4
 
 
 async def test_the_preview_of_an_undo_is_what_the_undo_does(memory: umi.Memory) -> None:

@@ -14,7 +14,7 @@ from umi_lab.worlds.ledger.sweep import shrink_small, sweep_small
 from umi_lab.worlds.ledger.world import run_small
 
 UNCONFIRMED = Path(__file__).with_name("unconfirmed.txt")
-WORLDS = range(60)
+WORLDS = range(80)
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,7 @@ class Reviewing(ABC):
         """Changes that wait for a decision, the newest first, a page at a time: open contradictions, and updates too unsure to act.
 
         `resolve` decides one: "new" lets the newer statement hold in place of the older one, "old" refuses it, "both" keeps both.
+        Those that were recorded within one millisecond come in the order of their ids.
 
         Args:
             limit: At most this many, 1..10,000.

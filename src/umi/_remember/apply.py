@@ -259,7 +259,7 @@ class ReadingWriter:
             return
         spared = {proposal.target_id, *effects.same(proposal.target_id)}
         newer = effects.entities([proposal.target_id])[proposal.target_id]
-        for twin in effects.entities(sorted(group - spared)).values():
+        for twin in effects.entities(sorted(group - spared - {proposal.source_id})).values():
             over, begun = effects.validity(twin.id)[0], newer.valid_from
             closed = over is not None and begun is not None and over <= begun
             if not closed and statement_order(twin) < statement_order(newer):
@@ -327,6 +327,12 @@ def _made_of(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[EvolutionR
     rows = snapshot.relations_of(sorted(mine))
     found = {row.id: row for group in rows.values() for row in group if row.target_id in mine}
     return tuple(found[id_] for id_ in sorted(found))
+
+
+def stand_now(snapshot: Snapshot, entities: Sequence[Entity]) -> tuple[Entity, ...]:
+    """Statements that several transactions wrote, as they are after the last; without those deleted since."""
+    here = snapshot.entities(entity.id for entity in entities)
+    return _as_they_stand(snapshot, [here[one.id] for one in entities if one.id in here], RelationEffects(snapshot))
 
 
 def _as_they_stand(snapshot: Snapshot, entities: Sequence[Entity], effects: RelationEffects) -> tuple[Entity, ...]:

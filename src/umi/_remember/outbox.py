@@ -23,7 +23,16 @@ from umi._evolution.trust import ClosingPolicy
 from umi._reading.extract import Extracted, ReadAhead, read_ahead
 from umi._reading.model import Conversation, extraction
 from umi._remember.admission import embedding_text
-from umi._remember.apply import ConcurrentChange, Reading, ReadingWriter, Work, WrittenReading, read_episode, said_as
+from umi._remember.apply import (
+    ConcurrentChange,
+    Reading,
+    ReadingWriter,
+    Work,
+    WrittenReading,
+    read_episode,
+    said_as,
+    stand_now,
+)
 from umi.errors import EmbeddingError, LLMError, UmiError
 from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
@@ -146,6 +155,9 @@ class OutboxWorker:
             # Each item is written with its own vectors only.
             mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
+        # A later text may have changed what an earlier one says.
+        if len(items) > 1 and outcome.evolutions:
+            outcome.entities = list(await self._storage.read(partial(stand_now, entities=outcome.entities)))
         return outcome
 
     async def index(self, items: Sequence[Work]) -> Outcome:

@@ -20,6 +20,7 @@ from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
+from umi_lab.worlds.ledger.profiles import Profiles
 from umi_lab.worlds.ledger.reviews import Reviews
 
 US: Final = timedelta(microseconds=1)
@@ -41,6 +42,7 @@ class Asks:
         self._book = journal.book
         self._compared = journal.compared
         self._reviews = Reviews(opened, journal)
+        self._profiles = Profiles(opened, journal)
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
@@ -54,6 +56,9 @@ class Asks:
         for episode, one in zip(page.items, said, strict=True):
             self._compared.episode(episode, one)
         await self._counts()
+        await self._journal.follow(
+            "ledger"
+        )  # the other is not read here: what has expired there stays until somebody asks
 
     async def _counts(self) -> None:
         book = self._book
@@ -75,11 +80,17 @@ class Asks:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
-            self._history, self._history_counts, self._why, self._facts, self._get, self._sessions, self._profile, self._context, self._elsewhere,
+            self._recall_around, self._recall_ranges, self._history, self._history, self._history_counts, self._why, self._facts, self._get,
+            self._sessions, self._profile, self._profile, self._context, self._elsewhere,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
+        if any(link.undone_at is None and not link.acted for link in self._book.links):
+            await self._reviews.undecided(rng.fork("undecided"))
+        await self._recall_gone(rng.fork("gone"))
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))
+        if self._opened.plan.beside and rng.chance(0.5):  # so that the next step finds the indexes of both up to date
+            await self._elsewhere(rng)
 
     # Listings.
 
@@ -147,28 +158,38 @@ class Asks:
     # What was said of somebody, and why it stands so.
 
     async def _history(self, rng: DeterministicRng) -> None:
-        where, types = rng.choice(_WHERES), rng.choice(_TYPES)
-        if self._book.statements and rng.chance(0.5):
+        where, types = (rng.choice(_WHERES), rng.choice(_TYPES)) if rng.chance(0.4) else (None, None)
+        if self._book.statements and rng.chance(0.4):
             one = rng.choice(self._book.statements)
             key, right = one.id, self._book.chain(one)
         else:
             key = rng.choice(NAMES)
             right = self._book.about(key.lower())
         beside: dict[str, Any] = {}
-        if rng.chance(0.3):
+        facts = [one for one in self._book.statements if one.slot]
+        if facts and rng.chance(0.5):
+            one = rng.choice(facts)
+            key, right, where, types = one.name, self._book.about(one.subject), None, None
+            beside["attribute"] = one.metadata["attribute"]
+        elif rng.chance(0.1):
             beside["attribute"] = rng.choice(ATTRIBUTES)
+        if beside:
             right = [one for one in right if one.slot == f"attr:{beside['attribute']}"]
         right = [one for one in right if passes(where or {}, one.said) and _is(one, types)]
         beside |= {axis: self._span(rng) if rng.chance(0.2) else None for axis in ("held", "known")}
         right = [one for one in right if self._book.met(one, beside["held"], beside["known"])]
-        if len(right) > 1 and rng.chance(0.3):  # a window of the newest, or of those before one
-            place = rng.next_int(1, len(right) - 1)
-            beside["limit"] = rng.next_int(1, len(right))
-            if rng.chance(0.5):
-                beside["before"], right = right[place].id, right[:place]
-            right = right[-beside["limit"] :]
+        what = f"history of {key} {where} {types} {beside}"
         found = await self._opened.call("history", key, where=where, types=types, **beside)
-        self._compared.steps(f"history of {key} {where} {types} {beside}", found, right)
+        self._compared.steps(what, found, right)
+        # The same in windows: the newest, then those before, until nothing is left.
+        size, left = rng.next_int(1, 3), right
+        while right:
+            found = await self._opened.call("history", key, where=where, types=types, limit=size, **beside)
+            same(f"{what} in windows of {size}", [step.entity.id for step in found], [one.id for one in left[-size:]])
+            if not left:
+                break
+            left = left[:-size]
+            beside["before"] = found[0].entity.id
 
     async def _history_counts(self, rng: DeterministicRng) -> None:
         """Each statement about a subject is counted once on each axis, in the part in which it begins."""
@@ -200,56 +221,24 @@ class Asks:
         same("what rests on it", [each.id for each in found.supports], [each.id for each in book.conclusions(one)])
         causes = sorted(link.id for link in book.causes(one))
         same("why it is stale", [each.id for each in found.stale_because], causes)
-        self._compared.record("why", found, {"state": book.state(one), "lesson": None})
+        self._compared.record("why", found, {"state": book.state(one)})
+        if not self._opened.plan.learn:
+            self._compared.record("why", found, {"lesson": None})
         names = ("entity", "episode", "evolutions", "derived_from", "supports", "stale_because")
         self._opened.tally.saw("Explanation", dict.fromkeys(names))
 
     async def _facts(self, rng: DeterministicRng) -> None:
-        """What was set and holds, at a border or now."""
-        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.6) else None
-        look = Look(as_of=as_of, now=self._opened.clock.now())
-        right = [one for one in self._book.about(key.lower()) if one.slot and one.subject == key.lower()]
-        only = rng.choice((None, *ATTRIBUTES))
-        right = [one for one in right if only is None or one.slot == f"attr:{only}"]
-        right = [one for one in right if self._book.shown(one, look)]
-        found = await self._opened.call("facts", key, attribute=only, as_of=as_of)
-        self._require_facts(f"facts of {key} {only} as of {as_of}", found, right, look)
-        same("order of attributes", [fact.attribute for fact in found], sorted(fact.attribute for fact in found))
-
-    def _require_facts(self, what: str, found: Sequence[Any], right: Sequence[Statement], look: Look) -> None:
-        same(what, sorted(fact.entity.id for fact in found), sorted(one.id for one in right))
-        by_id = {one.id: one for one in right}
-        for fact in found:
-            one = by_id[fact.entity.id]
-            fields = {
-                "attribute": one.metadata["attribute"],
-                "value": one.value,
-                "negated": False,
-                "state": self._book.state(one, look),
-                "origin": one.said.origin,
-                "reason": one.reason,
-            }
-            self._compared.record(what, fact, fields)
-            self._opened.tally.saw("Fact", {"entity": 0})
-            self._compared.entity(fact.entity, one)
+        await self._profiles.facts(rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _profile(self, rng: DeterministicRng) -> None:
-        """The facts that were set are in the profile, and none that is over."""
-        key, as_of = rng.choice(NAMES), self._border(rng) if rng.chance(0.5) else None
-        found = await self._opened.call("profile", key, as_of=as_of)
-        look = Look(as_of=as_of, now=self._opened.clock.now())
-        right = [one for one in self._book.statements if one.slot and one.subject == key.lower()]
-        right = [one for one in right if self._book.shown(one, look)]
-        shown = [fact for fact in found.facts if fact.entity.slot]
-        self._require_facts(f"profile of {key} as of {as_of}", shown, right, look)
-        self._compared.record("profile", found, {"name": key, "subject": key.lower(), "left_out": {}})
-        limit = rng.choice((None, 1, 2))
-        some = await self._opened.call("profile", key, as_of=as_of, limit=limit)
-        rest = {kind: len(facts) - len(some.groups[kind]) for kind, facts in found.groups.items()}
-        self._compared.record("profile", some, {"left_out": {kind: count for kind, count in rest.items() if count}})
-        for kind, facts in found.groups.items():
-            same(f"facts of {kind}", len(some.groups[kind]), min(len(facts), limit or len(facts)))
-            _require_fair(facts, some.groups[kind])
+        """Of anybody as of any border; mostly of somebody with a plan, around the times between which it lay ahead."""
+        ahead = [one for one in self._book.statements if one.mode == "planned" and one.valid_until is not None]
+        if ahead and rng.chance(0.6):
+            one = rng.choice(ahead)
+            border = rng.choice((one.said.at, one.valid_until or one.said.at))
+            await self._profiles.profile(one.name, rng, border + rng.choice((-1, 0, 1)) * US)
+            return
+        await self._profiles.profile(rng.choice(NAMES), rng, self._border(rng) if rng.chance(0.6) else None)
 
     async def _context(self, rng: DeterministicRng) -> None:
         """A context keeps to its room, has whole lines, and says what it left out."""
@@ -314,10 +303,9 @@ class Asks:
         one, look = rng.choice(worded), self._look(rng)
         if any(link.old.said is link.new.said is one.said for link in self._book.links):
             return  # which of two statements of one message that dispute each other is shown is a matter of ranking
-        if any(
-            link.type == "update" and link.new.said is one.said and link.new is not one for link in self._book.links
-        ):
-            return  # the message may also be found as what replaced another, and shows then what replaced it
+        others = [link for link in self._book.links if link.new.said is one.said and link.new is not one]
+        if any(link.type in ("update", "contradict") for link in others):
+            return  # the message may also be found as what replaced or denies another, and shows then what does so
         word = _ITEM.search(one.content)
         found = await self._recall(word[0] if word else "", look, explain=rng.chance(0.3))
         hits = [hit for hit in found.hits if hit.episode.id == one.said.id]
@@ -346,17 +334,59 @@ class Asks:
 
     async def _recall_all(self, rng: DeterministicRng) -> None:
         """A word that all messages share finds exactly those of which something is shown."""
-        look, where, types = self._look(rng), rng.choice(_WHERES), rng.choice(_TYPES)
+        word = rng.choice(("logged", "logged", *ATTRIBUTES))
+        await self._found_from(self._look(rng), word, rng.choice(_WHERES), rng.choice(_TYPES))
+        first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
+        same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
+
+    async def _recall_gone(self, rng: DeterministicRng) -> None:
+        """What was cut out of a message is not found by its word."""
+        gone = [match[0] for words in self._journal.cut_words if (match := _ITEM.search(words))]
+        # Where another message names it, that is found, or what replaced that.
+        gone = [word for word in gone if not any(word in said.content for said in self._book.said)]
+        if not gone:
+            return
+        word = rng.choice(gone)
+        for _ in range(1 + self._opened.plan.beside):  # of each memory
+            found = await self._recall(word, TODAY, explain=rng.chance(0.3))
+            same(f"messages found by {word!r}, which none has", [hit.content for hit in found.hits], [])
+
+    async def _recall_around(self, rng: DeterministicRng) -> None:
+        """As `_recall_all`, as known at, just before and just after each moment of a change."""
+        links = [link for link in self._book.links if link.undone_at or link.resolved_at] or self._book.links
+        if not links:
+            return
+        link, as_of = rng.choice(links), self._border(rng) if rng.chance(0.3) else None
+        moments = [at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None]
+        for known_at in sorted({at + shift * US for at in moments for shift in (-1, 0, 1)}):
+            await self._found_from(Look(as_of, known_at, now=self._opened.clock.now()), "logged")
+
+    async def _recall_ranges(self, rng: DeterministicRng) -> None:
+        """Ranges that begin or end at, just before and just after the moment at which something began or was over."""
+        ended = [one for one in self._book.statements if self._book.validity(one)[0] is not None]
+        if not self._book.statements:
+            return
+        one = rng.choice(ended or self._book.statements)
+        border = rng.choice([at for at in (self._book.validity(one)[0], one.valid_from) if at is not None])
+        if border.year < 2:
+            return
+        word = one.slot.removeprefix("attr:") or "logged"
+        for at in (border - US, border, border + US):
+            for span in ((at, at + timedelta(days=1)), (at - timedelta(days=1), at)):
+                await self._found_from(Look(time_range=span, now=self._opened.clock.now()), word)
+
+    async def _found_from(self, look: Look, word: str, where: Any = None, types: Sequence[str] | None = None) -> None:
+        """A word finds exactly the messages of which a statement with it is shown."""
         book = self._book
         right = []
         for said in book.said:
             shown = [one for one in book.of(said) if _is(one, types) and book.shown(one, look)]
             early = look.known_at is not None and said.recorded_at > look.known_at
-            if shown and not early and passes(where or {}, said) and any("logged" in one.content for one in shown):
+            if shown and not early and passes(where or {}, said) and any(word in one.content for one in shown):
                 right.append(said)
-        found = await self._recall("logged", look, where=where, types=types)
-        hits = [hit for hit in found.hits if "logged" in hit.episode.content]
-        what = f"messages found from {look} where {where} types {types}"
+        found = await self._recall(word, look, where=where, types=types)
+        hits = [hit for hit in found.hits if word in hit.episode.content]
+        what = f"messages with {word!r} found from {look} where {where} types {types}"
         same(what, sorted(hit.episode.id for hit in hits), sorted(said.id for said in right))
         for hit in hits:
             mine = [one for one in book.statements if one.id == hit.entity.id and book.shown(one, look)]
@@ -367,14 +397,12 @@ class Asks:
             same(f"state of {mine[0].content!r} from {look}", hit.state, right_state)
         same("abstained", found.abstained, not found.hits)
         fields: dict[str, Any] = {
-            "query": "logged",
+            "query": word,
             "degraded": ("no_embedder",),
             "deep_search_used": False,
             "query_variations": (),
         }
         self._compared.record("recall", found, fields)
-        first = await self._opened.call("recall", "logged", limit=1, min_score=0.0, deep=False)
-        same("hits within a limit of 1", len(first.hits) <= 1, True)  # noqa: FBT003
         self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
     async def _elsewhere(self, _rng: DeterministicRng) -> None:
@@ -389,14 +417,3 @@ class Asks:
 
 def _is(one: Statement, types: Sequence[str] | None) -> bool:
     return types is None or one.entity_type in types
-
-
-def _require_fair(facts: Sequence[Any], some: Sequence[Any]) -> None:
-    """Require of each attribute its newest facts, in their order, and of none two more than of another that has more."""
-    ids = [fact.entity.id for fact in some]
-    same("order of facts", ids, [fact.entity.id for fact in facts if fact.entity.id in ids])
-    all_of, some_of = (Counter(fact.attribute for fact in each) for each in (facts, some))
-    for name, count in all_of.items():
-        of_it = [fact.entity.id for fact in facts if fact.attribute == name]
-        same("the newest of an attribute", [one for one in of_it if one in ids], of_it[count - some_of[name] :])
-        same("a share of each attribute", some_of[name] >= min(count, max(some_of.values(), default=0) - 1), True)  # noqa: FBT003

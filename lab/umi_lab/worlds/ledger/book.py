@@ -130,6 +130,7 @@ class Book:
         self.statements: list[Statement] = []
         self.links: list[Link] = []
         self.next_arrival = 0
+        self.over: dict[str, tuple[datetime | None, datetime | None]] = {}  # of an export's part: as it was written
 
     def of(self, said: Said) -> list[Statement]:
         """The statements of a message, in the order of the text."""
@@ -155,8 +156,23 @@ class Book:
 
     def validity(self, one: Statement, known_at: datetime | None = None) -> tuple[datetime | None, datetime | None]:
         """Until when it holds, and since when it is known to be over."""
+        if known_at is None and one.id in self.over:
+            return self.over[one.id]
         found = self.ends(one, known_at)
         return (found[0].at, min(end.known for end in found)) if found else (None, None)
+
+    def begins(self, one: Statement, known_at: datetime | None = None) -> datetime:
+        """Since when it holds: if it corrects others and ever held, since the earliest of them was thought to begin."""
+        if any(end.never_held for end in self.ends(one, known_at)):
+            return one.valid_from
+        found, todo = [one], [one]
+        while todo:
+            links = self.links_of(todo.pop(), known_at)
+            corrected = [link.old for link in links if link.nature == "corrected" and link.acted and link.new in found]
+            new = [old for old in corrected if old not in found]
+            found += new
+            todo += new
+        return min(each.valid_from for each in found)
 
     def disputes(self, one: Statement, known_at: datetime | None = None) -> list[Link]:
         """Open contradictions at either end."""
@@ -206,7 +222,7 @@ class Book:
         """Whether a question shows a statement."""
         if look.known_at is not None and one.said.recorded_at > look.known_at:
             return False
-        if look.as_of is not None and one.valid_from > look.as_of:
+        if look.as_of is not None and self.begins(one, look.known_at) > look.as_of:
             return False
         state = self.state(one, look)
         if look.time_range is not None and not self._within(one, look, state):
@@ -215,11 +231,12 @@ class Book:
         return look.include_superseded or state not in hidden
 
     def _within(self, one: Statement, look: Look, state: str) -> bool:
-        start, end = look.time_range or (one.valid_from, one.valid_from)
+        begins = self.begins(one, look.known_at)
+        start, end = look.time_range or (begins, begins)
         if not one.slot:
-            return start <= one.valid_from < end
+            return start <= begins < end
         over = self.validity(one, look.known_at)[0]
-        return one.valid_from < end and not (state == SUPERSEDED and over is not None and over <= start)
+        return begins < end and not (state == SUPERSEDED and over is not None and over <= start)
 
     def strongest(self, one: Statement, known_at: datetime | None = None) -> dict[str, str] | None:
         """The strongest relation to an older statement, as `metadata["evolution"]` tells it."""
@@ -265,6 +282,19 @@ class Book:
                 yield one.valid_until
         for link in self.links:
             yield from (at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None)
+
+    def part(self, kept: Iterable[Said]) -> Book:
+        """A book of these messages, with the relations that have both ends among them.
+
+        What was over stays over, although what said so may not be among them.
+        """
+        found = Book()
+        found.over = {one.id: self.validity(one) for one in self.statements}
+        found.said = list(kept)
+        found.statements = [one for one in self.statements if one.said in found.said]
+        found.links = [link for link in self.links if link.old.said in found.said and link.new.said in found.said]
+        found.next_arrival = self.next_arrival
+        return found
 
     def delete(self, gone: Iterable[Said]) -> None:
         """Take messages away with their statements and relations."""

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from umi_lab.worlds.ledger.book import Said
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -36,10 +41,11 @@ class Deletions(Journal):
             start, end = one.span
             said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}".rstrip()
             self.cut.append(said)
+            self.cut_words.append(one.content)
             recorder.delete((), (one,))
             self.compared.record("the preview of forget", preview, {"left": said.content})
         else:
-            same("what was to be left of the message", preview.left, None)
+            self.compared.record("the preview of forget", preview, {"left": None})
             self._bury([said])
             recorder.delete((said,), ())
         self._opened.tally.saw("ForgetPreview", {"episode": 0, "statements": 0, "unsupported": 0})
@@ -57,11 +63,33 @@ class Deletions(Journal):
         await self.adopt_all()
 
     async def _erase(self, step: Step) -> None:
-        given = dict(step.arguments)
-        derived = given["derived"]
+        given = {name: value for name, value in step.arguments.items() if name != "brought_back"}
+        kept = io.BytesIO()
+        if step.arguments["brought_back"]:
+            await self._opened.memory.export(kept)
+        receipt = await self._erased(given)
+        if step.arguments["brought_back"]:
+            await self._brought_back(receipt, kept)
+
+    async def _brought_back(self, receipt: Any, kept: io.BytesIO) -> None:
+        """An export from before the erasure is refused here; where it was restored, the check finds what was erased."""
+        if receipt.deleted or self.book.said:
+            await self._refused("RestoreConflict", self._opened.memory.restore(io.BytesIO(kept.getvalue())))
+            self._was_deferred = True  # rows that were restored might wait, so the background looks for them
+        async with self._opened.other("dict:") as elsewhere:
+            await elsewhere.restore(io.BytesIO(kept.getvalue()))
+            self._opened.count("verify_erasure", {})
+            check = await elsewhere.verify_erasure(receipt)
+            right = {"said_before": tuple(sorted(receipt.deleted)), "said_since": (), "ok": not receipt.deleted}
+            found = {"said_before": tuple(sorted(check.said_before)), "said_since": check.said_since, "ok": check.ok}
+            same("the check where the export was restored", found, right)
+
+    async def _erased(self, given: dict[str, Any], beside: Sequence[Said] = ()) -> Any:
+        """Erase, with the messages `beside` that wait to be read as conclusions."""
         where = {"session": given["session"]} if "session" in given else given["where"]
         gone = [said for said in self.book.said if passes(where, said)]
-        gone += concluded(self.book, gone) if derived == "erase" else []
+        gone += concluded(self.book, gone) if given["derived"] == "erase" else []
+        gone += [said for said in beside if said not in gone]
         preview = await self._opened.call("preview_erasure", **given)
         same("what the preview deletes", sorted(one.id for one in preview.deleted), sorted(said.id for said in gone))
         self.compared.record("the preview", preview, {"redacted": (), "aliases": (), "known": bool(gone)})
@@ -80,8 +108,21 @@ class Deletions(Journal):
         check = await self._opened.call("verify_erasure", found)
         right = {"remains": 0, "said_before": (), "pending": False, "files_searched": True}
         self.compared.record("verify_erasure", check, right)
+        return found
 
-    async def _clear(self, _step: Step) -> None:
+    async def _clear(self, step: Step) -> None:
+        """Namespaces are dropped, one or both, in any order."""
+        await self.say_beyond(f"Kiba logged beyond{step.number}.", None)
+        await self.follow("elsewhere")
+        for which in step.arguments["of"]:
+            await (self._clear_here() if which == "here" else self._clear_there())
+
+    async def _clear_there(self) -> None:
+        receipt = await self._opened.memory.switch("elsewhere").erase_namespace()
+        same("the other namespace was known", receipt.known, True)  # noqa: FBT003
+        self.beyond.clear()
+
+    async def _clear_here(self) -> None:
         preview = await self._opened.call("preview_namespace_erasure")
         same("what the preview counts", preview.counts.get("episodes", 0), len(self.book.said))
         known = self.book.next_arrival > 0

@@ -59,7 +59,7 @@ class Compared:
             "span": one.span,
             "at": one.said.at,
             "arrival": one.said.arrival,
-            "valid_from": one.valid_from,
+            "valid_from": book.begins(one, look.known_at),
             "valid_to": over,
             "recorded_at": one.said.recorded_at,
             "invalidated_at": known,

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterable
-from datetime import datetime
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
 from umi.errors import UmiError
+from umi.memory import Memory
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.rules import Recorder
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """A message of the other namespace."""
+
+    id: str
+    content: str
+    expires_at: datetime | None
 
 
 class Journal:
@@ -26,6 +37,14 @@ class Journal:
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self.cut: list[Said] = []  # messages of which a part was deleted
+        self.cut_words: list[str] = []  # those parts
+        self._usual: dict[
+            str, float | None
+        ] = {}  # by namespace: the quality of any statement while no judgement counts
+        self._followed: dict[
+            str, tuple[int, frozenset[str]]
+        ] = {}  # by namespace: the sequence kept, and what was there
+        self.beyond: list[Beyond] = []  # what the other namespace holds
 
     @property
     def now(self) -> datetime:
@@ -39,6 +58,7 @@ class Journal:
     def expire(self) -> None:
         """Delete what has expired by now, as `forget` does."""
         over = [said for said in self.book.said if said.expires_at is not None and said.expires_at <= self.now]
+        self.beyond = [one for one in self.beyond if one.expires_at is None or one.expires_at > self.now]
         if over:
             self._bury(over)
             self.recorder().delete(over, ())
@@ -50,9 +70,16 @@ class Journal:
         said = self._by_key.get((ref[0], ref[1]))
         return next((one for one in self.book.statements if one.said is said and one.place == ref[2]), None)
 
-    def _link(self, ref: tuple[int, int]) -> Link | None:
+    def _standing(self, ref: tuple[int, int, int], beside: Statement | None = None) -> Statement | None:
+        """The statement of a step; where that has gone, another one, and not the one beside it."""
+        left = [one for one in self.book.arrived() if one is not beside]
+        return self._statement(ref) or (left[sum(ref) % len(left)] if left else None)
+
+    def _link(self, ref: tuple[int, int], among: Callable[[Link], bool]) -> Link | None:
+        """A relation that a step made; where none is left of it, another one of this kind."""
         made = [link for link in self._made.get(ref[0], ()) if link in self.book.links]
-        return made[ref[1] % len(made)] if made else None
+        found = made or [link for link in self.book.links if among(link)]
+        return found[ref[1] % len(found)] if found else None
 
     def _adopt(self, rows: Iterable[Any]) -> None:
         """Give new relations of the book the ids of the product's rows between the same ends."""
@@ -71,7 +98,14 @@ class Journal:
             self._adopt({row.id: row for step in found for row in step.evolutions}.values())
 
     def _receipt(
-        self, found: Any, added: list[Said], told: list[Link], *, replayed: bool, degraded: tuple[str, ...] = ()
+        self,
+        found: Any,
+        added: list[Said],
+        told: list[Link],
+        *,
+        replayed: bool,
+        degraded: tuple[str, ...] = (),
+        forgotten: tuple[str, ...] = (),
     ) -> None:
         """Require a receipt of `remember` or `set_fact`."""
         self.compared.links("the receipt", found.evolutions, told)
@@ -84,7 +118,7 @@ class Journal:
             "deferred": (),
             "degraded": degraded,
             "replayed": replayed,
-            "forgotten": (),
+            "forgotten": forgotten,
             "superseded": tuple(
                 link.old.id for link in told if link.type == "update" and link.acted and link.new in right
             ),
@@ -122,6 +156,26 @@ class Journal:
             added.append(said)
         same("number of messages", len(added), len(given))
         return added
+
+    def _view(self, name: str) -> Memory:
+        """A namespace of the open memory."""
+        return self._opened.memory if name == "ledger" else self._opened.memory.switch(name)
+
+    async def say_beyond(self, said: str, expires_s: int | None) -> None:
+        """Let the other namespace be told something."""
+        told: dict[str, Any] = {} if expires_s is None else {"ttl": expires_s}
+        found = await self._view("elsewhere").remember(said, speaker="Kiba", **told)
+        expires = None if expires_s is None else self.now + timedelta(seconds=expires_s)
+        self.beyond.append(Beyond(found.episode_ids[0], said, expires))
+
+    async def follow(self, name: str) -> None:
+        """Who follows the changes of a namespace and keeps the last sequence is told of every message since, also when it begins anew."""
+        here = [said.id for said in self.book.said] if name == "ledger" else [one.id for one in self.beyond]
+        kept, known = self._followed.get(name, (0, frozenset()))
+        told = {one.id async for one in self._view(name).changes(kept) if one.kind == "remembered"}
+        same(f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), [])
+        # A namespace that was dropped has none; who follows it keeps what they have.
+        self._followed[name] = (max(kept, await self._view(name).sequence()), frozenset(here))
 
     async def _refused(self, error: str, call: Awaitable[Any]) -> None:
         """Require that a call is refused by the error of this name, or one that is a kind of it."""

@@ -1,6 +1,7 @@
-"""A model that reads what the plan says and nothing else: each sentence of a ledger is one statement, and it names no relation.
+"""A model that reads what the plan says and nothing else: each sentence of a ledger is one statement.
 
 A sentence is "NAME logged WORD.", followed by its particulars in brackets: "(type=event from=2029-12-03 until=2029-12-09 mode=planned also=Lomo)".
+"correct=item3" says what it does to an earlier statement; the model gives that verdict where it is shown that statement, and notes that it did.
 """
 
 from __future__ import annotations
@@ -12,6 +13,9 @@ from typing import Final
 from umi.types import Completion, CompletionRequest, Usage
 
 SENTENCE: Final = re.compile(r"([A-Z][a-z]+) logged (\w+)(?: \(([^)]*)\))?\.")
+VERDICTS: Final = ("update", "correct", "contradict", "extend")
+CONFIDENCE: Final = 0.8  # of each verdict
+_DATA: Final = re.compile(r"<data>(.*?)</data>", re.DOTALL)
 _TEXT: Final = re.compile(r"The message, by .*?<data>(.*?)</data>", re.DOTALL)
 
 
@@ -21,6 +25,7 @@ class ScriptedModel:
     def __init__(self) -> None:
         self.down = False
         self.calls = 0
+        self.verdicts: list[tuple[str, str, str]] = []  # word of the new statement, verdict, word of the earlier one
 
     async def complete(self, request: CompletionRequest | str) -> Completion:
         """Read the message of a prompt, or answer that nothing evolves."""
@@ -35,9 +40,27 @@ class ScriptedModel:
                 "entities": [_entity(match) for match in SENTENCE.finditer(found[1] if found else "")],
                 "relations": [],
             }
+        elif asked.task == "evolve":
+            answer = {"relations": self._judged(asked.prompt)}
         elif asked.task == "rewrite":
             answer = {"queries": []}
         return Completion(json.dumps(answer), Usage(1, 10, 10))
+
+    def _judged(self, prompt: str) -> list[dict[str, object]]:
+        """The verdicts that the new statements of a prompt name, on earlier ones that it shows."""
+        new, earlier = (_rows(block) for block in _DATA.findall(prompt)[1:3])
+        found: list[dict[str, object]] = []
+        for row in new:
+            told = particulars(_of(row)[3])
+            for kind in VERDICTS:
+                old = next((one for one in earlier if _of(one)[2] == told.get(kind)), None)
+                # A model is shown times to the minute; what was said later is not changed by what came before it.
+                if old is None or str(old["on"]) > str(row["on"]):
+                    continue
+                self.verdicts.append((_of(row)[2], kind, _of(old)[2]))
+                answer = {"new_id": row["id"], "type": kind, "related_id": old["id"], "confidence": CONFIDENCE}
+                found.append({**answer, "reason": "as told", "part": None})
+        return found
 
 
 def particulars(text: str | None) -> dict[str, str]:
@@ -58,3 +81,15 @@ def _entity(match: re.Match[str]) -> dict[str, object]:
         "until": said.get("until"),
         "confidence": float(said.get("sure", "1.0")),
     }
+
+
+def _rows(block: str) -> list[dict[str, object]]:
+    rows = [json.loads(line) for line in block.splitlines() if line.strip()]
+    return [row for row in rows if SENTENCE.match(str(row["memory"]))]
+
+
+def _of(row: dict[str, object]) -> re.Match[str]:
+    match = SENTENCE.match(str(row["memory"]))
+    if match is None:
+        raise ValueError(f"no sentence of a ledger: {row}")
+    return match

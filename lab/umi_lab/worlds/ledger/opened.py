@@ -17,6 +17,23 @@ from umi_lab.worlds.ledger.model import ScriptedModel
 from umi_lab.worlds.ledger.plan import SmallPlan
 
 SPACE: Final = "ledger"
+# What the second memory of a file may be asked: nothing that changes anything.
+_QUESTIONS: Final = frozenset(
+    [
+        "recall",
+        "list",
+        "episodes",
+        "history",
+        "history_counts",
+        "why",
+        "facts",
+        "profile",
+        "undecided",
+        "activity",
+        "sessions",
+        "get",
+    ]
+)
 # What a call means that leaves an argument out.
 _DEFAULTS: Final = {
     name: {
@@ -40,6 +57,8 @@ class OpenedMemory:
         self.model = ScriptedModel()
         self._entropy = SimEntropy(rng)
         self._memory: Memory | None = None
+        self._second: Memory | None = None
+        self._asked = 0
 
     @property
     def memory(self) -> Memory:
@@ -50,7 +69,7 @@ class OpenedMemory:
 
     def other(self, url: str) -> Memory:
         """Another memory with the same parts, not yet open."""
-        config = Config(act_from=self.plan.act_from)
+        config = Config(act_from=self.plan.act_from, learn=self.plan.learn)
         return Memory.open(
             url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
         )
@@ -58,7 +77,11 @@ class OpenedMemory:
     async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
         """Call a method of the memory and count its arguments."""
         self.count(method, arguments)
-        return await getattr(self.memory, method)(*given, **arguments)
+        memory = self.memory
+        if method in _QUESTIONS and self._second is not None:
+            self._asked += 1
+            memory = self._second if self._asked % 2 else memory
+        return await getattr(memory, method)(*given, **arguments)
 
     async def paged(self, method: str, size: int, pages: int, **arguments: Any) -> list[Any]:
         """What at most so many pages of a listing give, each of a size."""
@@ -83,3 +106,12 @@ class OpenedMemory:
             await self._memory.close()
         url = "dict:" if self.plan.store == "dict" else f"sqlite:///{self.folder / 'ledger.db'}"
         self._memory = await self.other(url)
+        # It stays open when the first is opened again, and follows what that writes.
+        if self.plan.beside and self._second is None:
+            self._second = await self.other(url)
+
+    async def close(self) -> None:
+        """Close the memory, and the second one."""
+        if self._second is not None:
+            await self._second.close()
+        await self.memory.close()

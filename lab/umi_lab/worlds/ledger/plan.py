@@ -11,18 +11,20 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger.model import VERDICTS
+from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 
-STEPS_MIN: Final = 6
+STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
-MODES: Final = ("asserted", "asserted", "asserted", "planned", "wished", "hypothetical", "reported")
+MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 5.0), ("relate", 4.0), ("set_fact", 2.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.5), ("forget", 1.2),
-    ("forget_where", 0.5), ("erase", 0.6), ("bulk", 0.7), ("restart", 0.8), ("maintain", 0.4), ("export", 0.6), ("changes", 0.6),
-    ("switch", 0.4), ("reread", 0.3), ("backup", 0.2), ("clear", 0.1),
+    ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -50,6 +52,8 @@ class SmallPlan:
     portions: dict[str, int] = field(hash=False)
     steps: tuple[Step, ...] = ()
     act_from: float = 0.6
+    learn: bool = False
+    beside: bool = False  # whether a second memory is open on the same file, and answers every other question
 
     def describe(self) -> str:
         """The settings in a few words."""
@@ -62,8 +66,12 @@ def make_small(seed: int) -> SmallPlan:
     draw = _Draw(rng)
     count = rng.next_int(STEPS_MIN, STEPS_MAX)
     steps = [draw.step(number) for number in range(count)]
+    while draw.follows:
+        steps.append(draw.step(len(steps)))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), rng.choice((0.6, 0.6, 0.9, 1)))
+    act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
+    beside = store == "sqlite" and rng.chance(0.4)
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, beside)
 
 
 class _Draw:
@@ -73,51 +81,78 @@ class _Draw:
         self._rng = rng
         self._said: list[tuple[int, int, int]] = []  # step, message, number of statements
         self._makers: list[int] = []  # steps that may have made a relation
+        self._disputes: list[int] = []  # those that made a contradiction
         self._replacing: tuple[int, int, int] | None = None  # the newer side of the last update
         self._words = 0
+        self._judged = ""  # of the step that is drawn: its last verdict, the word of the sentence and its name
+        self._again = ""  # the same, of which the next sentence is to say that again
+        self.follows: Sequel = []  # steps that must come next
 
     def step(self, number: int) -> Step:
-        kind = self._rng.weighted(_STEP_KINDS) if number > 1 else "say"
-        arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
         gap = self._rng.choice((1, 1_000, 1_000_000, 86_400_000_000))
-        return Step(number, kind, gap, arguments(number))
+        if self.follows:
+            kind, given = self.follows.pop(0)
+            return Step(number, kind, gap, given)
+        kind = self._rng.weighted(_STEP_KINDS) if number > 2 and not self._again else "say"
+        arguments: Callable[[int], dict[str, Any]] = getattr(self, f"_{kind}", lambda _number: {})
+        self._judged = ""
+        given = arguments(number)
+        self.follows = sequel(self._rng, number, kind, given)
+        if self._judged:
+            self._makers.append(number)
+            self.follows = self.follows or judged(self._rng, number)
+            # What changed another is changed in turn, in the same way. Drawn freely, that is too rare to be tested.
+            self._again = self._judged if self._rng.chance(0.5) else ""
+        return Step(number, kind, gap, given)
 
     def _sentence(self) -> str:
         rng = self._rng
         self._words += 1
-        said = {}
+        said, name = {}, rng.choice(NAMES)
         if rng.chance(0.6):
             said["type"] = rng.choice(TYPES)
         if rng.chance(0.3):
             said["mode"] = rng.choice(MODES)
         if rng.chance(0.25):
             said["from"] = f"2029-12-{rng.next_int(1, 20):02d}"
-        if rng.chance(0.2):
+        if rng.chance(0.7 if said.get("mode") == "planned" else 0.2):  # plans are over by themselves
             said["until"] = f"20{rng.choice((29, 30))}-12-{rng.next_int(10, 28):02d}"
         if rng.chance(0.25):
             said["also"] = rng.choice(NAMES)
+        if self._again or (self._words > 2 and rng.chance(0.3)):
+            word = self._words - rng.choice((1, 1, 2, 3, 5))
+            # A model is shown what is about the same, above all.
+            verdict, old, name = (self._again or f"{rng.choice(VERDICTS)} item{max(word, 1)} {name}").split()
+            said[verdict] = old
+            self._judged, self._again = f"{verdict} item{self._words} {name}", ""
         if rng.chance(0.2):
             said["sure"] = rng.choice(("0.5", "0.9"))
-        told = f" ({' '.join(f'{name}={value}' for name, value in said.items())})" if said else ""
-        return f"{rng.choice(NAMES)} logged item{self._words}{told}."
+        told = f" ({' '.join(f'{key}={value}' for key, value in said.items())})" if said else ""
+        return f"{name} logged item{self._words}{told}."
 
     def _message(self, number: int, place: int) -> dict[str, Any]:
         rng = self._rng
         sentences = [self._sentence() for _ in range(rng.choice((1, 1, 2, 3)))]
         self._said.append((number, place, len(sentences)))
         role = rng.choice(("user", "user", "user", "assistant", "tool", "document"))
+        at_days = rng.choice((None, None, 0, 1, 2, 5, 5, 20, 20))
+        # Only what was said before can be changed, so who changes something mostly speaks last.
+        changes = any(
+            f" {verdict}=" in sentence or f"({verdict}=" in sentence for sentence in sentences for verdict in VERDICTS
+        )
+        at_days = None if changes and rng.chance(0.7) else at_days
         return {
             "content": " ".join(sentences),
             "role": role,
             "speaker": rng.choice((None, *NAMES)),
             "session": rng.choice(SESSIONS),
-            "at_days": rng.choice((None, None, 0, 1, 2, 5, 5, 20)),
+            "at_days": at_days,
             "own_id": rng.chance(0.5),
             "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
             if rng.chance(0.5)
             else {},
             "origin": rng.choice((None, None, None, "document", "user")),
-            "expires_s": rng.choice((None, None, None, None, 1, 90_000)),
+            "expires_s": rng.choice((None, None, None, None, None, None, 1, 90_000)),
         }
 
     def _say(self, number: int) -> dict[str, Any]:
@@ -126,12 +161,16 @@ class _Draw:
         return {
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
-            "later": rng.chance(0.2),
+            "later": rng.chance(0.4 if derived else 0.25),
+            "between": rng.choice(
+                (None, None, "restart", "recall", "recall and restart", *(["erase"] * 4 * bool(derived)))
+            ),
+            "by": rng.choice(("work", "maintain")),
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
             "derived": derived,
-            "whole_source": rng.chance(0.3),
-            "form": rng.choice(("message", "mapping", "arguments")),
+            "whole_source": rng.chance(0.5),
+            "form": rng.choice(("message", "mapping", "arguments", "arguments")),
         }
 
     def _bulk(self, number: int) -> dict[str, Any]:
@@ -144,27 +183,40 @@ class _Draw:
         number, message, count = self._rng.choice(self._said[-8:])
         return number, message, self._rng.next_int(0, count - 1)
 
+    def _another(self, one: tuple[int, int, int]) -> tuple[int, int, int]:
+        """Mostly another statement than this: what is related with itself is refused."""
+        found = self._statement()
+        return found if found != one else self._statement()
+
     def _maker(self) -> tuple[int, int]:
         """A step that may have made relations, and which of them."""
         return self._rng.choice(self._makers[-4:] or [0]), self._rng.next_int(0, 2)
 
     def _relate(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
-        kind = self._rng.weighted((("update", 4.0), ("contradict", 2.0), ("derive", 2.5), ("extend", 1.0)))
+        kind = self._rng.weighted((("update", 3.0), ("contradict", 3.0), ("derive", 2.5), ("extend", 1.0)))
+        if kind == "contradict":
+            self._disputes.append(number)
         # At times a chain: what replaced another is replaced itself. Drawn freely, that is too rare to be tested.
         chained = kind == "update" and self._replacing is not None and self._rng.chance(0.5)
         old = self._replacing if chained and self._replacing else self._statement()
-        new = self._statement()
+        new = self._another(old)
         if kind == "update":
             self._replacing = new
         # Mostly earlier to later, at times the other way round, at times again.
         return {
             "old": old,
             "new": new,
+            "other": self._another(old),
             "type": kind,
             "turn": not self._rng.chance(0.15),
             "again": self._rng.chance(0.2),
         }
+
+    def _chain(self, number: int) -> dict[str, Any]:
+        self._makers.append(number)
+        every = [(step, message, place) for step, message, count in self._said[-8:] for place in range(count)]
+        return {"of": list(self._rng.shuffled(every))[: self._rng.choice((3, 3, 4))]}
 
     def _undo(self, number: int) -> dict[str, Any]:
         made = self._maker()
@@ -172,7 +224,9 @@ class _Draw:
         return {"made": made, "again": self._rng.chance(0.2)}
 
     def _resolve(self, _number: int) -> dict[str, Any]:
-        return {"made": self._maker(), "keep": self._rng.choice(("new", "old", "both")), "again": self._rng.chance(0.2)}
+        # Mostly of a contradiction: few other relations can be settled.
+        made = (self._disputes[-1], 0) if self._disputes and self._rng.chance(0.7) else self._maker()
+        return {"made": made, "keep": self._rng.choice(("new", "old", "both")), "again": self._rng.chance(0.2)}
 
     def _set_fact(self, number: int) -> dict[str, Any]:
         rng = self._rng
@@ -187,13 +241,40 @@ class _Draw:
         }
 
     def _repeat(self, _number: int) -> dict[str, Any]:
-        return {"step": self._rng.choice(self._said)[0], "other": self._rng.chance(0.3)}
+        rng = self._rng
+        return {"step": rng.choice(self._said)[0], "other": rng.chance(0.3), "beside": rng.chance(0.3)}
+
+    def _echo(self, number: int) -> dict[str, Any]:
+        """Somebody's own words beside what was just recalled."""
+        rng = self._rng
+        given = {
+            "what": self._statement(), "role": rng.choice(("assistant", "tool")), "said": self._sentence(),
+            "call_key": not rng.chance(0.3), "first": rng.chance(0.5),
+        }  # fmt: skip
+        self._said.append((number, 0, 1))
+        return given
+
+    def _judge(self, _number: int) -> dict[str, Any]:
+        rng = self._rng
+        return {
+            "where": rng.choice(("here", "here", "there", "both")),
+            "used": rng.choice((None, "none", "first")),
+            "outcome": rng.choice(("success", "partial_success", "failure")),
+            "human_verdict": rng.choice((None, "approved", "rejected")),
+            "quality_score": rng.choice((None, 0.25)),
+            "restart": rng.chance(0.4),
+            "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
+            "reset": rng.chance(0.5),
+        }
+
+    def _clear(self, _number: int) -> dict[str, Any]:
+        return {"of": self._rng.choice((("here",), ("here", "there"), ("there", "here"), ("there",)))}
 
     def _forget(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
         return {
             "what": self._statement(),
-            "by": self._rng.choice(("statement", "episode", "own id")),
+            "by": self._rng.choice(("statement", "statement", "episode", "own id")),
             "again": self._rng.chance(0.3),
         }
 
@@ -215,9 +296,20 @@ class _Draw:
             {"session": "dusk"},
             {"session": "dawn"},
             {"where": {"metadata": {"level": 1}}},
+            {"where": {"role": "user", "session": "dawn"}},
         )
         how = rng.choice(hows)
-        return {**how, "derived": rng.choice(("stale", "erase"))}
+        return {**how, "derived": rng.choice(("stale", "erase")), "brought_back": rng.chance(0.4)}
+
+    def _export(self, _number: int) -> dict[str, Any]:
+        rng = self._rng
+        return {
+            "where": rng.choice(
+                (None, None, {"session": "dawn"}, {"metadata": {"level": {"gte": 2}}}, {"role": "user"})
+            ),
+            "types": rng.choice((None, None, None, ["event"], ["note", "task"])),
+            "every_namespace": rng.chance(0.3),
+        }
 
     def _switch(self, _number: int) -> dict[str, Any]:
-        return {"said": self._sentence()}
+        return {"said": self._sentence(), "expires_s": self._rng.choice((None, None, 1, 1, 90_000))}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from umi.sim.clock import EPOCH
@@ -27,11 +29,12 @@ class Relations(Journal):
             return
         found = await call
         self.compared.link(found, link)
-        self._made.setdefault(step.number, []).extend([link, *recorder.made])
+        self._made.setdefault(step.number, []).extend([link, *(one for one in recorder.made if one is not link)])
         await self.adopt_all()
 
     async def _relate(self, step: Step) -> None:
-        old, new = self._statement(step.arguments["old"]), self._statement(step.arguments["new"])
+        old = self._standing(step.arguments["old"])
+        new = self._standing(step.arguments["new"], beside=old)
         if old is None or new is None:
             return
         if step.arguments["turn"] and old.order > new.order:
@@ -41,8 +44,27 @@ class Relations(Journal):
             call = self._opened.call("relate", old.id, new.id, type=kind, reason=reason)
             await self._linked(step, call, lambda recorder: recorder.relate(old, new, kind, reason))
 
+    async def _overtake(self, step: Step) -> None:
+        """One side of an open change is replaced by the newest statement of all, so there is nothing left to decide."""
+        link = self._link(step.arguments["made"], _is_open)
+        newest = max(self.book.statements, key=lambda one: one.order, default=None)
+        if link is None or newest is None:
+            return
+        reason, old = f"overtaken {step.number}", link.new if link.new is not newest else link.old
+        call = self._opened.call("relate", old.id, newest.id, type="update", reason=reason)
+        await self._linked(step, call, lambda recorder: recorder.relate(old, newest, "update", reason))
+
+    async def _chain(self, step: Step) -> None:
+        """Statements of which each replaces the one before."""
+        found = [self._standing(ref) for ref in step.arguments["of"]]
+        ordered = sorted(dict.fromkeys(one for one in found if one is not None), key=lambda one: one.order)
+        for place, (old, new) in enumerate(pairwise(ordered)):
+            reason = f"chain {step.number}.{place}"
+            call = self._opened.call("relate", old.id, new.id, type="update", reason=reason)
+            await self._linked(step, call, partial(Recorder.relate, old=old, new=new, kind="update", reason=reason))
+
     async def _resolve(self, step: Step) -> None:
-        link, keep = self._link(step.arguments["made"]), step.arguments["keep"]
+        link, keep = self._link(step.arguments["made"], _is_open), step.arguments["keep"]
         if link is None:
             return
         for _ in range(1 + step.arguments["again"]):
@@ -50,7 +72,7 @@ class Relations(Journal):
             await self._linked(step, call, lambda recorder: recorder.resolve(link, keep))
 
     async def _undo(self, step: Step) -> None:
-        link = self._link(step.arguments["made"])
+        link = self._link(step.arguments["made"], lambda one: one.undone_at is None)
         if link is None:
             return
         for _ in range(1 + step.arguments["again"]):
@@ -63,11 +85,12 @@ class Relations(Journal):
             if preview is not None:
                 self._as_previewed(preview, before)
 
-    def _standings(self) -> dict[str, tuple[str, datetime | None]]:
-        """The state of each statement, and until when it holds."""
-        return {one.id: (self.book.state(one), self.book.validity(one)[0]) for one in self.book.statements}
+    def _standings(self) -> dict[str, tuple[str, datetime, datetime | None]]:
+        """The state of each statement, since when it holds, and until when."""
+        book = self.book
+        return {one.id: (book.state(one), book.begins(one), book.validity(one)[0]) for one in book.statements}
 
-    def _as_previewed(self, preview: Any, before: dict[str, tuple[str, datetime | None]]) -> None:
+    def _as_previewed(self, preview: Any, before: dict[str, tuple[str, datetime, datetime | None]]) -> None:
         """Require that an undo changed what its preview showed, and nothing else."""
         after = self._standings()
         right = {id_: (before[id_][0], after[id_][0]) for id_ in before if before[id_] != after[id_]}
@@ -115,3 +138,9 @@ class Relations(Journal):
         told = sorted(rows, key=lambda link: link.id)
         self._receipt(found, [said], told, replayed=False, degraded=("no_embedder",))
         self._made.setdefault(step.number, []).extend(recorder.made)
+
+
+def _is_open(link: Link) -> bool:
+    """Whether a relation can be settled."""
+    unsettled = link.type == "contradict" or (link.type == "update" and not link.acted)
+    return unsettled and link.resolved is None and link.undone_at is None

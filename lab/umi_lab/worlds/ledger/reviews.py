@@ -28,7 +28,11 @@ class Reviews:
         right = {link.id: link for link in self._book.links if self._waits(link)}
         found = await self._opened.paged("undecided", rng.choice((1, 1, 3)), len(self._book.links) + 1)
         same("what waits for a decision", sorted(one.relation.id for one in found), sorted(right))
-        times = [one.relation.created_at for one in found]
+        # Ids of relations are in order of time to the millisecond.
+        times = [
+            one.relation.created_at.replace(microsecond=one.relation.created_at.microsecond // 1_000 * 1_000)
+            for one in found
+        ]
         same("order of what waits", times, sorted(times, reverse=True))
         if found:
             rest = await self._opened.call("undecided", limit=100, after=found[0].relation.id)

@@ -6,12 +6,14 @@ not known beforehand: it stays "" until the product has told it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
+from umi_lab.worlds.ledger.model import CONFIDENCE
 
+UNREAL: Final = ("wished", "hypothetical")  # what is so said makes nothing else untrue
 TRUSTED: Final = ("user", "assistant")
 FORGOTTEN_REASON: Final = "its reason spoke of what was forgotten"
 
@@ -39,7 +41,7 @@ class Recorder:
         """Record a relation, or give the same one that is there already."""
         if link.old is link.new:
             raise Refused("EvolutionError")
-        if link.detector != "caller" and not _may_change(link.old, link.new):
+        if link.detector != "caller" and not may_change(link.old, link.new):
             link.acted = False
         for one in self._book.links_of(link.old):
             if (one.old, one.new, one.type) == (link.old, link.new, link.type):
@@ -117,6 +119,34 @@ class Recorder:
     def derive(self, source: Statement, new: Statement) -> Link:
         """A conclusion that the caller told with its source."""
         return self.record(Link("", source, new, "derive", "said by the caller", 1.0, self._now))
+
+    def verdicts(self, told: Sequence[tuple[Statement, str, Statement]]) -> list[Link]:
+        """A model's verdicts on the statements of one message, each a new one and an older one.
+
+        What had ended before the message is not changed again; what the message itself ends may be told of more than once.
+        """
+        before = {one: self._book.validity(one)[0] for one in self._book.statements}
+        found = (self._verdict(new, kind, old, before) for new, kind, old in told)
+        return [link for link in found if link is not None]
+
+    def _verdict(
+        self, new: Statement, kind: str, old: Statement, before: Mapping[Statement, datetime | None]
+    ) -> Link | None:
+        older, newer = sorted((new, old), key=lambda one: one.order)
+        changes = kind in ("update", "correct")
+        over = before[older]
+        if changes and newer.mode in UNREAL and older.mode not in UNREAL:
+            return None
+        if over is not None and over <= newer.valid_from:
+            return None
+        alike = (newer.mode in UNREAL) == (older.mode in UNREAL)
+        acts = changes and alike and self._act_from <= CONFIDENCE
+        nature = {"update": "changed", "correct": "corrected"}.get(kind, "")
+        stored = "update" if changes else kind
+        # A dispute that is not trusted holds nothing back: it is flagged as a change.
+        if kind == "contradict" and not (may_change(older, newer) and may_change(newer, older)):
+            stored = "update"
+        return self.record(Link("", older, newer, stored, "as told", CONFIDENCE, self._now, "model", acts, nature))
 
     def delete(self, messages: Sequence[Said], statements: Sequence[Statement]) -> list[Statement]:
         """Delete messages and single statements; what they had closed holds again, what rests on them is stale.
@@ -204,7 +234,8 @@ def _sets(link: Link) -> bool:
     return link.type == "update" and link.nature == "changed" and link.detector in ("caller", "relink")
 
 
-def _may_change(old: Statement, new: Statement) -> bool:
+def may_change(old: Statement, new: Statement) -> bool:
+    """Whether the origin of the newer statement is trusted to change the older one."""
     return new.said.origin in TRUSTED or old.said.origin not in TRUSTED
 
 

@@ -1,15 +1,13 @@
-"""Steps that change nothing that is remembered: restart, maintenance, backup, export, changes, another namespace."""
+"""Steps that change nothing that is remembered: restart, maintenance, backup, changes, another namespace."""
 
 from __future__ import annotations
 
-import io
-
 from umi_lab.worlds.ledger.expected import same
-from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.exports import Exports
 from umi_lab.worlds.ledger.plan import Step
 
 
-class Upkeep(Journal):
+class Upkeep(Exports):
     """Does the work around the store and requires that the memory stays as it is."""
 
     async def _restart(self, _step: Step) -> None:
@@ -32,30 +30,6 @@ class Upkeep(Journal):
         size = await self._opened.call("backup", file)
         same("size of the backup", size, file.stat().st_size)
 
-    async def _export(self, _step: Step) -> None:
-        """What is written and restored elsewhere is written again as the same bytes."""
-        first, second = io.BytesIO(), io.BytesIO()
-        found = await self._opened.call("export", first)
-        # Own ids and keys of calls stay known when the messages are gone.
-        keys_stay = bool(self._buried) or any(keyed for *_, keyed in self._calls.values())
-        rows = {
-            "namespaces": ("ledger",) if self.book.said or keys_stay else (),
-            "episodes": len(self.book.said),
-            "entities": len(self.book.statements),
-            "relations": len(self.book.links),
-        }
-        self.compared.record("export", found, {**rows, "bytes": len(first.getvalue())})
-        async with self._opened.other("dict:") as elsewhere:
-            self._opened.count("restore", {})
-            back = await elsewhere.restore(io.BytesIO(first.getvalue()))
-            self.compared.record("restore", back, {**rows, "resumed": False})
-            await elsewhere.export(second)
-            page = await elsewhere.list(limit=10_000)
-            self.compared.steps("the list elsewhere", page.items, self.book.arrived())
-            if self.book.said:
-                await self._refused("RestoreConflict", elsewhere.restore(io.BytesIO(first.getvalue())))
-        same("the export elsewhere", second.getvalue() == first.getvalue(), True)  # noqa: FBT003
-
     async def _changes(self, _step: Step) -> None:
         """Every change is told once, in order, whatever the portion; going on after any of them gives the rest."""
         self._opened.count("changes", {})
@@ -67,6 +41,7 @@ class Upkeep(Journal):
             self._opened.count("changes", {"after": border})
             rest = [one async for one in self._opened.memory.changes(border)]
             same(f"changes after {border}", rest, [one for one in every if one.sequence > border])
+        await self.follow("elsewhere")
         self._opened.tally.saw("Change", {"sequence": 0, "kind": 0, "id": 0})
         same("what check says", list(await self._opened.call("check")), [])
         here = {said.id for said in self.book.said}
@@ -76,13 +51,17 @@ class Upkeep(Journal):
     async def _switch(self, step: Step) -> None:
         """What another namespace says changes nothing here."""
         self._opened.count("switch", {})
-        there = self._opened.memory.switch("elsewhere")
-        await there.remember(step.arguments["said"], speaker="Kiba")
-        await self._opened.call("stats")  # what has expired here goes with the first call that reads here
+        await self.say_beyond(step.arguments["said"], step.arguments["expires_s"])
+        await self._counted()
+
+    async def _counted(self) -> None:
+        """Every namespace is counted without what has expired, also those that nobody has read since."""
+        counts = {
+            "ledger": (len(self.book.said), len(self.book.statements)),
+            "elsewhere": (len(self.beyond), len(self.beyond)),
+        }
         listed = await self._opened.call("namespaces")
         for info in listed:
-            if info.name == "ledger":
-                counts = {"name": "ledger", "episodes": len(self.book.said), "entities": len(self.book.statements)}
-                self.compared.record("the namespace", info, counts)
-        names = [info.name for info in listed]
-        same("the other namespace is listed", "elsewhere" in names, True)  # noqa: FBT003
+            right = dict(zip(("episodes", "entities"), counts.pop(info.name), strict=True))
+            self.compared.record("the namespace", info, {"name": info.name, **right})
+        same("namespaces that are not listed", [name for name, (episodes, _) in counts.items() if episodes], [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -10,18 +11,25 @@ from umi.sim.clock import EPOCH
 from umi.types import Message
 from umi_lab.worlds.ledger.book import Link, Said, Statement
 from umi_lab.worlds.ledger.expected import same
-from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.model import SENTENCE, particulars
 from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.rules import Recorder
+from umi_lab.worlds.ledger.waiting import Waiting
 
+_PLAIN: Final[dict[str, Any]] = {
+    "role": "user", "speaker": None, "session": None, "at": None, "metadata": {}, "origin": None, "expires_at": None,
+}  # fmt: skip
+_WORD: Final = re.compile(r"item\d+|beside\d+")
 LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
 
 
-class Words(Journal):
+class Words(Waiting):
     """Gives messages to the memory and to the book."""
 
     async def _say(self, step: Step) -> None:
         given = step.arguments
+        if given["later"] and given["between"]:
+            await self._end_background()
         sources = self._sources(given)
         messages = [self._message(step.number, place, one) for place, one in enumerate(given["messages"])]
         arguments: dict[str, Any] = {
@@ -40,7 +48,8 @@ class Words(Journal):
         self._calls[step.number] = (content, arguments, added, given["call_key"])
         if given["later"]:
             self._was_deferred = True
-            await self._read_later(found, added, sources, given)
+            added = await self._while_waiting(found, added, sources, given)
+            await self._read_waiting(added, given["by"])
         recorder = self.recorder()
         told: list[Link] = []
         for said in added:
@@ -52,42 +61,29 @@ class Words(Journal):
                 for link in [(one, new)]
             ]
             told += [recorder.derive(one, each) for one, news in wanted for each in news]
+            told += self._judged(recorder, new)
         self._made[step.number] = recorder.made
         if given["later"]:
-            worked = await self._opened.call("work", idle_s=0)
-            # Some may have been read in the background, which an earlier deferral starts.
-            same("texts read by work, at most", worked.completed <= len(added), True)  # noqa: FBT003
-            self.compared.record("work", worked, {"waiting": (), "waiting_count": 0, "unclean": False})
             await self._learn(added)
+            if "recall" in (given["between"] or ""):
+                await self._found_by_type(added)
             return
         self._learn_ids(found.entities, added)
         self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
 
-    async def _read_later(self, found: Any, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
-        """Before it is read, a message is there, deferred, and waits."""
-        ids = tuple(said.id for said in added)
-        right = {"episode_ids": ids, "deferred": ids, "entities": (), "evolutions": (), "replayed": False}
-        self.compared.record("the receipt", found, right)
-        waiting = await self._opened.call("waiting")
-        same("what waits", [item.episode_id for item in waiting], list(ids))
-        sources_named = tuple(self._name_of(one, whole=given["whole_source"]) for one in sources)
-        for item, said in zip(waiting, added, strict=True):
-            wanted = {
-                "arrival": said.arrival,
-                "attempts": 0,
-                "derived_from": sources_named,
-                "extract_entities": given["extract"],
-                "track_evolution": given["track"],
-                "again": False,
-            }
-            self.compared.record("what waits", item, wanted)
+    def _judged(self, recorder: Recorder, new: list[Statement]) -> list[Link]:
+        """The relations that the model's verdicts on new statements must have made, in the order of its answer."""
+        words = {match[0]: one for one in self.book.statements if (match := _WORD.search(one.content))}
+        mine = {word: one for word, one in words.items() if one in new}
+        asked = [verdict for verdict in self._opened.model.verdicts if verdict[0] in mine]
+        self._opened.model.verdicts = [one for one in self._opened.model.verdicts if one not in asked]
+        return recorder.verdicts(
+            [(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words]
+        )
 
     def _sources(self, given: dict[str, Any]) -> list[Statement]:
-        found = [self._statement(ref) for ref in given["derived"]]
+        found = [self._standing(ref) for ref in given["derived"]]
         return [one for one in found if one is not None]
-
-    def _name_of(self, one: Statement, *, whole: bool) -> str:
-        return one.said.id if whole else one.id
 
     def _under(self, one: Statement, *, whole: bool) -> list[Statement]:
         return self.book.of(one.said) if whole else [one]
@@ -164,12 +160,17 @@ class Words(Journal):
         added = self._add(
             step.number, step.arguments["messages"], told, [by_own.get(one["id"], "missing") for one in told]
         )
-        new = [one for said in added for one in self._read(said, extract=True)]
+        recorder, new = self.recorder(), []
+        for said in added:
+            read = self._read(said, extract=True)
+            new += read
+            self._judged(recorder, read)
+        self._made[step.number] = recorder.made
         await self._learn(added)
         counts = {
             "messages": len(told),
             "entities": len(new),
-            "evolutions": 0,
+            "evolutions": len(recorder.made),
             "replayed": 0,
             "deferred": 0,
             "degraded": ("no_embedder",),
@@ -177,7 +178,7 @@ class Words(Journal):
         if self._was_deferred:
             # Work that waits is read in the background, and with it may be what this call has just stored.
             same("deferred of remember_many, at most", found.deferred <= len(told), True)  # noqa: FBT003
-            del counts["deferred"], counts["entities"]
+            del counts["deferred"], counts["entities"], counts["evolutions"]
         self.compared.record("remember_many", found, counts)
         same("progress", done[-1:], [len(told)])
         again = await self._opened.call("remember_many", told)
@@ -189,21 +190,77 @@ class Words(Journal):
         if call is None:
             return
         content, arguments, added, keyed = call
-        whole = (
-            all(said in self.book.said for said in added) and "expires_at" not in arguments and "ttl" not in arguments
-        )
-        if not whole or not (keyed or all(said.message_id for said in added)):
+        if "expires_at" in arguments or "ttl" in arguments:
+            return
+        if not (keyed or all(said.message_id for said in added)):
             return
         if any(said.expires_at is not None or said in self.cut for said in added):
             return
-        if step.arguments["other"]:
+        left = [said for said in added if said in self.book.said]
+        if step.arguments["beside"] and not keyed and isinstance(content, list) and isinstance(content[0], Message):
+            await self._repeat_beside(step, content, arguments, added)
+            return
+        if step.arguments["other"] and left and (left == added or not keyed):
+            if left[0] is not added[0]:
+                return  # what is gone matches any words
             changed = f"{content} Kiba logged another." if isinstance(content, str) else _other(content)
             await self._refused("IdempotencyConflict", self._opened.call("remember", changed, **arguments))
             return
         found = await self._opened.call("remember", content, **arguments)
-        mine = [one for said in added for one in self.book.of(said)]
+        mine = [one for said in left for one in self.book.of(said)]
         told = sorted((link for link in self.book.links if link.new in mine), key=lambda link: link.id)
-        self._receipt(found, added, told, replayed=True)
+        forgotten: tuple[str, ...] = ()
+        if not keyed:
+            forgotten = tuple(said.message_id or "" for said in added if said not in left)
+        elif not left:
+            forgotten = (arguments["idempotency_key"],)
+        self._receipt(found, left, told, replayed=True, forgotten=forgotten)
+
+    async def _repeat_beside(
+        self, step: Step, content: list[Any], arguments: dict[str, Any], added: list[Said]
+    ) -> None:
+        """Messages that are known, or were deleted, and a new one in the same call."""
+        told = {**_PLAIN, "content": f"Kiba logged beside{step.number}.", "id": f"m{step.number}.new"}
+        beside = {"extract_entities": True, "track_evolution": arguments["track_evolution"]}
+        found = await self._opened.call("remember", [*content, Message(**told)], **beside)
+        left = [said for said in added if said in self.book.said]
+        same("messages of the receipt", list(found.episode_ids)[:-1], [said.id for said in left])
+        (said,) = self._add(step.number, [told], [told], found.episode_ids[-1:])
+        new = self._read(said, extract=True)
+        self._learn_ids(found.entities, [said])
+        gone = tuple(one.message_id for one in added if one not in left)
+        self.compared.record("the receipt", found, {"replayed": False, "forgotten": gone, "deferred": ()})
+        right = sorted(one.id for one in [*new, *(one for old in left for one in self.book.of(old))])
+        same("statements of the receipt", sorted(one.id for one in found.entities), right)
+
+    async def _echo(self, step: Step) -> None:
+        """What recall has shown, said again by no person, stands for its message; words beside it are new."""
+        given = step.arguments
+        one = self._standing(given["what"])
+        if one is None or one.said.content.strip() == "":
+            return
+        # A memory knows as an echo what it has shown itself.
+        found = await self._opened.memory.recall(one.name, limit=1_000, min_score=0.0, deep=False)
+        shown = next((hit for hit in found.hits if hit.episode.id == one.said.id), None)
+        if shown is None or "\n" in shown.content or not shown.content.strip():
+            return
+        told = {**_PLAIN, "content": given["said"], "id": None}
+        repeated = {**_PLAIN, "content": shown.content, "role": given["role"], "id": None}
+        both = [repeated, told] if given["first"] else [told, repeated]
+        content = [Message(**one) for one in both]
+        arguments: dict[str, Any] = {"idempotency_key": f"call{step.number}"} if given["call_key"] else {}
+        found = await self._opened.call("remember", content, **arguments)
+        same("messages of the receipt", list(found.episode_ids)[1:], [one.said.id])
+        added = self._add(step.number, [told], [told], found.episode_ids[:1])
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        self._judged(recorder, new)
+        self._made[step.number] = recorder.made
+        self._learn_ids(found.entities, added)
+        self.compared.record("the receipt", found, {"replayed": False, "forgotten": (), "deferred": ()})
+        right = sorted(each.id for each in [*new, *self.book.of(one.said)])
+        same("statements of the receipt", sorted(each.id for each in found.entities), right)
+        if given["call_key"]:
+            self._calls[step.number] = (content, arguments, added, True)
 
 
 def _other(content: list[Any]) -> list[Any]:

@@ -69,7 +69,7 @@ class SmallWorld:
             for step in self._opened.plan.steps:
                 await self._take(step)
         finally:
-            await self._opened.memory.close()
+            await self._opened.close()
 
     async def _take(self, step: Step) -> None:
         self._opened.clock.advance(timedelta(microseconds=step.gap_us).total_seconds())

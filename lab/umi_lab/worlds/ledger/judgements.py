@@ -1,0 +1,89 @@
+"""Steps that judge: `feedback` on what a recall has shown, here, in another namespace or in both, also after a restart and again."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.plan import Step
+
+_OF_OUTCOME: Final = {"success": 1.0, "partial_success": 0.5, "failure": 0.0}
+
+
+class Judgements(Journal):
+    """Judges recalls; where learning is off, a judgement is refused."""
+
+    async def _judge(self, step: Step) -> None:
+        given = step.arguments
+        if not self._opened.plan.learn:
+            await self._refused("InvalidInput", self._opened.call("feedback", "rec_none", outcome=given["outcome"]))
+            return
+        wanted = {"here": ("ledger",), "there": ("elsewhere",), "both": ("ledger", "elsewhere")}[given["where"]]
+        if "elsewhere" in wanted and not self.beyond:
+            await self.say_beyond(f"Kiba logged beyond{step.number}.", None)
+        # Of a namespace that holds nothing no recall is noted.
+        spaces = [name for name in wanted if name != "ledger" or self.book.said]
+        if not spaces:
+            return
+        found = await self._view(spaces[0]).recall("logged", namespaces=spaces, min_score=0.0, deep=False)
+        if given["restart"] and self._opened.plan.store != "dict":
+            await self._opened.open()
+        for name in spaces:
+            mine = [hit.id for hit in found.hits if hit.namespace == name]
+            others = [hit.id for hit in found.hits if hit.namespace != name]
+            await self._judge_in(name, found.id, mine, others, given)
+        if "elsewhere" not in spaces:
+            there = self._view("elsewhere")
+            await self._refused("NotFound", there.feedback(found.id, outcome="success"))
+
+    async def _judge_in(
+        self, name: str, recall: str, mine: list[str], others: list[str], given: dict[str, Any]
+    ) -> None:
+        """One namespace is credited for its own hits, once, and another judgement of the same recall is refused."""
+        memory = self._view(name)
+        if name not in self._usual:
+            # Only a statement can be asked for it, and from now on a judgement counts.
+            self._usual[name] = (await memory.learning.explain(mine[0])).usual if mine else None
+        if others:
+            await self._refused("NotFound", memory.feedback(recall, outcome="success", used=others[:1]))
+        used = {None: None, "none": [], "first": mine[:1]}[given["used"]]
+        said = {name: given[name] for name in ("outcome", "human_verdict", "quality_score")} | {"used": used}
+        right = {"recall_id": recall, "quality": _quality(said), "credited": tuple(mine if used is None else used)}
+        for replayed in (False, True):
+            self._opened.count("feedback", said)
+            found = await memory.feedback(recall, **said)
+            self.compared.record("feedback", found, right | {"replayed": replayed})
+        if given["otherwise"] is not None:
+            await self._refused(
+                "IdempotencyConflict", memory.feedback(recall, **(said | _other(said, given["otherwise"])))
+            )
+        if mine and given["reset"]:
+            await memory.learning.reset()
+            lesson = await memory.learning.explain(mine[0])
+            fresh = {"factor": 1.0, "counted": 0, "evidence": {}, "estimate": lesson.usual, "signals": ()}
+            self.compared.record("the lesson after a reset", lesson, fresh)
+            usual = self._usual[name]
+            same("what is usual when nothing counts", lesson.usual, lesson.usual if usual is None else usual)
+
+
+def _quality(said: dict[str, Any]) -> float:
+    """The quality that a judgement counts as (docs/learning.md)."""
+    outcome = _OF_OUTCOME[said["outcome"]]
+    score = outcome if said["quality_score"] is None else said["quality_score"]
+    facts = (0.5 * outcome + 0.2 * score) / 0.7
+    if said["human_verdict"] == "rejected":
+        facts = min(facts, 0.2)
+    if said["human_verdict"] == "approved":
+        facts = (1 + facts) / 2 if outcome else min((1 + facts) / 2, 0.5)
+    return round(float(facts), 6)
+
+
+def _other(said: dict[str, Any], name: str) -> dict[str, Any]:
+    """Another value of one argument."""
+    if name == "used":
+        return {"used": [] if said["used"] is None else None}
+    if name == "quality_score":
+        return {"quality_score": 0.75}
+    values = {"outcome": ("success", "failure"), "human_verdict": ("approved", "rejected")}[name]
+    return {name: values[1] if said[name] == values[0] else values[0]}

@@ -1,0 +1,87 @@
+"""Messages that are read later: what is there while they wait, what happens meanwhile, and what is there once they are read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from umi_lab.worlds.ledger.book import Look, Said, Statement
+from umi_lab.worlds.ledger.deletions import Deletions
+from umi_lab.worlds.ledger.expected import same
+
+
+class Waiting(Deletions):
+    """Lets messages wait."""
+
+    async def _end_background(self) -> None:
+        """Let nothing be left to read, and whoever reads in the background come to an end, so that what is given next waits."""
+        await self._opened.call("maintain")
+        await self._opened.clock.sleep(1e-6)  # time goes on only when nobody has work left
+        self.expire()
+        await self.adopt_all()
+
+    async def _while_waiting(
+        self, found: Any, added: list[Said], sources: list[Statement], given: dict[str, Any]
+    ) -> list[Said]:
+        """Require that messages wait, and let something happen. Those that are left are given back."""
+        ids = tuple(said.id for said in added)
+        right = {"episode_ids": ids, "deferred": ids, "entities": (), "evolutions": (), "replayed": False}
+        self.compared.record("the receipt", found, right)
+        await self._require_waiting(added, sources, given)
+        between = given["between"] or ""
+        if "recall" in between:  # a filter by type that was asked while they waited knows them once they are read
+            await self._found_by_type(added)
+        if between == "erase" and sources and sources[0].said.session is not None:
+            session = sources[0].said.session
+            going = any(one.said.session == session for one in sources)
+            beside = [said for said in added if going or said.session == session]
+            await self._erased({"session": session, "derived": "erase"}, beside=beside)
+            added = [said for said in added if said in self.book.said]
+        if "restart" in between and self._opened.plan.store != "dict":
+            await self._opened.open()
+        await self._require_waiting(added, sources, given)
+        return added
+
+    async def _found_by_type(self, added: list[Said]) -> None:
+        """Of some messages those are found by type of which such a statement was read."""
+        ids = [said.id for said in added]
+        for types in (["event"], ["note", "task"], ["preference"]):
+            asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, types=types)
+            found = sorted(hit.episode.id for hit in asked.hits if hit.episode.id in ids)
+            look = Look(now=self.now)
+            right = [
+                said.id
+                for said in added
+                if any(one.entity_type in types and self.book.shown(one, look) for one in self.book.of(said))
+            ]
+            same(f"messages found by type {types}", found, sorted(right))
+
+    async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
+        waiting = await self._opened.call("waiting")
+        same("what waits", [item.episode_id for item in waiting], [said.id for said in added])
+        named = tuple(self._name_of(one, whole=given["whole_source"]) for one in sources)
+        for item, said in zip(waiting, added, strict=True):
+            right = {
+                "episode_id": said.id,
+                "arrival": said.arrival,
+                "attempts": 0,
+                "derived_from": named,
+                "extract_entities": given["extract"],
+                "track_evolution": given["track"],
+                "again": False,
+            }
+            self.compared.record("what waits", item, right)
+
+    async def _read_waiting(self, added: list[Said], by: str) -> None:
+        """Read what waits, by `work` or by `maintain`."""
+        if by == "work":
+            worked = await self._opened.call("work", idle_s=0)
+        else:
+            worked = await self._opened.call("maintain")
+            # What the background has read is counted there.
+            same("degraded of maintain", worked.degraded in ((), ("no_embedder",)), True)  # noqa: FBT003
+        # Some may have been read in the background, which an earlier deferral starts.
+        same(f"texts read by {by}, at most", worked.completed <= len(added), True)  # noqa: FBT003
+        self.compared.record(by, worked, {"waiting": (), "waiting_count": 0, "unclean": False})
+
+    def _name_of(self, one: Statement, *, whole: bool) -> str:
+        return one.said.id if whole else one.id
