@@ -163,6 +163,7 @@ def _fresh_figures(count: int, acknowledged: Sequence[float], seen: Sequence[See
     late, shown = lateness(acknowledged, seen)
     recalls = sum(map(len, seen))
     times = {name: quantile(shown, part) * 1e3 for name, part in (("p99", 0.99), ("max", 1.0))} if shown else {}
+    times["a recall, p50"] = quantile([ended - begun for each in seen for begun, ended, _ in each], 0.5) * 1e3
     return [
         Figure(
             f"{_apps(count)}, late recalls", len(late), "", limit=0,
