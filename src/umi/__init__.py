@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from umi._core.stages import StageHook, observe_stages
     from umi._core.validate import check_message
     from umi._engine.components import open_embedder
+    from umi._engine.diagnosing import diagnose
     from umi._engine.files import FileLike
     from umi._engine.learning import Learning
     from umi._engine.model_names import LLMChoice, open_llm
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
         DetectionOptions,
         DetectionResult,
         Detector,
+        Diagnosis,
         Entity,
         EntityType,
         EntityTypeLike,
@@ -80,6 +82,7 @@ if TYPE_CHECKING:
         ExtractionResult,
         Fact,
         FeedbackReceipt,
+        Finding,
         ForgetPreview,
         HistoryCounts,
         HistoryStep,
@@ -155,6 +158,7 @@ __all__ = [
     "DetectionOptions",
     "DetectionResult",
     "Detector",
+    "Diagnosis",
     "DualRetriever",
     "EmbedderIdentity",
     "EmbedderMismatch",
@@ -184,6 +188,7 @@ __all__ = [
     "FeedbackReceipt",
     "FileLike",
     "FileSignalProvider",
+    "Finding",
     "ForgetPreview",
     "HistoryCounts",
     "HistoryStep",
@@ -266,6 +271,7 @@ __all__ = [
     "VerdictLike",
     "Where",
     "check_message",
+    "diagnose",
     "observe_stages",
     "open_embedder",
     "open_llm",
@@ -279,6 +285,7 @@ _HOMES: Final = {
     "umi._core.stages": ("StageHook", "observe_stages"),
     "umi._core.validate": ("check_message",),
     "umi._engine.components": ("open_embedder",),
+    "umi._engine.diagnosing": ("diagnose",),
     "umi._engine.files": ("FileLike",),
     "umi._engine.learning": ("Learning",),
     "umi._engine.model_names": ("LLMChoice", "open_llm"),
@@ -343,6 +350,7 @@ _HOMES: Final = {
         "DetectionOptions",
         "DetectionResult",
         "Detector",
+        "Diagnosis",
         "Entity",
         "EntityType",
         "EntityTypeLike",
@@ -359,6 +367,7 @@ _HOMES: Final = {
         "ExtractionResult",
         "Fact",
         "FeedbackReceipt",
+        "Finding",
         "HistoryCounts",
         "HistoryStep",
         "Hit",

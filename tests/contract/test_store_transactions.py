@@ -316,3 +316,16 @@ async def test_an_error_of_the_store_does_not_hide_in_the_next_call(alice: Stora
         await alice.write(lambda tx: tx.set_validity("e7", None, None))
     await alice.write(lambda tx: tx.set_validity("e0", NOON, None))
     assert (await alice.read(lambda s: s.entities(["e0"])))["e0"].valid_to == NOON
+
+
+async def test_a_transaction_reads_the_vectors_that_it_has_added_and_those_from_before(alice: StorageBackend) -> None:
+    await _seed(alice)
+
+    def work(tx: Transaction) -> list[list[str]]:
+        tx.add_episodes([episode_row(2)])
+        before = tx.vectors(["ep_0", "ep_1", "ep_2"])
+        tx.add_vectors({"ep_2": windows(2)})
+        after = tx.vectors(["ep_0", "ep_1", "ep_2"])
+        return [sorted(before), sorted(after), sorted(tx.vectors(["ep_2"])), sorted(tx.vectors([]))]
+
+    assert await alice.write(work) == [["ep_0"], ["ep_0", "ep_2"], ["ep_2"], []]

@@ -37,6 +37,10 @@ async def test_a_call_takes_few_round_trips(wire: tuple[str, Wire]) -> None:
         await between.rest()
         found = await memory.recall("Where does Alice work?")
         asked = between.take()
+        await between.rest()
+        # It ends what nothing stated: similar messages are read again.
+        await memory.remember("Bob no longer works at Globex.")
+        ended = between.take()
     assert found.hits[0].content == "Alice left Acme and joined Initech."
     # With its transaction. A bound is what the call takes today, and one more for the end of a read, which comes after its answer:
     # with the next statement, or alone.
@@ -44,6 +48,7 @@ async def test_a_call_takes_few_round_trips(wire: tuple[str, Wire]) -> None:
     assert recalled <= 3 + 1  # also what was written since the last recall is read
     assert changed <= 11
     assert asked <= 9 + 1
+    assert ended <= 9
 
 
 async def test_rows_of_a_statement_that_failed_are_not_committed(wire: tuple[str, Wire]) -> None:

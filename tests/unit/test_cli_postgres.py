@@ -53,6 +53,7 @@ def test_a_copy_into_what_is_not_empty_is_refused(umi: Umi, url: str) -> None:
 def test_no_password_is_printed(umi: Umi, url: str) -> None:
     parts = urlsplit(url)
     told = urlunsplit(parts._replace(netloc="postgres:hunter2@"))
+    umi("remember", "I live in Rome.", "--speaker", "Bob", "--db", told)
     shown = umi("doctor", "--db", told)
     assert "every check passed" in shown
     assert "hunter2" not in shown

@@ -6,6 +6,8 @@ messages that state another value of the same thing, messages similar in words, 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
@@ -17,11 +19,18 @@ from umi._evolution.value_updates import akin
 from umi.limits import EVOLUTION_EXISTING_ENTITIES_COUNT_MAX
 from umi.ports import Snapshot, Vector
 from umi.ports.candidates import Keys
-from umi.types import Entity
+from umi.types import Entity, Episode
 
 _COUNT = EVOLUTION_EXISTING_ENTITIES_COUNT_MAX  # statements returned at most (seed 000)
 _POOL = 60  # messages considered by words and meaning
 _SAME_SPEAKER = 3.0  # factor on the score: people mostly correct and update themselves
+
+
+class Alike(NamedTuple):
+    """A message, None where the store does not have it, and the others most similar to it, best first."""
+
+    mine: Episode | None
+    others: list[Episode]
 
 
 def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list[Entity]:
@@ -40,7 +49,8 @@ def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) ->
     found = {old.id: old for some in snapshot.statements_in(wanted, limit=_COUNT).values() for old in some}
     if new.subject:
         found |= {old.id: old for old in snapshot.statements(new.subject, limit=_COUNT)}
-    order = list(dict.fromkeys([*akin(snapshot, new.episode_id, new.content), *alike(snapshot, new, vector)]))
+    similar = (episode.id for episode in alike(snapshot, new, vector).others)
+    order = list(dict.fromkeys([*akin(snapshot, new.episode_id, new.content), *similar]))
     # One statement per message: a long message must not crowd out the others.
     groups = snapshot.entities_of(order)
     words = frozenset(analyse(new.content))
@@ -52,8 +62,8 @@ def candidates(snapshot: Snapshot, new: Entity, vector: Vector | None = None) ->
     return [old for old in found.values() if _precedes(old, new)][:_COUNT]
 
 
-def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list[str]:
-    """Ids of the messages most similar in words and meaning; those of the same speaker rank higher."""
+def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> Alike:
+    """The messages most similar in words and meaning; those of the same speaker rank higher."""
     text = snapshot.text_candidates(query_terms(new.content))
     scores = bm25(text.turn, 1.0)
     likeness = _by_meaning(snapshot, new, text.keys, vector)
@@ -62,16 +72,19 @@ def alike(snapshot: Snapshot, new: Entity, vector: Vector | None = None) -> list
         scores = scores / max(float(scores.max(initial=0.0)), 1e-6) + likeness
     # Stable: of equal scores the earlier arrival comes first.
     best = np.argsort(-scores, kind="stable")[:_POOL]
-    episodes = snapshot.episodes_at(int(text.keys[row]) for row in best)
-    mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
-    weighed: list[tuple[float, int, str]] = []
+    own = [new.arrival] if new.arrival >= 0 else []  # its own message in the same read, where it is stored
+    episodes = snapshot.episodes_at({*own, *(int(text.keys[row]) for row in best)})
+    mine = episodes.get(new.arrival)
+    if mine is None or mine.id != new.episode_id:
+        mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
+    weighed: list[tuple[float, Episode]] = []
     for row in best:
         episode = episodes.get(int(text.keys[row]))
         if episode is None or episode.id == new.episode_id:
             continue
         same = mine is not None and (mine.speaker, mine.role) == (episode.speaker, episode.role)
-        weighed.append((float(scores[row]) * (_SAME_SPEAKER if same else 1.0), episode.arrival, episode.id))
-    return [id_ for _, _, id_ in sorted(weighed, key=lambda one: (-one[0], one[1]))]
+        weighed.append((float(scores[row]) * (_SAME_SPEAKER if same else 1.0), episode))
+    return Alike(mine, [episode for _, episode in sorted(weighed, key=lambda one: (-one[0], one[1].arrival))])
 
 
 def _precedes(old: Entity, new: Entity) -> bool:

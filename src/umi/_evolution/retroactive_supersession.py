@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from umi._evolution.candidates import Alike
 from umi._evolution.relation_writer import Proposal, statement_order
 from umi._reading.grammar.slots import slot_words
 from umi._reading.grammar.subjects import subject_key
@@ -34,7 +35,7 @@ def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
 
 
 def closed(
-    snapshot: Snapshot, new: Entity, ended: Sequence[str], near: Sequence[str], reader: TextReader | None
+    snapshot: Snapshot, new: Entity, ended: Sequence[str], near: Alike, reader: TextReader | None
 ) -> list[Proposal]:
     """Updates that close older messages without a statement which state what `new` ends.
 
@@ -42,23 +43,24 @@ def closed(
         snapshot: The store's state.
         new: The statement that ends something.
         ended: Its `unread` values.
-        near: Ids of the most similar messages, best first; the first `RETROACTIVE_MESSAGES_COUNT_MAX` are read.
+        near: Its message and the most similar ones; the first `RETROACTIVE_MESSAGES_COUNT_MAX` are read.
         reader: The model that reads short messages, where there is one.
     """
     confidence = min(new.confidence, (new.notes or ReaderNotes()).acting)
-    mine = snapshot.episodes([new.episode_id]).get(new.episode_id)
-    order = list(near[:RETROACTIVE_MESSAGES_COUNT_MAX])
-    episodes, groups = snapshot.episodes(order), snapshot.entities_of(order)
+    mine, episodes = near.mine, near.others[:RETROACTIVE_MESSAGES_COUNT_MAX]
+    if mine is None:
+        return []
+    groups = snapshot.entities_of(episode.id for episode in episodes)
     found: list[Proposal] = []
-    for id_ in order:
+    for episode in episodes:
         # Only messages without a statement: the others were read, and the rules judge them.
-        notes = [old for old in groups.get(id_, ()) if _is_older_note(old, new)]
-        if not notes or mine is None:
+        notes = [old for old in groups.get(episode.id, ()) if _is_older_note(old, new)]
+        if not notes:
             continue
         for value in ended:
             fact = (new.subject, new.slot, value)
             # Judged with the ended fact in mind, which was not known when the message came.
-            if _says(episodes[id_], fact, reader, mine) < _SAYS:
+            if _says(episode, fact, reader, mine) < _SAYS:
                 continue
             reason = f"{slot_words(new.slot)}: {value} -> {new.value if not new.negated else 'no longer'}; said '{value}' is over"
             found += [

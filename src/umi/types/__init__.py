@@ -22,6 +22,7 @@ from umi.types.context import (
     Profile,
     ProfileKind,
 )
+from umi.types.diagnosis import Diagnosis, Finding
 from umi.types.erasure_proof import ErasureProof, NGramDigest
 from umi.types.kinds import (
     EVOLUTION_TYPES,
@@ -138,6 +139,7 @@ __all__ = [
     "DetectionOptions",
     "DetectionResult",
     "Detector",
+    "Diagnosis",
     "Entity",
     "EntityType",
     "EntityTypeLike",
@@ -155,6 +157,7 @@ __all__ = [
     "ExtractionResult",
     "Fact",
     "FeedbackReceipt",
+    "Finding",
     "ForgetPreview",
     "HistoryCounts",
     "HistoryStep",

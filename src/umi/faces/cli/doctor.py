@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Annotated, Final
@@ -16,7 +15,7 @@ from rich.text import Text
 
 import umi
 from umi.addresses import without_password
-from umi.errors import UmiError
+from umi.errors import InvalidInput, UmiError
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered
 from umi.faces.cli.erasing import read_receipt, told
@@ -33,23 +32,15 @@ from umi.faces.cli.options import (
 )
 from umi.memory import Memory
 from umi.ports import SupportsClose, SupportsHealthCheck, SupportsPrepare
-from umi.types import OutboxItem
+from umi.types import Finding, OutboxItem
 
 _REASONS_COUNT: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that the doctor looked at."""
-
-    what: str
-    ok: bool
-    detail: str
-
-
 def add_to(app: typer.Typer) -> None:
     """Give the app its command."""
-    app.command("doctor", epilog=examples("umi doctor", "umi doctor --llm openai:gpt-5-mini"))(doctor)
+    lines = ("umi doctor", "umi doctor --llm openai:gpt-5-mini", "umi doctor --db postgresql://umi@localhost/umi")
+    app.command("doctor", epilog=examples(*lines))(doctor)
 
 
 def doctor(
@@ -61,6 +52,12 @@ def doctor(
             help="Hold the receipt of an erasure against every byte of the memory's file.",
         ),
     ] = None,
+    read_url: Annotated[
+        str | None,
+        typer.Option(
+            "--read-url", metavar="ADDRESS", help="The replica of a memory on PostgreSQL, to be looked at as well."
+        ),
+    ] = None,
     llm: Llm = None,
     embedder: Embedder = EMBEDDER_DEFAULT,
     db: Db = DB_DEFAULT,
@@ -70,7 +67,8 @@ def doctor(
     """Check the installation, the model, the embedder and the memory's file.
 
     Python, SQLite, whether the model's server is there and knows it (which costs no tokens), the embedder and its
-    checksums, the file's integrity, what waits to be finished and why.
+    checksums, the file's integrity, what waits to be finished and why. Of PostgreSQL: the server, durability of what it
+    acknowledges, standbys, row-level security, connections that are left, and size.
     """
     target = Target(db, namespace, as_json, llm, embedder)
 
@@ -79,7 +77,7 @@ def doctor(
             *_surroundings(),
             *await _model(target.llm),
             await _embedder(target.embedder),
-            *await _store(target),
+            *await _kept(target, read_url),
             *([await _erasure(target, verify_erasure)] if verify_erasure is not None else ()),
         ]
         well = all(finding.ok for finding in findings)
@@ -135,6 +133,20 @@ async def _embedder(name: str) -> Finding:
             await embedder.close()
     checked = f", files match checksum {identity.digest[:12]}" if name == EMBEDDER_DEFAULT else ""
     return Finding("embedder", ok=True, detail=f"{identity.name}, {len(vector)} dimensions{checked}")
+
+
+async def _kept(target: Target, read_url: str | None) -> list[Finding]:
+    """What there is to say of where the memory is kept."""
+    if not target.is_on_a_server:
+        if read_url is not None:
+            raise InvalidInput("--read-url is for a replica of a memory on PostgreSQL: give --db postgresql://... too")
+        return await _store(target)
+    try:
+        found = await umi.diagnose(target.db, read_url=read_url)
+    except UmiError as error:
+        return [Finding("server", ok=False, detail=str(error))]
+    # Opening would make tables that are not there.
+    return [*found.findings, *(await _store(target) if found.ready else ())]
 
 
 async def _store(target: Target) -> list[Finding]:

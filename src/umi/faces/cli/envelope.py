@@ -99,6 +99,11 @@ class Target:
         name = self.db.removeprefix("sqlite:///")
         return None if name in {"", ":memory:", "dict:"} or "://" in name else Path(name)
 
+    @property
+    def is_on_a_server(self) -> bool:
+        """Whether the memory is kept by a database server."""
+        return "://" in self.db and not self.db.startswith("sqlite:///")
+
     def require(self) -> None:
         """Refuse to make an empty file where somebody wants to read.
 

@@ -15,6 +15,7 @@ from typer.core import TyperGroup
 
 GROUP: Final = "umi.commands"
 _BENCHES: Final = (
+    "apps",
     "evolution",
     "faults",
     "learning",
@@ -24,6 +25,7 @@ _BENCHES: Final = (
     "router",
     "sim",
     "state",
+    "stores",
     "tenants",
 )
 _NOT_HERE: Final = (

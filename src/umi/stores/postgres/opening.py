@@ -34,12 +34,12 @@ BEGIN_WRITE: Final = (
         " WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
     ),
 )
-_OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
-_CONNECT_S: Final = 10
+OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
+CONNECT_S: Final = 10
 # Where the address says nothing else. A server that no longer answers is given up after a minute.
 _SETTINGS: Final[dict[str, Any]] = {
     "application_name": "umi",
-    "connect_timeout": _CONNECT_S,
+    "connect_timeout": CONNECT_S,
     "keepalives_idle": 20,
     "keepalives_interval": 10,
     "keepalives_count": 4,
@@ -71,17 +71,17 @@ def migrate(url: str) -> None:
         StoreError: When the server cannot be reached or refuses.
     """
     name = without_password(url)
-    with mapped(name), psycopg.connect(url, connect_timeout=_CONNECT_S, application_name="umi migration") as inner:
-        if inner.info.server_version < _OLDEST_SERVER:
+    with mapped(name), psycopg.connect(url, connect_timeout=CONNECT_S, application_name="umi migration") as inner:
+        if inner.info.server_version < OLDEST_SERVER:
             raise StoreUnavailable(f"{name} is PostgreSQL {inner.info.server_version // 10_000}: Umi needs 16 or newer")
-        if _version(inner, name) == VERSION:
+        if schema_version(inner, name) == VERSION:
             return  # the usual case; also for a user who may create nothing, and on a standby
         # Two processes that open a new database: the second waits and finds nothing left to do.
         inner.execute("SELECT pg_advisory_xact_lock(%s)", (_MIGRATION_LOCK,))
         inner.execute("CREATE SCHEMA IF NOT EXISTS umi")
         inner.execute("SET LOCAL search_path = umi")
         inner.execute("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL)")
-        version = _version(inner, name)
+        version = schema_version(inner, name)
         for step in STEPS[version:]:
             inner.execute(step.encode())
         if version < VERSION:
@@ -89,7 +89,7 @@ def migrate(url: str) -> None:
             inner.execute("INSERT INTO schema_version VALUES (%s)", (VERSION,))
 
 
-def _version(inner: psycopg.Connection[Row], name: str) -> int:
+def schema_version(inner: psycopg.Connection[Row], name: str) -> int:
     """The version of Umi's tables; 0 where there are none.
 
     Raises:

@@ -364,11 +364,14 @@ class SqlSnapshot:
 
     def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
         """The stored windows of each episode; an episode without vectors has no key."""
+        wanted = list(episode_ids)
+        if not wanted:
+            return {}
         sql = (
             f"SELECT p.id, v.key, {rows.VECTOR_COLUMNS} FROM episodes p JOIN vectors v ON v.key = p.key"
             f" WHERE p.ns = ? AND p.id IN {_THESE}"
         )
-        found = self._execute(sql, (self._ns, _packed(episode_ids)))
+        found = self._execute(sql, (self._ns, _packed(wanted)))
         return {id_: rows.to_windows(*vector) for id_, *vector in found}
 
     def scan_episodes(self, where: Filter = EVERYTHING) -> Iterator[tuple[EpisodeRow, PackedVectors | None]]:

@@ -94,6 +94,14 @@ class SqlTransaction(ErasingTransaction):
         self._known |= {one.id: Place(key_of(self._ns, one.arrival), codec.to_micros(one.at)) for one in found.values()}
         return found
 
+    def vectors(self, episode_ids: Iterable[str]) -> dict[str, Matrix]:
+        # An episode that was added here has vectors only if they were added here, too.
+        return super().vectors(id_ for id_ in episode_ids if not self._is_bare(id_))
+
+    def _is_bare(self, episode_id: str) -> bool:
+        place = self._known.get(episode_id)
+        return place is not None and place.key in self._placed and place.key not in self._touched
+
     def next_arrival(self) -> int:
         return self._next_arrival
 

@@ -1,0 +1,85 @@
+"""`umi bench stores` and `umi bench apps`: whether stores answer alike, and several processes on one PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from umi.errors import InvalidInput
+from umi.faces.cli.benching import progress_bar, report_answer, teller
+from umi.faces.cli.envelope import Answer, answered
+from umi.faces.cli.options import AsJson, examples
+from umi_lab.bench import apps as apps_bench
+from umi_lab.bench import stores as stores_bench
+
+_APPS_MAX: Final = 64
+Server = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        envvar="UMI_POSTGRES_DSN",
+        metavar="ADDRESS",
+        help="A database on the server to use, whose user may create others; else a server is started.",
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Give the app its commands."""
+    app.command(epilog=examples("umi bench stores --data datasets/"))(stores)
+    app.command(epilog=examples("umi bench apps", "umi bench apps --apps 1,8 --server postgresql://umi@localhost/umi"))(
+        apps
+    )
+
+
+def stores(
+    data: Annotated[
+        Path,
+        typer.Option(
+            "--data",
+            envvar="UMI_DATA",
+            metavar="DIR",
+            exists=True,
+            file_okay=False,
+            help="Folder with locomo/; it does not come with Umi.",
+        ),
+    ],
+    server: Server = None,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the same of dictionaries, SQLite and PostgreSQL, and compare the first ten hits.
+
+    With every question of LoCoMo. Makes a database of its own, and drops it.
+    """
+
+    async def work() -> Answer:
+        with progress_bar(as_json) as bar:
+            return report_answer(await stores_bench.measure(data, server, step=teller(bar)))
+
+    answered(work, as_json=as_json)
+
+
+def apps(
+    apps: Annotated[str, typer.Option(metavar="COUNTS", help="Numbers of processes, one after the other.")] = "1,2,4",
+    seconds: Annotated[
+        float, typer.Option(help="How long they recall, and then remember, on one namespace and on many.")
+    ] = apps_bench.SECONDS_DEFAULT,
+    server: Server = None,
+    as_json: AsJson = False,
+) -> None:
+    """Count what several app processes do on one PostgreSQL.
+
+    Recalls and remembers a second of all together, on one namespace and on many; and how soon one shows what another has written. Makes a
+    database of its own, and drops it.
+    """
+
+    async def work() -> Answer:
+        counts = [int(part) if part.strip().isdecimal() else 0 for part in apps.split(",")]
+        if not all(1 <= count <= _APPS_MAX for count in counts) or not seconds > 0:
+            raise InvalidInput(f"--apps takes numbers in 1..{_APPS_MAX}, such as 1,2,4, and --seconds more than 0")
+        with progress_bar(as_json) as bar:
+            return report_answer(await apps_bench.measure(counts, seconds, server, step=teller(bar)))
+
+    answered(work, as_json=as_json)
