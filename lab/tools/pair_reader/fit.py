@@ -158,7 +158,9 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=5, help="over histories and groups together")
     parser.add_argument("--share", type=float, default=1.0, help="of the examples, for a quick trial")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--threads", type=int, default=2, help="one where other work goes on beside: two wait for each other")
+    parser.add_argument(
+        "--threads", type=int, default=2, help="one where other work goes on beside: two wait for each other"
+    )
     args = parser.parse_args()
     without = [one for one in args.without.split(",") if one]
     if unknown := set(without) - set(authors()):
