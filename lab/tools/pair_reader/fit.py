@@ -4,7 +4,7 @@
     python lab/tools/pair_reader/fit.py --write FILE            fit to every author
     python lab/tools/pair_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
 
-About two hours on two quiet cores. A pass over task talk and chat written by many hands comes first, then two over histories, then several over histories
+About an hour on two quiet cores, an hour and a half on one. A pass over task talk and chat written by many hands comes first, then two over histories, then two over histories
 and groups of statements together; their authors are told apart. Same data and seed on the same machine give the same file.
 """
 
@@ -155,7 +155,7 @@ def main() -> None:
     parser.add_argument("--without", default="", help="authors that are left out, with commas between")
     parser.add_argument("--write", type=Path, default=WEIGHTS)
     parser.add_argument("--begin", type=Path, help="a file with what the first passes gave; written if it is not there")
-    parser.add_argument("--passes", type=int, default=5, help="over histories and groups together")
+    parser.add_argument("--passes", type=int, default=2, help="over histories and groups together")
     parser.add_argument("--share", type=float, default=1.0, help="of the examples, for a quick trial")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument(
