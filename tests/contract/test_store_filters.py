@@ -221,3 +221,12 @@ async def test_what_expires_is_named_by_its_moment(alice: StorageBackend) -> Non
     assert await alice.read(lambda s: s.expired(NOON + timedelta(days=1), 2)) == ["ep_2", "ep_3"]
     await alice.write(lambda tx: tx.delete_episode("ep_2"))
     assert await alice.read(lambda s: s.first_expiry()) == soon + just
+
+
+async def test_origins_are_those_of_the_episodes(alice: StorageBackend) -> None:
+    given = [episode_row(0), episode_row(1, origin=Origin.DOCUMENT), episode_row(2, origin=Origin.TOOL)]
+    await alice.write(lambda tx: tx.add_episodes(given))
+    ids = [row.episode.id for row in given]
+    origins, episodes = await alice.read(lambda s: (s.origins([*ids, "no"]), s.episodes(ids)))
+    assert origins == {id_: episodes[id_].origin for id_ in ids}
+    assert list(map(origins.get, ids)) == [Origin.USER, Origin.DOCUMENT, Origin.TOOL]

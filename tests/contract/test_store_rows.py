@@ -13,7 +13,7 @@ from store_rows import axis, entity, episode_row, later, relation, seed, windows
 from umi._core.invariants import InvariantError
 from umi.errors import EmbedderMismatch
 from umi.ports import EmbedderIdentity, ReplayRow, Snapshot, StorageBackend, Store, Transaction
-from umi.types import Detector, Entity, EntityType, EvolutionType, NamespaceInfo, Origin, OutboxItem
+from umi.types import Detector, Entity, EntityType, EvolutionType, NamespaceInfo, OutboxItem
 
 
 async def test_an_episode_comes_back_as_it_was_given(alice: StorageBackend) -> None:
@@ -87,15 +87,6 @@ async def test_metadata_of_a_caller_is_not_shared(alice: StorageBackend) -> None
     first = (await alice.read(lambda s: s.episodes(["ep_0"])))["ep_0"]
     first.metadata["list"].append(3)
     assert (await alice.read(lambda s: s.episodes(["ep_0"])))["ep_0"].metadata == {"list": [1]}
-
-
-async def test_origins_are_those_of_the_episodes(alice: StorageBackend) -> None:
-    given = [episode_row(0), episode_row(1, origin=Origin.DOCUMENT), episode_row(2, origin=Origin.TOOL)]
-    await alice.write(lambda tx: tx.add_episodes(given))
-    ids = [row.episode.id for row in given]
-    origins, episodes = await alice.read(lambda s: (s.origins([*ids, "no"]), s.episodes(ids)))
-    assert origins == {id_: episodes[id_].origin for id_ in ids}
-    assert list(map(origins.get, ids)) == [Origin.USER, Origin.DOCUMENT, Origin.TOOL]
 
 
 async def test_lookups_leave_out_what_is_not_here(alice: StorageBackend) -> None:

@@ -477,10 +477,8 @@ class SqlSnapshot:
 
     def _kept(self, where: Filter) -> tuple[str, tuple[rows.Value, ...]]:
         """The condition that an entity `e` is of a filter's messages and types, with a leading AND, and its values."""
-        (kept, values), (of_types, types) = (
-            select.keeping(where, self._ns, "e.key", self._as_label),
-            select.of_types(where),
-        )
+        kept, values = select.keeping(where, self._ns, "e.key", self._as_label)
+        of_types, types = select.of_types(where)
         return kept + of_types, (*values, *types)
 
     def _with_types(self, where: Filter) -> tuple[str, tuple[rows.Value, ...]]:
@@ -489,11 +487,8 @@ class SqlSnapshot:
         of_types, types = select.of_types(where)
         if not of_types:
             return kept, values
-        return f"{kept} AND p.key IN (SELECT e.key FROM entities e WHERE e.ns = ?{of_types})", (
-            *values,
-            self._ns,
-            *types,
-        )
+        kept = f"{kept} AND p.key IN (SELECT e.key FROM entities e WHERE e.ns = ?{of_types})"
+        return kept, (*values, self._ns, *types)
 
     def _one(self, sql: str, *values: rows.Value) -> int:
         row = self._execute(sql, values).fetchone()
