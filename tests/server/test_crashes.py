@@ -18,7 +18,7 @@ import pytest
 
 KILLS = int(os.environ.get("UMI_SERVER_KILLS", "5"))  # 200 in a long run
 WRITERS = 8
-PATIENCE_S = 200.0 + 30 * KILLS  # on a busy machine a server may not live long enough to answer, until the last one does
+PATIENCE_S = 200.0 + 30 * KILLS  # a server on a busy machine may be killed before it answers
 EPISODES = "/v1/namespaces/alice/episodes"
 
 
