@@ -64,11 +64,11 @@ def test_a_question_about_a_speaker_is_put_in_his_own_words(query: str, told: st
 async def test_what_somebody_said_of_himself_is_near_a_question_that_names_him() -> None:
     async with umi.Memory.open("dict:") as memory:
         for speaker, text in (
-            ("Melanie", "I feel so at ease by the water."),
             ("Caroline", "Melanie, Melanie, hello Melanie!"),
             ("Melanie", "Hi, this is Melanie."),
             ("Caroline", "How are you, Melanie?"),
             ("Melanie", "Thanks for asking, Caroline!"),
+            ("Melanie", "I feel so at ease by the water."),
         ):
             await memory.remember(text, speaker=speaker)
         found = await memory.recall("Where does Melanie relax?", min_score=0, explain=True)

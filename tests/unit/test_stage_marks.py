@@ -51,8 +51,8 @@ async def test_stages_nest_across_the_threads_of_the_store(tmp_path: Path, obser
         observer.seen.clear()
         await memory.recall("Where does Ann live?")
         assert ("store read", 0, "MainThread") in observer.seen
-        assert ("search", 1, "umi-store") in observer.seen
-        assert ("rank", 2, "umi-store") in observer.seen
+        assert ("search", 1, "umi-store-0") in observer.seen
+        assert ("rank", 2, "umi-store-0") in observer.seen
         observer.seen.clear()
         await memory.remember("I moved to Rome.", speaker="Ann")
         names = [name for name, *_ in observer.seen]

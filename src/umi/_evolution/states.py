@@ -359,7 +359,7 @@ class StateResolver:
         begins = effects.begins(entity.id) if relations and entity.valid_from is not None else entity.valid_from
         if begins != entity.valid_from:
             entity = replace(entity, valid_from=begins)
-        state = self._state(entity, relations)
+        state = self._state(entity)
         shown = self._in_time(entity, state) and (view.include_superseded or state not in self._hidden())
         return StatementState(_with_strongest(entity, relations), state, shown, relations)
 
@@ -368,7 +368,7 @@ class StateResolver:
         # A question about a period is answered by what held then, even if it no longer does.
         return {HitState.FORGOTTEN, HitState.STALE} if self._view.time_range is not None else HIDDEN
 
-    def _state(self, entity: Entity, relations: Sequence[EvolutionRelation]) -> HitState:
+    def _state(self, entity: Entity) -> HitState:
         """The state of an entity. The order of the tests is a priority: superseded, stale, disputed, current."""
         as_of = self._view.as_of
         # Half-open: at the moment of its end it no longer holds.
@@ -376,7 +376,7 @@ class StateResolver:
             return HitState.SUPERSEDED
         if self._has_run_out(entity):
             return HitState.SUPERSEDED
-        if not relations:  # as most have none
+        if not self._effects.relations(entity.id):  # as most have none
             return HitState.CURRENT
         if any(self._effective(cause) for cause in self._effects.causes(entity.id)):
             return HitState.STALE
