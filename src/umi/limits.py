@@ -10,6 +10,7 @@ QUERY_BYTES_MAX: Final = 10_000
 NAME_BYTES_MAX: Final = 256  # namespace, speaker, session, role, message id, idempotency key, subject
 REASON_BYTES_MAX: Final = 1_024
 FACT_VALUE_BYTES_MAX: Final = 4_096  # the value of `set_fact`
+URL_BYTES_MAX: Final = 4_096  # the address of a store or of its replica
 METADATA_BYTES_MAX: Final = 64 * 1024  # as compact JSON
 RECALL_LIMIT_DEFAULT: Final = 10
 RECALL_LIMIT_MAX: Final = 1_000

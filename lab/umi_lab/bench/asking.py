@@ -80,14 +80,11 @@ class Asked:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
-class _Recorder:
-    """An embedder that is not asked twice for a message, and notes how long a query takes. Satisfies `EmbeddingProvider`."""
+class OnEmbedder:
+    """What stands in front of an embedder and is the same to a memory: its identity, and how it reads."""
 
-    def __init__(self, inner: EmbeddingProvider, windows: Mapping[str, Matrix]) -> None:
+    def __init__(self, inner: EmbeddingProvider) -> None:
         self._inner = inner
-        self._windows = windows
-        self._clock = SystemClock()
-        self.seconds: list[float] = []
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -98,6 +95,16 @@ class _Recorder:
     def reader(self) -> TextReader | None:
         """The inner embedder's: what is measured reads as it would."""
         return self._inner.reader if isinstance(self._inner, HasTextReader) else None
+
+
+class _Recorder(OnEmbedder):
+    """An embedder that is not asked twice for a message, and notes how long a query takes. Satisfies `EmbeddingProvider`."""
+
+    def __init__(self, inner: EmbeddingProvider, windows: Mapping[str, Matrix]) -> None:
+        super().__init__(inner)
+        self._windows = windows
+        self._clock = SystemClock()
+        self.seconds: list[float] = []
 
     async def embed(self, text: str) -> Vector:
         """One query."""

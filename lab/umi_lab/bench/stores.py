@@ -16,10 +16,9 @@ from typing import Final
 from umi.bench.report import Figure, Report, Step, machine_facts
 from umi.errors import InvalidInput
 from umi.memory import Memory
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
-from umi.ports.text_reader import HasTextReader, TextReader
+from umi.ports import EmbeddingProvider, Matrix, Vector
 from umi.providers.local import LocalEmbedder
-from umi_lab.bench.asking import CUT
+from umi_lab.bench.asking import CUT, OnEmbedder
 from umi_lab.bench.datasets import Collection, load_all
 from umi_lab.bench.postgres import database
 
@@ -31,23 +30,13 @@ SAME_PERCENT_MIN: Final = 99.5
 RECALL_POINTS_MAX: Final = 0.2
 
 
-class Kept:
+class Kept(OnEmbedder):
     """An embedder that is asked once for each text. Satisfies `EmbeddingProvider`."""
 
     def __init__(self, inner: EmbeddingProvider) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._texts: dict[str, Matrix] = {}
         self._questions: dict[str, Vector] = {}
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """The inner embedder's."""
-        return self._inner.identity
-
-    @property
-    def reader(self) -> TextReader | None:
-        """The inner embedder's: what is measured reads as it would."""
-        return self._inner.reader if isinstance(self._inner, HasTextReader) else None
 
     async def embed(self, text: str) -> Vector:
         """One question."""

@@ -16,6 +16,7 @@ from rich.text import Text
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, answered
 from umi.faces.cli.options import AsJson, examples
+from umi_lab.cli.data import data_option
 
 if TYPE_CHECKING:
     from umi_lab.bench.state import BankReport
@@ -61,14 +62,7 @@ def state(
 def evolution(
     data: Annotated[
         Path,
-        typer.Option(
-            "--data",
-            envvar="UMI_DATA",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with any of relations/, longmemeval/, locomo/, precisionmembench/; none comes with Umi.",
-        ),
+        data_option("Folder with any of relations/, longmemeval/, locomo/, precisionmembench/; none comes with Umi."),
     ],
     only: Annotated[
         str | None, typer.Option(help="Only these parts: pairs,candidates,questions,supersessions,precision.")

@@ -25,6 +25,7 @@ from umi_lab.bench import retrieval as retrieval_bench
 from umi_lab.bench import sim as sim_bench
 from umi_lab.bench import tenants as tenants_bench
 from umi_lab.cli import retrieval_table
+from umi_lab.cli.data import data_option
 
 
 def add_to(app: typer.Typer) -> None:
@@ -56,14 +57,7 @@ def tenants(
 def retrieval(
     data: Annotated[
         Path,
-        typer.Option(
-            "--data",
-            envvar="UMI_DATA",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with any of locomo/, longmemeval/, beam/, prefeval/; none comes with Umi.",
-        ),
+        data_option("Folder with any of locomo/, longmemeval/, beam/, prefeval/; none comes with Umi."),
     ],
     sets: Annotated[str | None, typer.Option(help="Only these sets, such as locomo,beam.")] = None,
     out: Annotated[

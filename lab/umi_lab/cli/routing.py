@@ -17,6 +17,7 @@ from umi.faces.cli import render
 from umi.faces.cli.benching import progress_bar, teller
 from umi.faces.cli.envelope import Answer, answered
 from umi.faces.cli.options import AsJson, examples
+from umi_lab.cli.data import data_option
 
 
 def add_to(app: typer.Typer) -> None:
@@ -27,14 +28,7 @@ def add_to(app: typer.Typer) -> None:
 def router(
     data: Annotated[
         Path,
-        typer.Option(
-            "--data",
-            envvar="UMI_DATA",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with router/routellm/ or router/llmrouter/; none comes with Umi.",
-        ),
+        data_option("Folder with router/routellm/ or router/llmrouter/; none comes with Umi."),
     ],
     cache: Annotated[
         Path | None,

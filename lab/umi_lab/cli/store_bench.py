@@ -13,6 +13,7 @@ from umi.faces.cli.envelope import Answer, answered
 from umi.faces.cli.options import AsJson, examples
 from umi_lab.bench import apps as apps_bench
 from umi_lab.bench import stores as stores_bench
+from umi_lab.cli.data import data_option
 
 _APPS_MAX: Final = 64
 Server = Annotated[
@@ -37,14 +38,7 @@ def add_to(app: typer.Typer) -> None:
 def stores(
     data: Annotated[
         Path,
-        typer.Option(
-            "--data",
-            envvar="UMI_DATA",
-            metavar="DIR",
-            exists=True,
-            file_okay=False,
-            help="Folder with locomo/; it does not come with Umi.",
-        ),
+        data_option("Folder with locomo/; it does not come with Umi."),
     ],
     server: Server = None,
     as_json: AsJson = False,

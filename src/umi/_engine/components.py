@@ -95,7 +95,7 @@ async def open_store(url: str, parts: Components) -> Store:
         InvalidInput: For a URL of an unknown kind.
         StoreError: When the store cannot be opened; the message says why.
     """
-    url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=4096)
+    url = text(str(url) if isinstance(url, Path) else url, "url", bytes_max=limits.URL_BYTES_MAX)
     if url == "dict:":
         return MemoryStore(clock=parts.clock, entropy=parts.entropy, cache_bytes_max=parts.config.cache_bytes_max)
     if url.startswith(POSTGRES_PREFIXES):
@@ -120,9 +120,7 @@ async def _open_postgres(url: str, parts: Components) -> Store:
     try:
         from umi.stores.postgres.store import PostgresStore  # noqa: PLC0415 - its driver is an extra
     except ImportError as error:
-        raise StoreUnavailable(
-            f"PostgreSQL needs its driver ({error}): install it with pip install 'umi-memory[postgres]'"
-        ) from error
+        raise without_driver(error) from error
     config = parts.config
     return await PostgresStore.open(
         url,
@@ -130,6 +128,13 @@ async def _open_postgres(url: str, parts: Components) -> Store:
         entropy=parts.entropy,
         cache_bytes_max=config.cache_bytes_max,
         busy_timeout_ms=config.busy_timeout_ms,
+    )
+
+
+def without_driver(error: ImportError) -> StoreUnavailable:
+    """What is raised where the driver of PostgreSQL, an extra, is not installed."""
+    return StoreUnavailable(
+        f"PostgreSQL needs its driver ({error}): install it with pip install 'umi-memory[postgres]'"
     )
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 from umi._core.validate import text
-from umi._engine.components import POSTGRES_PREFIXES
-from umi.errors import InvalidInput, StoreUnavailable
+from umi._engine.components import POSTGRES_PREFIXES, without_driver
+from umi.errors import InvalidInput
+from umi.limits import URL_BYTES_MAX
 from umi.types import Diagnosis
 
 
@@ -30,12 +31,10 @@ async def diagnose(url: str, *, read_url: str | None = None) -> Diagnosis:
         StoreError: Anything else that PostgreSQL reports.
     """
     for name, one in (("url", url), ("read_url", read_url)):
-        if one is not None and not text(one, name, bytes_max=4096).startswith(POSTGRES_PREFIXES):
+        if one is not None and not text(one, name, bytes_max=URL_BYTES_MAX).startswith(POSTGRES_PREFIXES):
             raise InvalidInput(f"{name} must be an address of PostgreSQL, which begins with postgresql://")
     try:
         from umi.stores.postgres.diagnosis import look  # noqa: PLC0415 - its driver is an extra
     except ImportError as error:
-        raise StoreUnavailable(
-            f"PostgreSQL needs its driver ({error}): install it with pip install 'umi-memory[postgres]'"
-        ) from error
+        raise without_driver(error) from error
     return await asyncio.to_thread(look, url, read_url)

@@ -41,6 +41,7 @@ from umi.types.sessions import SessionInfo
 # Ids are passed as one JSON array, so that one prepared statement serves any number of them.
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _ENTITIES: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM entities e JOIN episodes p ON p.key = e.key"
+_EPISODES: Final = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
 _EPISODES_AT: Final = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.key IN {_THESE}"
 _SAID: Final = f"SELECT {rows.ENTITY_COLUMNS} FROM episodes p JOIN entities e ON e.key = p.key"
 _BY_SPAN: Final = "ORDER BY e.key, e.span_start IS NULL, e.span_start, e.span_end, e.place"
@@ -170,13 +171,11 @@ class SqlSnapshot:
         return SqlRouted(self._run, self._ns, self._head.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
-        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
-        found = map(rows.to_episode, self._execute(sql, (self._ns, _packed(ids))))
+        found = map(rows.to_episode, self._execute(_EPISODES, (self._ns, _packed(ids))))
         return {episode.id: episode for episode in found}
 
     def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
-        sql = f"SELECT {rows.EPISODE_COLUMNS} FROM episodes p WHERE p.ns = ? AND p.id IN {_THESE}"
-        return dict(map(rows.to_origin, self._execute(sql, (self._ns, _packed(episode_ids)))))
+        return dict(map(rows.to_origin, self._execute(_EPISODES, (self._ns, _packed(episode_ids)))))
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         return _by_arrival(self._execute(_EPISODES_AT, (self._packed_keys(keys),)))
