@@ -35,7 +35,6 @@ WARM = 60  # steps in which the learning rate rises
 RATE = 1.5e-4
 SMOOTHED = 0.03
 EARLY = 0.4  # weight of what is said after the lower layers
-FIRST = 0.2  # and after the first layer
 WORDS = 0.5
 CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
@@ -87,7 +86,7 @@ def loss_of(read: Read, some: Sequence[Example], given: Batch) -> torch.Tensor:
     asked = [row for row, one in enumerate(some) if one.answers is not None]
     if judged:
         verdicts = torch.tensor([some[row].verdict for row in judged])
-        for logits, weight in ((read.verdict, 1.0), (read.early_verdict, EARLY), (read.first_verdict, FIRST)):
+        for logits, weight in ((read.verdict, 1.0), (read.early_verdict, EARLY)):
             total = total + weight * functional.cross_entropy(
                 logits[judged].float(), verdicts, label_smoothing=SMOOTHED
             )

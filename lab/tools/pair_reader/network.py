@@ -53,9 +53,8 @@ def batch_of(inputs: Sequence[Input]) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Logits: `verdict` (rows, 7), `words` (rows, tokens), `answer` (rows,); `early_...` are those after the lower layers, `first_...` after the first."""
+    """Logits: `verdict` (rows, 7), `words` (rows, tokens), `answer` (rows,); `early_...` are those after the lower layers."""
 
-    first_verdict: torch.Tensor
     verdict: torch.Tensor
     words: torch.Tensor
     answer: torch.Tensor
@@ -147,8 +146,8 @@ class Reader(nn.Module):
                     ("answer", 3 * WIDTH, 1),
                     ("words", WIDTH, 1),
                 )
-                for when in ("", "early_", "first_")
-                if name == "verdict" or (when, name) in {("", "words"), ("", "answer"), ("early_", "answer")}
+                for when in ("", "early_")
+                if (when, name) != ("early_", "words")
             }
         )
         self.drop = nn.Dropout(DROPPED)
@@ -157,9 +156,8 @@ class Reader(nn.Module):
         length = given.ids.shape[1]
         start = self.words[given.ids] + self.places[:length] + self.part(given.parts)
         start = torch.cat([start[:, :1] + self.gap(given.gaps)[:, None], start[:, 1:]], dim=1)
-        hidden = self.layers[0](self.norm(start), given.there)
-        first = self._pooled(self.drop(hidden), given)
-        for layer in self.layers[1:EARLY_LAYERS]:
+        hidden = self.norm(start)
+        for layer in self.layers[:EARLY_LAYERS]:
             hidden = layer(hidden, given.there)
         early = self._pooled(self.drop(hidden), given)
         for layer in self.layers[EARLY_LAYERS:]:
@@ -167,7 +165,6 @@ class Reader(nn.Module):
         hidden = self.drop(hidden)
         pooled = self._pooled(hidden, given)
         return Read(
-            self.heads["first_verdict"](first),
             self.heads["verdict"](pooled),
             self.heads["words"](hidden)[..., 0],
             self.heads["answer"](pooled)[..., 0],

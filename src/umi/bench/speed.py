@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -27,7 +27,7 @@ from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.bench.texts import question, sentence, turns
 from umi.bench.worker import recall_for
 from umi.memory import Memory
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Snapshot, Vector
+from umi.ports import EmbeddingProvider, Matrix, Snapshot, Vector
 from umi.providers.local import LocalEmbedder
 from umi.types import Message
 
@@ -52,28 +52,24 @@ _ROW_BYTES = 384
 _BULK = "bulk import up to"
 
 
-@dataclass
-class _Timed:
-    """An embedder that knows how long it took; satisfies `umi.ports.EmbeddingProvider`."""
+class _Timed(LocalEmbedder):
+    """The local embedder, with its readers, that knows how long embedding took."""
 
-    inner: EmbeddingProvider
-    spent_s: float = 0.0
-    clock: SystemClock = field(default_factory=SystemClock)
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        return self.inner.identity
+    def __init__(self) -> None:
+        super().__init__()
+        self.spent_s = 0.0
+        self._clock = SystemClock()
 
     async def embed(self, text: str) -> Vector:
-        start = self.clock.monotonic_s()
-        answer = await self.inner.embed(text)
-        self.spent_s += self.clock.monotonic_s() - start
+        start = self._clock.monotonic_s()
+        answer = await super().embed(text)
+        self.spent_s += self._clock.monotonic_s() - start
         return answer
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
-        start = self.clock.monotonic_s()
-        answer = await self.inner.embed_many(texts)
-        self.spent_s += self.clock.monotonic_s() - start
+        start = self._clock.monotonic_s()
+        answer = await super().embed_many(texts)
+        self.spent_s += self._clock.monotonic_s() - start
         return answer
 
 
@@ -108,7 +104,7 @@ async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: N
     Raises:
         EmbedderUnavailable: Without the local embedder the figures would mean something else.
     """
-    embedder = _Timed(LocalEmbedder())  # bare: what is asked twice is embedded twice
+    embedder = _Timed()  # bare: what is asked twice is embedded twice
     await embedder.embed("warm up")
     machine = machine_facts()
     figures: list[Figure] = []
