@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi.types import Entity
-from umi_lab.worlds.ledger.book import DISPUTED, TODAY, Look, Said, Statement
+from umi_lab.worlds.ledger.book import DISPUTED, STALE, TODAY, Look, Said, Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -56,6 +56,9 @@ class Asks:
         for episode, one in zip(page.items, said, strict=True):
             self._compared.episode(episode, one)
         await self._counts()
+        stale = [one for one in book.statements if book.state(one) == STALE]
+        if stale:  # the one said last mostly rests on the others
+            await self._explained(stale[-1])
         await self._journal.follow(
             "ledger"
         )  # the other is not read here: what has expired there stays until somebody asks
@@ -212,8 +215,10 @@ class Asks:
         book = self._book
         if not book.statements:
             return
-        one = rng.choice(book.statements)
-        found = await self._opened.call("why", one.id)
+        await self._explained(rng.choice(book.statements))
+
+    async def _explained(self, one: Statement) -> None:
+        book, found = self._book, await self._opened.call("why", one.id)
         self._compared.entity(found.entity, one)
         self._compared.episode(found.episode, one.said)
         self._compared.links("why", found.evolutions, book.all_links_of(one))

@@ -208,6 +208,7 @@ class _Draw:
             "old": old,
             "new": new,
             "other": self._another(old),
+            "third": self._another(old),
             "type": kind,
             "turn": not self._rng.chance(0.15),
             "again": self._rng.chance(0.2),

@@ -54,8 +54,13 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
     """Taken back and made again; a source deleted after its conclusion was taken back."""
     again = ("relate", {**given, "again": False})
     # Which of the two was said first, and is the source, is known when the step is taken.
-    end = rng.choice((given["old"], given["new"]))
+    end = rng.choice((given["old"], given["old"], given["new"]))
     source = ("forget", {"what": end, "by": rng.choice(("statement", "episode")), "again": False})
+    said = sorted({given[name] for name in ("old", "new", "other", "third")})
+    if given["type"] == "derive" and len(said) > 3 and rng.chance(0.6):
+        # What rests on a conclusion follows from its source too.
+        kinds = (("derive", said[0], said[1]), ("derive", said[1], said[2]), ("update", said[0], said[3]))
+        return [("relate", {**given, "type": kind, "old": old, "new": new, "again": False}) for kind, old, new in kinds]
     if given["type"] == "derive":
         return rng.choice(([undo(number), source], [undo(number), source], [undo(number), again, source], [source]))
     if given["type"] == "contradict":
@@ -79,17 +84,24 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
 
 
 def _set_fact(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
-    """Another value, taken back; then the same again, or a late value from before it."""
+    """Another value, taken back; then the same again, or a late value from before it; or one between two, and any of them taken back."""
     values = [value for value in ("red", "teal", "grey") if value != given["value"]]
     other = {**given, "value": values[0], "at_days": rng.choice((None, 0)), "again": False}
     late = {**given, "value": values[1], "at_days": rng.choice((1, 2, 3)), "again": False}
     taken = [("set_fact", other), undo(number + 1)]
+    if (given["at_days"] or 0) > 1 and rng.chance(0.5):
+        between = {**late, "at_days": 1}
+        return [
+            ("set_fact", {**other, "at_days": None}),
+            ("set_fact", between),
+            undo(number + rng.choice((1, 1, 2)), rng.next_int(0, 1)),
+        ]
     return rng.choice(([("set_fact", other)], [*taken, ("set_fact", other)], [*taken, ("set_fact", late)]))
 
 
 def _repeated(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
     """The same call again: at once, after a restart, or when some or all of its messages are gone."""
-    again = ("repeat", {"step": number, "other": rng.chance(0.2), "beside": rng.chance(0.3)})
+    again = ("repeat", {"step": number, "other": rng.chance(0.3), "beside": rng.chance(0.3)})
     count = len(given.get("messages", (None,)))
     places = list(rng.shuffled(range(count)))[: rng.choice((1, count, count))]
     gone = [("forget", {"what": (number, place, 0), "by": "episode", "again": False}) for place in places]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from umi_lab.worlds.ledger.book import Look, Said, Statement
 from umi_lab.worlds.ledger.deletions import Deletions
 from umi_lab.worlds.ledger.expected import same
+
+_US: Final = timedelta(microseconds=1)
 
 
 class Waiting(Deletions):
@@ -30,6 +33,7 @@ class Waiting(Deletions):
         between = given["between"] or ""
         if "recall" in between:  # a filter by type that was asked while they waited knows them once they are read
             await self._found_by_type(added)
+            await self._found_as_of(added)
         if between == "erase" and sources and sources[0].said.session is not None:
             session = sources[0].said.session
             going = any(one.said.session == session for one in sources)
@@ -54,6 +58,14 @@ class Waiting(Deletions):
                 if any(one.entity_type in types and self.book.shown(one, look) for one in self.book.of(said))
             ]
             same(f"messages found by type {types}", found, sorted(right))
+
+    async def _found_as_of(self, added: list[Said]) -> None:
+        """A message that waits is found from the moment at which it was said, whenever it was stored."""
+        for border in {said.at for said in added}:
+            for at in (border - _US, border, border + _US):
+                asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, as_of=at)
+                found = sorted({hit.episode.id for hit in asked.hits} & {said.id for said in added})
+                same(f"messages that wait, as of {at}", found, sorted(said.id for said in added if said.at <= at))
 
     async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
         waiting = await self._opened.call("waiting")

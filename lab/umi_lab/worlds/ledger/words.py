@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -21,6 +22,7 @@ _PLAIN: Final[dict[str, Any]] = {
 }  # fmt: skip
 _WORD: Final = re.compile(r"item\d+|beside\d+")
 LONG_AGO: Final = datetime(1, 1, 1, tzinfo=UTC)
+_FIELDS: Final = ("content", "session", "speaker", "role", "metadata")  # of a message, which may be another
 
 
 class Words(Waiting):
@@ -203,8 +205,7 @@ class Words(Waiting):
         if step.arguments["other"] and left and (left == added or not keyed):
             if left[0] is not added[0]:
                 return  # what is gone matches any words
-            changed = f"{content} Kiba logged another." if isinstance(content, str) else _other(content)
-            await self._refused("IdempotencyConflict", self._opened.call("remember", changed, **arguments))
+            await self._require_other_refused(content, arguments, keyed=keyed)
             return
         found = await self._opened.call("remember", content, **arguments)
         mine = [one for said in left for one in self.book.of(said)]
@@ -215,6 +216,12 @@ class Words(Waiting):
         elif not left:
             forgotten = (arguments["idempotency_key"],)
         self._receipt(found, left, told, replayed=True, forgotten=forgotten)
+
+    async def _require_other_refused(self, content: Any, arguments: dict[str, Any], *, keyed: bool) -> None:
+        """A message's own id stands for its words; the call's key for all that was said in it."""
+        for field in _FIELDS if keyed else _FIELDS[:1]:
+            changed, beside = _other(content, arguments, field)
+            await self._refused("IdempotencyConflict", self._opened.call("remember", changed, **beside))
 
     async def _repeat_beside(
         self, step: Step, content: list[Any], arguments: dict[str, Any], added: list[Said]
@@ -263,15 +270,24 @@ class Words(Waiting):
             self._calls[step.number] = (content, arguments, added, True)
 
 
-def _other(content: list[Any]) -> list[Any]:
-    """The same messages with another text in the first."""
-    first = content[0]
-    told = first["content"] if isinstance(first, dict) else first.content
-    changed = f"{told} Kiba logged another."
-    rest = content[1:]
+def _other(content: Any, arguments: dict[str, Any], field: str) -> tuple[Any, dict[str, Any]]:
+    """The same call with something else in one field of its first message."""
+    if isinstance(content, str):
+        if field == "content":
+            return f"{content} Kiba logged another.", arguments
+        return content, {**arguments, field: _another(field, arguments.get(field))}
+    first, *rest = content
     if isinstance(first, dict):
-        return [{**first, "content": changed}, *rest]
-    return [
-        Message(changed, first.role, first.speaker, first.at, first.session, first.id, first.metadata, first.origin),
-        *rest,
-    ]
+        return [{**first, field: _another(field, first.get(field))}, *rest], arguments
+    return [replace(first, **{field: _another(field, getattr(first, field))}), *rest], arguments
+
+
+def _another(field: str, told: Any) -> Any:
+    """A valid value of a message's field that is not the one that was told."""
+    if field == "content":
+        return f"{told} Kiba logged another."
+    if field == "metadata":
+        return {**(told or {}), "level": 99}
+    if field == "role":
+        return "tool" if told != "tool" else "assistant"
+    return f"{told or ''}another"
