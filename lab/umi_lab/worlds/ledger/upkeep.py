@@ -32,6 +32,7 @@ class Upkeep(Exports):
 
     async def _changes(self, _step: Step) -> None:
         """Every change is told once, in order, whatever the portion; going on after any of them gives the rest."""
+        await self._counted()
         self._opened.count("changes", {})
         every = [one async for one in self._opened.memory.changes()]
         numbers = [one.sequence for one in every]
