@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from umi._evolution import set_facts
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
 from umi_lab.mutation.planted import edited
@@ -46,6 +47,8 @@ def test_nothing_that_was_confirmed_falls_to_none(swept):
     [
         (StateResolver, "_in_time", "start > view.as_of", "start >= view.as_of"),
         (RelationWriter, "undo", "row.acted and row.part is None", "False"),
+        (StateResolver, "_show_bare", "episode.at > self._view.as_of", "episode.recorded_at > self._view.as_of"),
+        (set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
     ],
 )
 def test_a_planted_bug_is_found_and_its_shrunk_plan_passes_without_it(owner, method, before, after):
