@@ -130,7 +130,7 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
         "namespace-left-out-of-keys",
         "cut-not-made",
         "expired-a-microsecond-late",
-        "own-namespace-searched",
+        "labels-of-a-cut-message-lost",
         "change-lost",
     ],
 )
