@@ -61,7 +61,7 @@ class Waiting(Deletions):
 
     async def _found_as_of(self, added: list[Said]) -> None:
         """A message that waits is found from the moment at which it was said, whenever it was stored."""
-        for border in {said.at for said in added}:
+        for border in sorted({said.at for said in added}):
             for at in (border - _US, border, border + _US):
                 asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, as_of=at)
                 found = sorted({hit.episode.id for hit in asked.hits} & {said.id for said in added})
