@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi.types import Entity
-from umi_lab.worlds.ledger.book import DISPUTED, STALE, TODAY, Look, Said, Statement
+from umi_lab.worlds.ledger.book import DISPUTED, STALE, TODAY, US, Look, Said, Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -23,7 +23,6 @@ from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
 from umi_lab.worlds.ledger.profiles import Profiles
 from umi_lab.worlds.ledger.reviews import Reviews
 
-US: Final = timedelta(microseconds=1)
 _QUESTIONS: Final = 4  # after each step
 _ITEM: Final = re.compile(r"item\d+")
 _WHERES: Final = (

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 CURRENT: Final = "current"
 SUPERSEDED: Final = "superseded"
 STALE: Final = "stale"
 DISPUTED: Final = "disputed"
+US: Final = timedelta(microseconds=1)
 KNOWN_FROM: Final = datetime(1900, 1, 1, tzinfo=UTC)  # an earlier beginning stands for one that nobody named
 
 Order = tuple[datetime, int, tuple[int, int]]

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-from typing import Any, Final
+from typing import Any
 
-from umi_lab.worlds.ledger.book import Look, Said, Statement
+from umi_lab.worlds.ledger.book import US, Look, Said, Statement
 from umi_lab.worlds.ledger.deletions import Deletions
 from umi_lab.worlds.ledger.expected import same
-
-_US: Final = timedelta(microseconds=1)
 
 
 class Waiting(Deletions):
@@ -47,10 +44,8 @@ class Waiting(Deletions):
 
     async def _found_by_type(self, added: list[Said]) -> None:
         """Of some messages those are found by type of which such a statement was read."""
-        ids = [said.id for said in added]
         for types in (["event"], ["note", "task"], ["preference"]):
-            asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, types=types)
-            found = sorted(hit.episode.id for hit in asked.hits if hit.episode.id in ids)
+            found = await self._recalled_of(added, types=types)
             look = Look(now=self.now)
             right = [
                 said.id
@@ -62,10 +57,15 @@ class Waiting(Deletions):
     async def _found_as_of(self, added: list[Said]) -> None:
         """A message that waits is found from the moment at which it was said, whenever it was stored."""
         for border in sorted({said.at for said in added}):
-            for at in (border - _US, border, border + _US):
-                asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, as_of=at)
-                found = sorted({hit.episode.id for hit in asked.hits} & {said.id for said in added})
+            for at in (border - US, border, border + US):
+                found = await self._recalled_of(added, as_of=at)
                 same(f"messages that wait, as of {at}", found, sorted(said.id for said in added if said.at <= at))
+
+    async def _recalled_of(self, added: list[Said], **arguments: Any) -> list[str]:
+        """The ids of the messages among these that a recall finds."""
+        ids = [said.id for said in added]
+        asked = await self._opened.call("recall", "logged", limit=1_000, min_score=0.0, deep=False, **arguments)
+        return sorted(hit.episode.id for hit in asked.hits if hit.episode.id in ids)
 
     async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
         waiting = await self._opened.call("waiting")
