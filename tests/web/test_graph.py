@@ -68,6 +68,18 @@ def test_by_keyboard_one_goes_from_node_to_node_and_the_link_keeps_it(page: Watc
     until(page, "!location.hash.includes('at=')")
 
 
+def test_keys_choose_before_the_drawing_library_is_loaded(page: Watched, db: Path) -> None:
+    tell_of_alice(db, "early")
+    page.page.route("**/vendor/cytoscape.js", lambda route: None)  # never answered
+    page.open("early", "graph", "Alice")
+    page.page.locator(".canvas").focus()
+    page.page.keyboard.press("+")
+    page.page.keyboard.press("ArrowRight")
+    page.role("region", "What is chosen").wait_for()
+    page.page.keyboard.press("Escape")
+    until(page, "!location.hash.includes('at=')")
+
+
 def test_of_many_statements_it_draws_the_newest_then_300_nodes_and_says_what_it_left_out(
     page: Watched, db: Path
 ) -> None:

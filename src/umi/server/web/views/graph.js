@@ -203,12 +203,12 @@ function Drawing({ graph, chosen, choose }) {
     if (x < 0 || y < 0 || x > cy.width() || y > cy.height()) cy.center(node);
   }, [chosen?.id, library, ready, graph]);
   const key = (event) => {
-    const cy = held.current;
-    if (!cy) return;
+    const cy = held.current; // none until the library is loaded: one goes from node to node before, too
+    const zoom = (by) => cy?.zoom({ level: cy.zoom() * by, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
     const act = {
-      "+": () => cy.zoom({ level: cy.zoom() * 1.25, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } }),
-      "-": () => cy.zoom({ level: cy.zoom() / 1.25, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } }),
-      0: () => cy.fit(undefined, 24),
+      "+": () => zoom(1.25),
+      "-": () => zoom(1 / 1.25),
+      0: () => cy?.fit(undefined, 24),
       ArrowRight: () => choose(stepFrom(graph, chosen, 1)),
       ArrowLeft: () => choose(stepFrom(graph, chosen, -1)),
       ArrowDown: () => choose(along(graph, chosen, 1)),
