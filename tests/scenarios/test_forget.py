@@ -121,6 +121,21 @@ async def test_a_step_of_the_callers_own_is_bridged(words: umi.Memory) -> None:
     assert [(row.target_id, row.detector) for row in explained.evolutions] == [(ids[2], Detector.RELINK)]
 
 
+@pytest.mark.parametrize("first", ["leads on", "ends there"])
+async def test_of_several_forgotten_steps_the_one_that_leads_on_is_bridged(words: umi.Memory, first: str) -> None:
+    old = (await words.remember("The rota hangs in the hall.", at=day("2026-01-01"))).entities[0].id
+    between = await words.remember("Alice likes tea. Bea likes hiking.", at=day("2026-02-01"))
+    new = (await words.remember("The rota hangs in the shed.", at=day("2026-03-01"))).entities[0].id
+    tea, hiking = (one.id for one in between.entities)
+    for step in (tea, hiking) if first == "leads on" else (hiking, tea):
+        await words.relate(old, step, EvolutionType.UPDATE, reason="moved")
+    await words.relate(tea, new, EvolutionType.UPDATE, reason="moved on")
+    await words.forget(between.episode_ids[0])
+    explained = await words.why(old)
+    assert explained.state is HitState.SUPERSEDED
+    assert [(row.target_id, row.detector) for row in explained.evolutions] == [(new, Detector.RELINK)]
+
+
 async def test_a_restatement_after_the_forgotten_change_stands_alone(words: umi.Memory) -> None:
     first = await words.remember("Alice works at Acme.", at=day("2026-01-01"))
     middle = await words.remember("Alice now works at Globex.", at=day("2026-02-01"))

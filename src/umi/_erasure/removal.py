@@ -174,31 +174,44 @@ class Removal:
 
     def _close_again(self, writer: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
         """Close reopened statements that a later, remaining statement closes too."""
-        opened = {
-            self.id_now(row.source_id): row for row in touching if _closes(row) and row.source_id not in self._gone
-        }
+        closed: dict[str, list[EvolutionRelation]] = {}
+        for row in touching:
+            if _closes(row):
+                closed.setdefault(self.id_now(row.source_id), []).append(row)
+        opened = [id_ for id_ in closed if id_ not in self._gone]
         for entity in sorted(writer.effects.entities(opened).values(), key=statement_order):
             if not writer.effects.closings(entity.id):
-                self._join(writer, entity, opened[entity.id], touching)
+                self._join(writer, entity, closed)
 
-    def _join(
-        self, writer: RelationWriter, entity: Entity, row: EvolutionRelation, touching: Sequence[EvolutionRelation]
-    ) -> None:
+    def _join(self, writer: RelationWriter, entity: Entity, closed: Mapping[str, Sequence[EvolutionRelation]]) -> None:
         """Relate a reopened statement to the later statement that closes it, if there is one.
 
-        What rules had decided is judged again by rules. What a model or a caller had decided is bridged: the chain of
-        deleted statements is followed to the first one that remains.
+        What rules had decided is judged again by rules. What a model or a caller had decided is bridged: chains of
+        deleted statements are followed to those that remain, of which the first one closes it.
         """
-        if row.detector in {Detector.RULES, Detector.RELINK}:
+        rows = closed[entity.id]
+        decided = [row for row in rows if row.detector not in {Detector.RULES, Detector.RELINK}]
+        if len(decided) < len(rows):
             rejoin(self.tx, writer, entity)
-            return
-        heir: EvolutionRelation | None = row
-        while heir is not None and heir.target_id in self._gone:
-            heir = next((one for one in touching if one.source_id == heir.target_id and _closes(one)), None)
-        if heir is not None:
-            target, sure = self.id_now(heir.target_id), min(row.confidence, heir.confidence)
+            if writer.effects.closings(entity.id):
+                return
+        heirs = self._heirs(decided, closed)
+        if heirs:
+            heir = min(writer.effects.entities(heirs).values(), key=statement_order)
             reason = "joined when the step between was forgotten"
-            writer.record(Proposal(entity.id, target, EvolutionType.UPDATE, reason, sure, Detector.RELINK))
+            writer.record(Proposal(entity.id, heir.id, EvolutionType.UPDATE, reason, heirs[heir.id], Detector.RELINK))
+
+    def _heirs(
+        self, rows: Sequence[EvolutionRelation], closed: Mapping[str, Sequence[EvolutionRelation]]
+    ) -> dict[str, float]:
+        """The statements that remain at the ends of chains, with the least confidence on the way; of several ways the surest."""
+        surest: dict[str, float] = {}
+        ways = [(row.target_id, row.confidence) for row in rows]
+        for id_, sure in ways:  # grows as chains are followed; a statement is only closed by a later one, so they end
+            if sure > surest.get(id_, -1.0):
+                surest[id_] = sure
+                ways += [(row.target_id, min(sure, row.confidence)) for row in closed.get(id_, ()) if id_ in self._gone]
+        return {self.id_now(id_): sure for id_, sure in surest.items() if id_ not in self._gone}
 
     def _mark_source_deleted(self, writer: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
         """Mark conclusions that have lost a source as stale."""

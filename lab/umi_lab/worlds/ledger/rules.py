@@ -15,6 +15,7 @@ from umi_lab.worlds.ledger.model import CONFIDENCE
 
 UNREAL: Final = ("wished", "hypothetical")  # what is so said makes nothing else untrue
 TRUSTED: Final = ("user", "assistant")
+BY_RULES: Final = ("rules", "relink")  # what so decided is decided again where a statement between was deleted
 FORGOTTEN_REASON: Final = "its reason spoke of what was forgotten"
 
 
@@ -174,19 +175,18 @@ class Recorder:
         return left
 
     def _close_again(self, gone: Sequence[Statement], touching: Sequence[Link]) -> None:
-        opened = {id(link.old): link for link in touching if _closes(link) and link.old not in gone}
-        for link in sorted(opened.values(), key=lambda link: link.old.order):
-            if self._book.ends(link.old):
+        closing = [link for link in touching if _closes(link)]
+        opened = {link.old: None for link in closing if link.old not in gone}
+        for old in sorted(opened, key=lambda one: one.order):
+            mine = [link for link in closing if link.old is old]
+            if not self._book.ends(old) and old.slot and any(link.detector in BY_RULES for link in mine):
+                self._next_value(old)
+            if self._book.ends(old):
                 continue
-            if link.detector == "relink" and link.old.slot:
-                self._next_value(link.old)
-                continue
-            heir: Link | None = link
-            while heir is not None and heir.new in gone:
-                heir = next((one for one in touching if one.old is heir.new and _closes(one)), None)
-            if heir is not None and link.detector != "relink":
-                reason = "joined when the step between was forgotten"
-                self._join(link.old, heir.new, reason, min(link.confidence, heir.confidence))
+            heirs = _heirs([link for link in mine if link.detector not in BY_RULES], closing, gone)
+            if heirs:
+                heir = min(heirs, key=lambda one: one.order)
+                self._join(old, heir, "joined when the step between was forgotten", heirs[heir])
 
     def _next_value(self, old: Statement) -> None:
         """The next value of an attribute closes the one before; its words are the rules' own and are not told here."""
@@ -223,6 +223,19 @@ def _touching(book: Book, gone: Sequence[Statement]) -> list[Link]:
     found: list[Link] = []
     for one in sorted(gone, key=lambda each: each.id):
         found += [link for link in book.all_links_of(one) if link not in found]
+    return found
+
+
+def _heirs(links: Iterable[Link], closing: Sequence[Link], gone: Sequence[Statement]) -> dict[Statement, float]:
+    """What remains at the ends of the chains that begin with these, each with how sure the surest chain to it is."""
+    found: dict[Statement, float] = {}
+    for link in links:
+        if link.new not in gone:
+            found[link.new] = max(link.confidence, found.get(link.new, 0.0))
+            continue
+        onward = _heirs([one for one in closing if one.old is link.new], closing, gone)
+        for one, sure in onward.items():
+            found[one] = max(min(link.confidence, sure), found.get(one, 0.0))
     return found
 
 
