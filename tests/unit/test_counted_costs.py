@@ -25,8 +25,8 @@ from umi.stores.sqlite.store import SqliteStore
 
 MEMORIES_COUNT = 600
 SAMPLES_COUNT = 40
-# Every run of a model's layers in onnxruntime is one call of one of these, `embed` beside the run of `states` within it.
-RUNS = ((MiniLM, "states"), (MiniLM, "embed"), (LocalText, "judge"), (LocalPairReader, "_run"))
+# Every run of a model's layers in onnxruntime is one call of one of these.
+RUNS = ((MiniLM, "states"), (MiniLM, "finish"), (LocalText, "judge"), (LocalPairReader, "_run"))
 
 
 @dataclass

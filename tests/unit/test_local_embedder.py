@@ -255,3 +255,27 @@ def test_a_forked_child_shares_nothing_with_its_parent(own_folder: Path) -> None
         local._REGISTRY._lock.release()
     assert os.waitpid(child, 0)[1] == 0
     assert local._REGISTRY.shared(own_folder) is shared
+
+
+async def test_a_text_that_is_open_with_the_reader_is_embedded_without_a_second_run_of_the_lower_layers(
+    embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["I moved to Lisbon.", "", "The rota hangs in the hall. " * 60]
+    before = await embedder.embed_many(texts)
+    opened = [embedder.read(text) for text in texts[:2]]
+    assert embedder.read(texts[0]) is opened[0]
+    ran: list[int] = []
+    states = minilm.MiniLM.states
+
+    def counting(self: minilm.MiniLM, tokens: list[int]) -> minilm.Floats:
+        ran.append(len(tokens))
+        return states(self, tokens)
+
+    monkeypatch.setattr(minilm.MiniLM, "states", counting)
+    after = await embedder.embed_many(texts)
+    assert len(ran) == len(after[2])  # only the windows of the long text, which is not open
+    assert all(np.array_equal(*pair) for pair in zip(before, after, strict=True))
+    del opened
+    gc.collect()
+    await embedder.embed_many(texts[:1])
+    assert len(ran) == len(after[2]) + 1

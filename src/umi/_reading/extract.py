@@ -26,11 +26,11 @@ from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
 from umi._reading.short_messages.predict import Parsed
-from umi._reading.short_messages.reader import parse, read_parsed
+from umi._reading.short_messages.reader import is_short, parse, read_parsed
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import LLMProvider, Snapshot
-from umi.ports.text_reader import TextReader
+from umi.ports.text_reader import OpenText, TextReader
 from umi.types import CompletionRequest, Entity, EntityType, Episode, ExtractionResult, Moment, Origin, Relation
 from umi.types.notes import GRAMMAR, SHORT_MESSAGES, ReaderNotes
 
@@ -87,13 +87,27 @@ def read_ahead(episode: Episode, reader: TextReader | None) -> ReadAhead:
     return begun
 
 
+def opened(episode: Episode, reader: TextReader) -> OpenText | None:
+    """The content of an episode that `read_ahead` will judge, open; None where it will not.
+
+    An embedder whose model reads can embed an open text for less.
+
+    Raises:
+        EmbeddingError: When the reader's model cannot be loaded, or fails.
+    """
+    return None if _is_drafted(episode) or not is_short(episode.content) else reader.read(episode.content)
+
+
 def _begin(episode: Episode, reader: TextReader | None) -> ReadAhead:
     text, at = episode.content, episode.at
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
     statements = islice(iter_statements(text, speaker=episode.speaker, role=episode.role, at=at), room)
-    # What an assistant concludes or drafts changes nothing that people stated.
-    drafted = episode.speaker is None and episode.role in DRAFTERS
-    return ReadAhead(tuple(statements), None if drafted else parse(text, at, reader))
+    return ReadAhead(tuple(statements), None if _is_drafted(episode) else parse(text, at, reader))
+
+
+def _is_drafted(episode: Episode) -> bool:
+    """Whether an assistant concludes or drafts, which changes nothing that people stated."""
+    return episode.speaker is None and episode.role in DRAFTERS
 
 
 def extract_rules(

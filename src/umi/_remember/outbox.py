@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -16,11 +15,12 @@ from functools import partial
 import numpy as np
 
 from umi._core.guard import GuardedEmbedder
+from umi._core.spread import spread
 from umi._core.stages import stage
 from umi._evolution import model_judge
 from umi._evolution.model_judge import Judgement
 from umi._evolution.trust import ClosingPolicy
-from umi._reading.extract import Extracted, ReadAhead, read_ahead
+from umi._reading.extract import Extracted, ReadAhead, opened, read_ahead
 from umi._reading.model import Conversation, extraction
 from umi._remember.admission import embedding_text
 from umi._remember.apply import (
@@ -36,6 +36,7 @@ from umi._remember.apply import (
 from umi.errors import EmbeddingError, LLMError, UmiError
 from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
+from umi.ports.text_reader import OpenText
 from umi.types import Degradation, Entity, Episode, EvolutionRelation, OutboxItem
 
 log = logging.getLogger("umi")
@@ -200,20 +201,30 @@ class OutboxWorker:
         """
         if self._model is not None:
             return await self.embed(items)
-        embedded, begun = await asyncio.gather(self.embed(items), self._read_ahead(items))
+        wanted = [episode for episode, item in items if item.extract_entities and not item.again]
+        # Held until both are done: what is open is not run through the same layers twice.
+        held = await self._opened(wanted)
+        embedded, begun = await asyncio.gather(self.embed(items), self._read_ahead(wanted))
+        del held
         return replace(embedded, begun=begun)
 
     @stage("read statements")
-    async def _read_ahead(self, items: Sequence[Work]) -> dict[str, ReadAhead]:
-        """What rules read in the episodes that they shall read, spread over all cores."""
-        wanted = [episode for episode, item in items if item.extract_entities and not item.again]
-        threads = min(os.cpu_count() or 1, len(wanted))
+    async def _opened(self, episodes: Sequence[Episode]) -> list[OpenText | None]:
+        """Those whose own content is embedded, open with the reader."""
+        reader = self._reader
+        alone = [one for one in episodes if embedding_text(one) == one.content]
+        if reader is None or not alone:
+            return []
+        try:
+            return await spread(lambda one: opened(one, reader), alone)
+        except EmbeddingError:
+            return []  # whoever reads next sees it fail again, and says so
 
-        def some(first: int) -> list[tuple[str, ReadAhead]]:
-            return [(one.id, read_ahead(one, self._reader)) for one in wanted[first::threads]]
-
-        shares = await asyncio.gather(*(asyncio.to_thread(some, first) for first in range(threads)))
-        return dict(pair for share in shares for pair in share)
+    @stage("read statements")
+    async def _read_ahead(self, episodes: Sequence[Episode]) -> dict[str, ReadAhead]:
+        """What rules read in episodes, by id."""
+        read = await spread(lambda one: read_ahead(one, self._reader), episodes)
+        return {one.id: begun for one, begun in zip(episodes, read, strict=True)}
 
     async def embed(self, items: Sequence[Work]) -> Embedded:
         """Compute the vectors of episodes; nothing is written."""

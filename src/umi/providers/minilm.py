@@ -70,11 +70,11 @@ class MiniLM:
         found: Floats = self.lower.run(None, {GIVEN: start[None]})[0][0]
         return found
 
-    def embed(self, tokens: Sequence[int]) -> Floats:
+    def finish(self, states: Floats) -> Floats:
         """The embedding of a text: the mean of the last layer over all tokens, L2-normalised.
 
         Args:
-            tokens: At most 510 token numbers, without [CLS] and [SEP].
+            states: The text as of `states`.
 
         Returns:
             Shape (384,).
@@ -82,7 +82,7 @@ class MiniLM:
         Raises:
             RuntimeError: onnxruntime failed.
         """
-        mean: Floats = self.upper.run(None, {GIVEN: self.states(tokens)[None]})[0][0].mean(axis=0)
+        mean: Floats = self.upper.run(None, {GIVEN: states[None]})[0][0].mean(axis=0)
         return normalised(mean)
 
 

@@ -62,7 +62,7 @@ class LocalReader:
         return np.asarray(hidden @ self.tables[f"{name}.head"] + self.tables[f"{name}.bias"])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class LocalText:
     """A text after the lower layers. Satisfies `umi.ports.text_reader.OpenText`.
 

@@ -24,9 +24,17 @@ _ASKED: Final = 0.58  # below what acts: such a request names no statement
 _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
 
 
+def is_short(text: str) -> bool:
+    """Whether a message is looked into at all."""
+    return (
+        len(text) <= SHORT_MESSAGE_CHARACTERS_MAX
+        and sum(1 for _ in sentences(text)) <= SHORT_MESSAGE_SENTENCES_COUNT_MAX
+    )
+
+
 def parse(text: str, at: datetime, reader: TextReader | None) -> Parsed | None:
     """What `read` needs of a message alone; None for one that it does not look into. Arguments as of `read`."""
-    if len(text) > SHORT_MESSAGE_CHARACTERS_MAX or sum(1 for _ in sentences(text)) > SHORT_MESSAGE_SENTENCES_COUNT_MAX:
+    if not is_short(text):
         return None
     if reader is None and _QUOTATION.search(text):
         return None  # linear models do not see who speaks in a quotation
