@@ -316,6 +316,18 @@ async def test_who_wants_a_person_to_confirm_sets_act_from_to_one() -> None:
         assert set(await shown(memory, "What is the rent?")) == set(texts)
 
 
+async def test_a_hit_names_what_it_is_newer_than_until_somebody_has_settled_it() -> None:
+    texts: dict[str, Sequence[Row]] = {text: [states(text, "rent")] for text in ("Rent is 900.", "Rent is 950.")}
+    model = Scripted(texts, {("Rent is 950.", "Rent is 900."): "update"})
+    story = [("2026-01-01", "Rent is 900."), ("2026-03-01", "Rent is 950.")]
+    async with told(model, story, config=Config(act_from=1.0)) as memory:
+        newer, older = (await memory.recall("What is the rent?", min_score=0)).hits
+        assert (newer.content, newer.newer_than, older.newer_than) == ("Rent is 950.", (older.id,), ())
+        (row,) = (await memory.history("rent"))[0].evolutions
+        await memory.resolve(row.id, keep="both")
+        assert {hit.newer_than for hit in (await memory.recall("What is the rent?", min_score=0)).hits} == {()}
+
+
 async def test_below_the_bound_a_verdict_is_flagged() -> None:
     texts: dict[str, Sequence[Row]] = {text: [states(text, "rent")] for text in ("Rent is 900.", "Rent is 950.")}
     model = Scripted(texts, {("Rent is 950.", "Rent is 900."): "update"})

@@ -445,8 +445,8 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
             edited,
             RelationEffects,
             "_closing",
-            'closes = self._resolved(row) == "new" and',
-            'closes = self._resolved(row) != "both" and',
+            'closes = self.resolved(row) == "new" and',
+            'closes = self.resolved(row) != "both" and',
         ),
     ),
     Mutation(

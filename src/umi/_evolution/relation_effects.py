@@ -209,7 +209,7 @@ class RelationEffects:
         undone = row.undone_at is not None and row.undone_at <= self._known_at
         return row.created_at <= self._known_at and not undone
 
-    def _resolved(self, row: EvolutionRelation) -> str | None:
+    def resolved(self, row: EvolutionRelation) -> str | None:
         """How a relation was resolved, as known at `known_at`."""
         if self._known_at is not None and row.resolved_at is not None and row.resolved_at > self._known_at:
             return None
@@ -217,7 +217,7 @@ class RelationEffects:
 
     def _disputes(self, row: EvolutionRelation) -> bool:
         """Whether a relation is an unsettled contradiction."""
-        return row.evolution_type is EvolutionType.CONTRADICT and self._resolved(row) is None
+        return row.evolution_type is EvolutionType.CONTRADICT and self.resolved(row) is None
 
     def _closing(self, me: Entity, row: EvolutionRelation) -> ClosedInterval | None:
         """The end that a relation sets to the entity `me`; None when it sets none."""
@@ -227,10 +227,10 @@ class RelationEffects:
         known_since = row.created_at
         if row.evolution_type is EvolutionType.CONTRADICT or row.resolved is not None:
             known_since = row.resolved_at or row.created_at
-            loses_to_old = self._resolved(row) == "old" and row.target_id == me.id
+            loses_to_old = self.resolved(row) == "old" and row.target_id == me.id
             if loses_to_old:
                 return ClosedInterval(row, me.valid_from, known_since, never_held=True)
-            closes = self._resolved(row) == "new" and row.source_id == me.id
+            closes = self.resolved(row) == "new" and row.source_id == me.id
         else:
             closes = row.evolution_type is EvolutionType.UPDATE and row.acted and row.source_id == me.id
         if closes and row.nature is Nature.CORRECTED:

@@ -189,14 +189,15 @@ class StateResolver:
         return list(dict.fromkeys(one.episode_id for one in self._effects.entities(entity_ids).values()))
 
     def told_again(self, episode_ids: Collection[str]) -> list[tuple[str, str]]:
-        """Pairs of loaded episodes connected by a flagged update (one that does not act).
+        """Pairs of loaded episodes connected by a flagged update: one that does not act, and that nobody has settled.
 
         Each pair is (earlier, later); pairs are in order of the later episode.
 
         Args:
             episode_ids: Both episodes must be among these.
         """
-        rows = [row for row in self._updates_among(episode_ids, self._effects.relations) if not row.acted]
+        rows = self._updates_among(episode_ids, self._effects.relations)
+        rows = [row for row in rows if not row.acted and self._effects.resolved(row) is None]
         ends = self._effects.entities(row.target_id for row in rows)
         found = [row for row in rows if row.target_id in ends]
         # The id breaks ties, so the order is the same in every run.

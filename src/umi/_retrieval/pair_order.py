@@ -84,7 +84,7 @@ def _pair(first: Hit, top: Passage, rival: Hit, other: Passage) -> Pair:
 
 
 def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trust: Trust) -> list[Hit]:
-    """Move a hit that updates another right above it, with at least its score; no hit is left out.
+    """Move a hit that updates another right above it, with at least its score, and let it say so; no hit is left out.
 
     Where the later one is not trusted to update the earlier, the earlier one is moved above it instead.
 
@@ -102,6 +102,10 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trus
             order.remove(above)
             order.insert(order.index(below), above)
             places[above] = replace(places[above], score=places[below].score)
+        if trusted:
+            later = places[above]
+            newer_than = dict.fromkeys((*later.newer_than, places[below].id))
+            places[above] = replace(later, newer_than=tuple(newer_than))
     return [places[id_] for id_ in order]
 
 

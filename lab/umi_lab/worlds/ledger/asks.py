@@ -14,7 +14,9 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi.types import Entity
+from umi_lab.worlds.ledger.answers import Answers
 from umi_lab.worlds.ledger.book import DISPUTED, STALE, TODAY, US, Look, Said, Statement
+from umi_lab.worlds.ledger.contexts import Contexts
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -42,6 +44,8 @@ class Asks:
         self._compared = journal.compared
         self._reviews = Reviews(opened, journal)
         self._profiles = Profiles(opened, journal)
+        self._answers = Answers(opened, journal)
+        self._contexts = Contexts(opened, journal)
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
@@ -76,14 +80,19 @@ class Asks:
             "embedder": None,
             "evolutions": dict(Counter(link.type for link in book.links if link.undone_at is None)),
         }
-        self._compared.record("stats", found, right)
+        self._compared.record("stats", found, {**right, "sequence": await self._opened.memory.sequence()})
+        file = self._opened.file
+        same("whether the store has bytes", found.store_bytes > 0, file is not None and file.exists())
+        same("whether the index has bytes", found.cache_bytes >= 0, True)  # noqa: FBT003
+        same("what was degraded", set(found.degradations) <= {"no_embedder"}, True)  # noqa: FBT003
+        self._opened.tally.saw("Stats", {"store_bytes": 0, "cache_bytes": 0, "degradations": 0})
 
     async def some(self, rng: DeterministicRng) -> None:
         """Ask a few questions drawn from the seed."""
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
             self._recall_around, self._recall_ranges, self._history, self._history, self._history_counts, self._why, self._facts, self._get,
-            self._sessions, self._profile, self._profile, self._context, self._elsewhere,
+            self._sessions, self._profile, self._profile, self._contexts.some, self._elsewhere, self._answers.some,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):
@@ -244,20 +253,6 @@ class Asks:
             return
         await self._profiles.profile(rng.choice(NAMES), rng, self._border(rng) if rng.chance(0.6) else None)
 
-    async def _context(self, rng: DeterministicRng) -> None:
-        """A context keeps to its room, has whole lines, and says what it left out."""
-        room = rng.choice((1, 40, 90, 400))
-        found = await self._opened.call(
-            "context", "item", max_tokens=room, profile=rng.chance(0.5), changes=rng.chance(0.5)
-        )
-        same("tokens of the context", found.tokens, -(-len(found.text.encode()) // 4))
-        same("a context within its room", found.tokens <= room, True)  # noqa: FBT003
-        ids = {one.id for one in self._book.statements} | {said.id for said in self._book.said}
-        same("lines about what is not there", [item.line for item in found.items if item.id not in ids], [])
-        for item in found.items:
-            same("a line is in the text", item.line in found.text, True)  # noqa: FBT003
-        self._opened.tally.saw("Context", {"tokens": 0, "text": 0, "items": 0})
-
     # Questions.
 
     def _border(self, rng: DeterministicRng) -> datetime:
@@ -308,10 +303,15 @@ class Asks:
         if any(link.old.said is link.new.said is one.said for link in self._book.links):
             return  # which of two statements of one message that dispute each other is shown is a matter of ranking
         others = [link for link in self._book.links if link.new.said is one.said and link.new is not one]
-        if any(link.type in ("update", "contradict") for link in others):
+        denied = [link for link in self._book.links if link.old.said is one.said and link.old is not one]
+        if any(link.type in ("update", "contradict") for link in others) or any(
+            link.type == "contradict" for link in denied
+        ):
             return  # the message may also be found as what replaced or denies another, and shows then what does so
         word = _ITEM.search(one.content)
-        found = await self._recall(word[0] if word else "", look, explain=rng.chance(0.3))
+        explained = rng.chance(0.3)
+        found = await self._recall(word[0] if word else "", look, explain=explained)
+        self._answers.receipt(found, known_at=look.known_at)
         hits = [hit for hit in found.hits if hit.episode.id == one.said.id]
         shown = self._book.shown(one, look) and (one.said.recorded_at <= (look.known_at or one.said.recorded_at))
         whole = self._book.of(one.said)
@@ -320,9 +320,9 @@ class Asks:
             same(f"hits that show the hidden {one.content!r} from {look}", len(wrong), 0)
             return
         same(f"hits on {one.content!r} from {look}", len(hits), 1)
-        self._hit(hits[0], one, look, whole)
+        self._hit(hits[0], one, look, whole, explained=explained)
 
-    def _hit(self, hit: Any, one: Statement, look: Look, whole: Sequence[Statement]) -> None:
+    def _hit(self, hit: Any, one: Statement, look: Look, whole: Sequence[Statement], *, explained: bool) -> None:
         book = self._book
         same(f"statement of the hit of {one.content!r}", hit.entity.id, one.id)
         self._compared.entity(hit.entity, one, look)
@@ -332,6 +332,7 @@ class Asks:
             fields["content"] = one.said.content
         self._compared.record(f"hit {one.content!r} from {look}", hit, fields)
         self._compared.links("the hit", hit.evolutions, book.links_of(one, look.known_at))
+        self._answers.hit(hit, explained=explained)
         hidden = [] if look.include_superseded else [each for each in whole if not book.shown(each, look)]
         same("hidden words in a hit", [each.content for each in hidden if each.content in hit.content], [])
         self._opened.tally.saw("Hit", {"entity": 0, "episode": 0, "evolutions": 0})
@@ -407,6 +408,7 @@ class Asks:
             "query_variations": (),
         }
         self._compared.record("recall", found, fields)
+        self._answers.receipt(found, known_at=look.known_at)
         self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
     async def _elsewhere(self, _rng: DeterministicRng) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from umi_lab.worlds.ledger.book import Said
 from umi_lab.worlds.ledger.expected import same
@@ -12,6 +13,8 @@ from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.rules import concluded
+
+_WORD: Final = re.compile(r"item\d+")
 
 
 class Deletions(Journal):
@@ -56,10 +59,31 @@ class Deletions(Journal):
 
     async def _forget_where(self, step: Step) -> None:
         where = step.arguments["where"]
+        if "types" in step.arguments:
+            await self._forget_types(step.arguments["types"])
+            return
         gone = [said for said in self.book.said if passes(where, said)]
         same("what forget gives", await self._opened.call("forget", where=where), len(gone))
         self._bury(gone)
         self.recorder().delete(gone, ())
+        await self.adopt_all()
+
+    async def _forget_types(self, types: list[str]) -> None:
+        """The statements of some kinds go, and with them the messages that say nothing else."""
+        going = [one for one in self.book.statements if one.entity_type in types]
+        same("what forget gives", await self._opened.call("forget", types=types), len(going))
+        whole = [said for said in self.book.said if self.book.of(said) and set(self.book.of(said)) <= set(going)]
+        for said in self.book.said:
+            mine = [one for one in going if one.said is said and said not in whole]
+            for one in mine:
+                start, end = one.span
+                said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}"
+                self.cut_words.append(one.content)
+            if mine:
+                said.content = said.content.rstrip()
+                self.cut.append(said)
+        self._bury(whole)
+        self.recorder().delete(whole, [one for one in going if one.said not in whole])
         await self.adopt_all()
 
     async def _erase(self, step: Step) -> None:
@@ -92,7 +116,11 @@ class Deletions(Journal):
         gone += [said for said in beside if said not in gone]
         preview = await self._opened.call("preview_erasure", **given)
         same("what the preview deletes", sorted(one.id for one in preview.deleted), sorted(said.id for said in gone))
-        self.compared.record("the preview", preview, {"redacted": (), "aliases": (), "known": bool(gone)})
+        counts = {"episodes": len(gone), "redacted": 0, "aliases": 0}
+        fields = {"redacted": (), "aliases": (), "left": (), "known": bool(gone), "counts": counts}
+        self.compared.record("the preview", preview, fields)
+        doomed = [one for one in self.book.statements if one.said in gone]
+        touching = [link for link in self.book.links if link.old in doomed or link.new in doomed]
         self._opened.tally.saw("ErasurePreview", {"deleted": 0})
         found = await self._opened.call("erase", **given)
         self._bury(gone)
@@ -103,12 +131,28 @@ class Deletions(Journal):
         self.compared.record(
             "the receipt of erase", found, right | {"selection": "session" if "session" in given else "where"}
         )
-        self._opened.tally.saw("ErasureReceipt", {"deleted": 0, "stale": 0})
+        counts = {what: found.counts.get(what, 0) for what in ("entities", "relations", "vectors", "aliases")}
+        right = {"entities": len(doomed), "relations": len(touching), "vectors": 0, "aliases": 0}
+        same("what the receipt counts", counts, right)
+        same("an erasure with an id of its own", found.id in self._erasures, False)  # noqa: FBT003
+        self._erasures.add(found.id)
+        self._opened.tally.saw("ErasureReceipt", {"deleted": 0, "stale": 0, "counts": 0, "id": 0, "proof": 0})
         await self.adopt_all()
         check = await self._opened.call("verify_erasure", found)
-        right = {"remains": 0, "said_before": (), "pending": False, "files_searched": True}
-        self.compared.record("verify_erasure", check, right)
+        right = {"remains": 0, "said_before": (), "said_since": (), "pending": False, "files_searched": True}
+        self.compared.record("verify_erasure", check, {**right, "is_sample": False})
+        self._searched(check, gone)
         return found
+
+    def _searched(self, check: Any, gone: Sequence[Said]) -> None:
+        """The words of what was erased were looked for, and those that nobody else says are found nowhere."""
+        words = {match[0] for said in gone for match in _WORD.finditer(said.content)}
+        alone = {word for word in words if not any(word in said.content for said in self.book.said)}
+        for kind, count in check.searched.items():
+            same(f"{kind} found nowhere, at most", 0 <= check.absent[kind] <= count, True)  # noqa: FBT003
+        same("words that were looked for", check.searched["words"] >= len(words), True)  # noqa: FBT003
+        same("words that are found nowhere", check.absent["words"] >= len(alone), True)  # noqa: FBT003
+        self._opened.tally.saw("ErasureCheck", {"searched": 0, "absent": 0})
 
     async def _clear(self, step: Step) -> None:
         """Namespaces are dropped, one or both, in any order."""

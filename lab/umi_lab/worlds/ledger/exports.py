@@ -32,6 +32,7 @@ class Exports(Journal):
         text = written.getvalue().decode()
         same("messages of the other namespace", [one.id for one in self.beyond if f'"{one.id}"' not in text], [])
         async with self._opened.other("dict:") as elsewhere:
+            self._opened.count("restore", {})
             await elsewhere.restore(io.BytesIO(written.getvalue()))
             here = await elsewhere.episodes(limit=10_000)
             there = await elsewhere.switch("elsewhere").episodes(limit=10_000)
@@ -45,7 +46,9 @@ class Exports(Journal):
         if types is not None:
             chosen = [said for said in chosen if any(one.entity_type in types for one in self.book.of(said))]
         part = self.book.part(chosen)
-        found = await self._opened.call("export", first, where=where, types=types)
+        lines: list[int] = []
+        found = await self._opened.call("export", first, where=where, types=types, progress=lines.append)
+        same("the progress of export", lines == sorted(lines) and lines[-1:] <= [first.getvalue().count(b"\n")], True)  # noqa: FBT003
         filtered = where is not None or types is not None
         # Own ids and keys of calls stay known when the messages are gone.
         keys_stay = not filtered and (bool(self._buried) or any(keyed for *_, keyed in self._calls.values()))
@@ -57,8 +60,10 @@ class Exports(Journal):
         }
         self.compared.record("export", found, {**rows, "bytes": len(first.getvalue())})
         async with self._opened.other("dict:") as elsewhere:
-            self._opened.count("restore", {})
-            back = await elsewhere.restore(io.BytesIO(first.getvalue()))
+            self._opened.count("restore", {"progress": lines.append})
+            lines.clear()
+            back = await elsewhere.restore(io.BytesIO(first.getvalue()), progress=lines.append)
+            same("the progress of restore", lines == sorted(lines), True)  # noqa: FBT003
             self.compared.record("restore", back, {**rows, "resumed": False})
             await elsewhere.export(second)
             page = await elsewhere.list(limit=10_000)

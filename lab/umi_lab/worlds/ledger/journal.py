@@ -9,6 +9,7 @@ from typing import Any
 
 from umi.errors import UmiError
 from umi.memory import Memory
+from umi.types import Usage
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
 from umi_lab.worlds.ledger.opened import OpenedMemory
@@ -36,6 +37,7 @@ class Journal:
         self._was_deferred = False
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
+        self._erasures: set[str] = set()  # ids of receipts
         self.cut: list[Said] = []  # messages of which a part was deleted
         self.cut_words: list[str] = []  # those parts
         self._usual: dict[
@@ -104,6 +106,7 @@ class Journal:
         told: list[Link],
         *,
         replayed: bool,
+        usage: Usage | None = None,
         degraded: tuple[str, ...] = (),
         forgotten: tuple[str, ...] = (),
     ) -> None:
@@ -123,7 +126,7 @@ class Journal:
                 link.old.id for link in told if link.type == "update" and link.acted and link.new in right
             ),
         }
-        self.compared.record("the receipt", found, fields)
+        self.compared.record("the receipt", found, fields if usage is None else {**fields, "usage": usage})
         self._opened.tally.saw("RememberReceipt", {"entities": 0, "evolutions": 0})
 
     def _add(

@@ -61,10 +61,18 @@ class Judgements(Journal):
         if mine and given["reset"]:
             await memory.learning.reset()
             lesson = await memory.learning.explain(mine[0])
-            fresh = {"factor": 1.0, "counted": 0, "evidence": {}, "estimate": lesson.usual, "signals": ()}
+            fresh = {
+                "id": mine[0],
+                "factor": 1.0,
+                "counted": 0,
+                "evidence": {},
+                "estimate": lesson.usual,
+                "signals": (),
+            }
             self.compared.record("the lesson after a reset", lesson, fresh)
             usual = self._usual[name]
             same("what is usual when nothing counts", lesson.usual, lesson.usual if usual is None else usual)
+            self._opened.tally.saw("Lesson", {"usual": 0})
 
 
 def _quality(said: dict[str, Any]) -> float:

@@ -61,6 +61,11 @@ class OpenedMemory:
         self._asked = 0
 
     @property
+    def file(self) -> Path | None:
+        """The file of the memory, if it has one."""
+        return None if self.plan.store == "dict" else self.folder / "ledger.db"
+
+    @property
     def memory(self) -> Memory:
         """The open memory."""
         if self._memory is None:
@@ -104,7 +109,7 @@ class OpenedMemory:
         """Open the memory, or open it again."""
         if self._memory is not None:
             await self._memory.close()
-        url = "dict:" if self.plan.store == "dict" else f"sqlite:///{self.folder / 'ledger.db'}"
+        url = "dict:" if self.file is None else f"sqlite:///{self.file}"
         self._memory = await self.other(url)
         # It stays open when the first is opened again, and follows what that writes.
         if self.plan.beside and self._second is None:

@@ -24,7 +24,7 @@ MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothe
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.5), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -134,7 +134,7 @@ class _Draw:
         rng = self._rng
         sentences = [self._sentence() for _ in range(rng.choice((1, 1, 2, 3)))]
         self._said.append((number, place, len(sentences)))
-        role = rng.choice(("user", "user", "user", "assistant", "tool", "document"))
+        role = rng.choice(("user", "user", "user", "assistant", "tool", "document", "critic"))
         at_days = rng.choice((None, None, 0, 1, 2, 5, 5, 20, 20))
         # Only what was said before can be changed, so who changes something mostly speaks last.
         changes = any(
@@ -151,7 +151,7 @@ class _Draw:
             "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
             if rng.chance(0.5)
             else {},
-            "origin": rng.choice((None, None, None, "document", "user")),
+            "origin": rng.choice((None, None, None, "document", "user", "assistant", "tool")),
             "expires_s": rng.choice((None, None, None, None, None, None, 1, 90_000)),
         }
 
@@ -165,7 +165,7 @@ class _Draw:
             "between": rng.choice(
                 (None, None, "restart", "recall", "recall and restart", *(["erase"] * 4 * bool(derived)))
             ),
-            "by": rng.choice(("work", "maintain")),
+            "by": rng.choice(("work", "worker", "maintain")),
             "extract": not rng.chance(0.1),
             "track": not rng.chance(0.2),
             "derived": derived,
@@ -280,6 +280,8 @@ class _Draw:
         }
 
     def _forget_where(self, _number: int) -> dict[str, Any]:
+        if self._rng.chance(0.3):
+            return {"where": None, "types": self._rng.choice((["location"], ["person", "task"]))}
         return {
             "where": self._rng.choice(
                 (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from umi_lab.worlds.ledger.book import US, Look, Said, Statement
@@ -80,11 +83,16 @@ class Waiting(Deletions):
                 "extract_entities": given["extract"],
                 "track_evolution": given["track"],
                 "again": False,
+                "reason": "",
             }
             self.compared.record("what waits", item, right)
 
-    async def _read_waiting(self, added: list[Said], by: str) -> None:
-        """Read what waits, by `work` or by `maintain`."""
+    async def _read_waiting(self, added: list[Said], by: str) -> datetime:
+        """Read what waits, by `work`, by a worker that goes on, or by `maintain`: when that was."""
+        begun = self.now
+        if by == "worker":
+            await self._read_by_worker()
+            return begun
         if by == "work":
             worked = await self._opened.call("work", idle_s=0)
         else:
@@ -94,6 +102,21 @@ class Waiting(Deletions):
         # Some may have been read in the background, which an earlier deferral starts.
         same(f"texts read by {by}, at most", worked.completed <= len(added), True)  # noqa: FBT003
         self.compared.record(by, worked, {"waiting": (), "waiting_count": 0, "unclean": False})
+        return begun
+
+    async def _read_by_worker(self) -> None:
+        """A worker that waits for more reads all that waits, says how far it is, and ends when it is told to."""
+        told: list[tuple[int, int]] = []
+        work = self._opened.call("work", progress=lambda done, left: told.append((done, left)))
+        worker = asyncio.ensure_future(work)
+        await self._opened.clock.sleep(1e-6)  # time goes on only when nobody has work left
+        worker.cancel()
+        with suppress(asyncio.CancelledError):
+            await worker
+        same("what waits beside a worker", list(await self._opened.memory.waiting()), [])
+        same("the progress of a worker", [done for done, _ in told], list(range(1, len(told) + 1)))
+        same("what its progress says is left", [left for _, left in told], list(range(len(told)))[::-1])
+        self.expire()
 
     def _name_of(self, one: Statement, *, whole: bool) -> str:
         return one.said.id if whole else one.id

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from umi.sim.clock import EPOCH
-from umi.types import Message
+from umi.types import Message, Usage
 from umi_lab.worlds.ledger.book import Link, Said, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.model import SENTENCE, particulars
@@ -45,14 +45,18 @@ class Words(Waiting):
         content, beside = self._form(given["form"], messages)
         if beside:
             arguments |= beside
+        before = self._opened.model.calls
         found = await self._opened.call("remember", content, **arguments)
+        calls = self._opened.model.calls - before
         added = self._add(step.number, given["messages"], messages, found.episode_ids)
         self._calls[step.number] = (content, arguments, added, given["call_key"])
+        read_at = self.now
         if given["later"]:
             self._was_deferred = True
             added = await self._while_waiting(found, added, sources, given)
-            await self._read_waiting(added, given["by"])
-        recorder = self.recorder()
+            read_at = await self._read_waiting(added, given["by"])
+            added = [said for said in added if said in self.book.said]
+        recorder = Recorder(self.book, read_at, self._opened.plan.act_from)
         told: list[Link] = []
         for said in added:
             new = self._read(said, extract=given["extract"])
@@ -71,7 +75,9 @@ class Words(Waiting):
                 await self._found_by_type(added)
             return
         self._learn_ids(found.entities, added)
-        self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
+        # What was deferred before may be read in the background meanwhile.
+        usage = None if self._was_deferred else Usage(calls, 10 * calls, 10 * calls)
+        self._receipt(found, added, told, replayed=False, usage=usage, degraded=("no_embedder",))
 
     def _judged(self, recorder: Recorder, new: list[Statement]) -> list[Link]:
         """The relations that the model's verdicts on new statements must have made, in the order of its answer."""
@@ -111,7 +117,9 @@ class Words(Waiting):
             told = dict(messages[0])
             del told["id"]
             expires = told.pop("expires_at")
-            beside = told if expires is None else {**told, "ttl": expires - self.now}
+            if expires is not None:
+                told |= {"expires_at": expires} if told["session"] is None else {"ttl": expires - self.now}
+            beside = told
             content = beside.pop("content")
             return content, beside
         if form == "mapping":
@@ -215,7 +223,7 @@ class Words(Waiting):
             forgotten = tuple(said.message_id or "" for said in added if said not in left)
         elif not left:
             forgotten = (arguments["idempotency_key"],)
-        self._receipt(found, left, told, replayed=True, forgotten=forgotten)
+        self._receipt(found, left, told, replayed=True, usage=Usage(), forgotten=forgotten)
 
     async def _require_other_refused(self, content: Any, arguments: dict[str, Any], *, keyed: bool) -> None:
         """A message's own id stands for its words; the call's key for all that was said in it."""

@@ -1,0 +1,95 @@
+"""What a small world asks of a recall beside which messages it finds: scores, reasons, limits, and how it is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import pairwise
+from typing import Any, Final
+
+from umi.sim.rng import DeterministicRng
+from umi.types import Usage
+from umi_lab.worlds.ledger.book import Link
+from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.opened import OpenedMemory
+from umi_lab.worlds.ledger.rules import may_change
+
+_NOTHING: Final = Usage()
+
+
+class Answers:
+    """Compares receipts of recalls."""
+
+    def __init__(self, opened: OpenedMemory, journal: Journal) -> None:
+        self._opened = opened
+        self._journal = journal
+        self._seen: set[str] = set()  # ids of receipts
+
+    def receipt(self, found: Any, usage: Usage = _NOTHING, known_at: datetime | None = None) -> None:
+        """Require what holds of every receipt, whatever was asked."""
+        same("a receipt with an id of its own", found.id in self._seen, False)  # noqa: FBT003
+        self._seen.add(found.id)
+        same("a reason where there is no hit", bool(found.why_abstained), not found.hits)
+        same("a best score where there is a hit", found.best_score is not None or not found.hits, True)  # noqa: FBT003
+        scores = [hit.score for hit in found.hits]
+        same("scores from 0 to 1", [score for score in scores if not 0 <= score <= 1], [])
+        if not self._opened.plan.learn:  # else they stand in order of their odds times what was learned
+            same("scores that rise", [pair for pair in pairwise(scores) if pair[0] < pair[1]], [])
+        self._newer(found.hits, known_at)
+        self._journal.compared.record("recall", found, {"usage": usage, "stale_s": None})
+        self._opened.tally.saw("RecallReceipt", {"id": 0, "best_score": 0, "why_abstained": 0})
+
+    def _newer(self, hits: Sequence[Any], known_at: datetime | None) -> None:
+        """A hit names those below it of which its message was flagged as a change that nobody has settled."""
+        ids = {hit.episode.id: hit.id for hit in hits}
+        right: dict[str, set[str]] = {hit.id: set() for hit in hits}
+        for link in self._flagged(known_at):
+            earlier, later = ids.get(link.old.said.id), ids.get(link.new.said.id)
+            if earlier is not None and later is not None and earlier != later and may_change(link.old, link.new):
+                right[later].add(earlier)
+        for hit in hits:
+            same(f"what {hit.content!r} is newer than", set(hit.newer_than), right[hit.id])
+        self._opened.tally.saw("Hit", {"newer_than": 0})
+
+    def _flagged(self, known_at: datetime | None = None) -> list[Link]:
+        """Updates that do not act, and that nobody has settled."""
+        links = [link for link in self._journal.book.links if link.type == "update" and not link.acted]
+        return [link for link in links if link.alive(known_at) and link.kept(known_at) is None]
+
+    def hit(self, hit: Any, *, explained: bool) -> None:
+        """Require what a hit says of itself."""
+        start, end = hit.matched
+        same("a matched range within the message", 0 <= start < end <= len(hit.episode.content), True)  # noqa: FBT003
+        same("legs where they were asked for", bool(hit.legs), explained)
+        lesson = None if hit.lesson is None else hit.lesson.id
+        same("a lesson of the hit, where it was asked for", lesson in ((None, hit.id) if explained else (None,)), True)  # noqa: FBT003
+        self._journal.compared.record("the hit", hit, {"calibrated": True})
+        self._opened.tally.saw("Hit", {"matched": 0, "legs": 0, "lesson": 0, "score": 0})
+
+    async def some(self, rng: DeterministicRng) -> None:
+        """A recall with fewer hits, tokens or questions gives the first of those that it gives without."""
+        whole = await self._asked(deep=False)
+        shown = [hit.id for hit in whole.hits]
+        room, least = rng.next_int(1, 60), rng.choice((0.0, 0.2, 0.9))
+        some = await self._asked(deep=False, max_tokens=room, task_id="ledger")
+        lines = some.as_context()
+        same("hits within a room", [hit.id for hit in some.hits], shown[: len(some.hits)])
+        same("a context within its room", -(-len(lines.encode()) // 4) <= room, True)  # noqa: FBT003
+        likely = await self._asked(deep=False, min_score=least)
+        # Of two that a flagged update connects, the first has the score of the other, without which it may be too unlikely.
+        moved = {one.said.id for link in self._flagged() for one in (link.old, link.new)}
+        own = [hit.id for hit in whole.hits if hit.score >= least and hit.episode.id not in moved]
+        found = [hit.id for hit in likely.hits]
+        same(f"hits from {least} on", [id_ for id_ in own if id_ not in found], [])
+        same(f"hits below {least}", [hit.id for hit in whole.hits if hit.score < least and hit.id in found], [])
+        sure = await self._asked(deep=False, min_score=None)
+        same("hits above the threshold", [hit.id for hit in sure.hits], shown[: len(sure.hits)])
+        before = self._opened.model.calls
+        deep = await self._asked(deep=rng.choice((None, True)))
+        calls = self._opened.model.calls - before
+        same("hits of a deep search", sorted(hit.id for hit in deep.hits), sorted(shown))
+        self.receipt(deep, Usage(calls, 10 * calls, 10 * calls))
+
+    async def _asked(self, **given: Any) -> Any:
+        return await self._opened.call("recall", "logged", **({"limit": 1_000, "min_score": 0.0} | given))
