@@ -98,4 +98,5 @@ def _is_plainly_read(book: Book, said: Said) -> bool:
     """Whether a message has the statements that the model reads in it, and no verdict."""
     read = [match[0] for match in SENTENCE.finditer(said.content)]
     judges = any(f"{verdict}=" in said.content for verdict in VERDICTS)
-    return not judges and [one.content for one in book.of(said)] == read
+    mine = book.of(said)
+    return not judges and [one.content for one in mine] == read and all(one.subject for one in mine)
