@@ -293,6 +293,12 @@ class Yard:
 
 @contextmanager
 def copied(checkout: Path, stop: threading.Event) -> Iterator[Yard]:
+    """A private copy, for as long as it is wanted.
+
+    Args:
+        checkout: What is copied.
+        stop: Ends a run that is under way.
+    """
     with tempfile.TemporaryDirectory(prefix="umi-mutants-") as folder:
         root, scratch = Path(folder) / "checkout", Path(folder) / "scratch"
         scratch.mkdir()
@@ -339,6 +345,14 @@ def _said(output: str, code: int) -> str:
 
 
 def refuse(said: str | None) -> None:
+    """Refuse to go on with a product that fails as it is.
+
+    Args:
+        said: How it fails; None when it does not.
+
+    Raises:
+        InvalidInput: When it does.
+    """
     if said is not None:
         raise InvalidInput(f"the product as it is does not pass, so nothing would be learned: {said}")
 
