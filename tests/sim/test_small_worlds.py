@@ -8,6 +8,7 @@ import pytest
 from umi._evolution import set_facts
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
+from umi._reading.grammar import slot_matching
 from umi_lab.mutation.planted import edited
 from umi_lab.worlds.ledger.coverage import unconfirmed, universe
 from umi_lab.worlds.ledger.plan import make_small
@@ -49,6 +50,7 @@ def test_nothing_that_was_confirmed_falls_to_none(swept):
         (RelationWriter, "undo", "row.acted and row.part is None", "False"),
         (StateResolver, "_show_bare", "episode.at > self._view.as_of", "episode.recorded_at > self._view.as_of"),
         (set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
+        (slot_matching, "valid_from", "date.start < at", "date.start > at"),
     ],
 )
 def test_a_planted_bug_is_found_and_its_shrunk_plan_passes_without_it(owner, method, before, after):
