@@ -150,9 +150,12 @@ def test_the_section_tells_rate_rooms_and_families(monkeypatch: pytest.MonkeyPat
         Verdict(missed, "", worlds=5),
         Verdict(unseen, "", NEVER_RUN),
     ]
-    section = worlds_results.markdown(found, seed=7, small=4, large=1)
-    assert "--operators 12 --worlds-alone --seed 7 --small 4 --large 1`" in section
-    assert "Of 12 changes 9 were noticed, 1 of them since a world never ended; 1 change nothing" in section
+    section = worlds_results.markdown(found, drawn=20, seed=7, small=4, large=1)
+    assert "--operators 20 --worlds-alone --seed 7 --small 4 --large 1`" in section
+    assert (
+        "Of 12 changes, the first of 20 in a drawn order, 9 were noticed, 1 of them since a world never ended; 1 change nothing"
+        in section
+    )
     assert "**Of the other 11, 81.8 % were noticed (95 % interval 52.3 to 94.9 %).**" in section
     assert "of the faults on lines that a world runs 90.0 %" in section
     assert "| stores | 12 | 1 | 9 | 2 | 1 | 81.8 % | 52.3 to 94.9 % |" in section

@@ -199,7 +199,7 @@ async def _worlds_alone(
 ) -> Answer:
     from umi_lab.mutation import results, worlds_alone, worlds_results  # noqa: PLC0415 - see above
 
-    drawn = int(f"{SystemClock().now():%Y%m%d}") if seed is None else seed
+    chosen = int(f"{SystemClock().now():%Y%m%d}") if seed is None else seed
     file = verdicts or Path("build/worlds-alone.jsonl")
     small, large = worlds
     found = await _until_stopped(
@@ -207,12 +207,12 @@ async def _worlds_alone(
         count,
         checkout=Path.cwd(),
         verdicts=file,
-        seed=drawn,
+        seed=chosen,
         small=small,
         large=large,
         step=tell,
     )
-    text = worlds_results.markdown(found, seed=drawn, small=small, large=large)
+    text = worlds_results.markdown(found, drawn=count, seed=chosen, small=small, large=large)
     if report is not None:
         _write(report, lambda page: results.with_section(page, text, worlds_results.HEADING))
     return _faults_answer(text, worlds_results.as_json(found), missed=bool(results.open_survivors(found)))

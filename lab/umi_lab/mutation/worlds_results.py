@@ -22,8 +22,16 @@ def as_json(found: Sequence[Verdict]) -> list[dict[str, Any]]:
     ]
 
 
-def markdown(found: Sequence[Verdict], *, seed: int, small: int, large: int) -> str:
-    """The section: the rate with its interval, by room and by kind of change, and what was not noticed."""
+def markdown(found: Sequence[Verdict], *, drawn: int, seed: int, small: int, large: int) -> str:
+    """The section: the rate with its interval, by room and by kind of change, and what was not noticed.
+
+    Args:
+        found: The verdicts, of those tried so far.
+        drawn: How many were drawn.
+        seed: Of the draw.
+        small: Small worlds for each.
+        large: Large worlds for each.
+    """
     noticed = [one for one in found if one.killed_by]
     missed = open_survivors(found)
     never = [one for one in missed if one.how == NEVER_RUN]
@@ -33,7 +41,7 @@ def markdown(found: Sequence[Verdict], *, seed: int, small: int, large: int) -> 
     parts = [
         HEADING,
         (
-            f"`umi bench mutants --operators {len(found)} --worlds-alone --seed {seed} --small {small} --large {large}` changes one operator, "
+            f"`umi bench mutants --operators {drawn} --worlds-alone --seed {seed} --small {small} --large {large}` changes one operator, "
             "number, condition or statement at a time, and no test runs. Each fault is tried by those of the worlds that run its lines, up "
             f"to the first that fails: at most {small} small worlds and {large} large ones, {_average(found):.0f} on average. The same "
             "worlds pass without a fault. Left out are faces, server, adapters, blocking calls, the simulation itself, providers, stores on "
@@ -41,7 +49,7 @@ def markdown(found: Sequence[Verdict], *, seed: int, small: int, large: int) -> 
             "decorators, logs and the program's checks of itself are not changed."
         ),
         (
-            f"Of {len(found)} changes {len(noticed)} were noticed, {_hung(noticed)} of them since a world never ended; "
+            f"Of {len(found)} changes{_so_far(found, drawn)} {len(noticed)} were noticed, {_hung(noticed)} of them since a world never ended; "
             f"{len(found) - faults} change nothing that anybody could notice. **Of the other {faults}, "
             f"{_percent(rate.value)} were noticed (95 % interval {_range(rate)}).** {len(never)} of the "
             f"{len(missed)} unnoticed are on lines that no world runs; of the faults on lines that a world runs {_percent(reached.value)} "
@@ -53,6 +61,10 @@ def markdown(found: Sequence[Verdict], *, seed: int, small: int, large: int) -> 
     if missed:
         parts += ["What went unnoticed, and the world that each asks for:", _families(missed), _list(missed)]
     return "\n\n".join(parts) + "\n"
+
+
+def _so_far(found: Sequence[Verdict], drawn: int) -> str:
+    return f", the first of {drawn} in a drawn order," if len(found) < drawn else ""
 
 
 def _average(found: Sequence[Verdict]) -> float:
