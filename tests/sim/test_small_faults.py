@@ -159,7 +159,7 @@ def small() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def yard(checkout: Path) -> Iterator[Yard]:
-    with testing._copied(checkout, threading.Event()) as made:
+    with testing.copied(checkout, threading.Event()) as made:
         yield made
 
 
@@ -274,7 +274,7 @@ def test_a_fault_that_never_ends_is_a_timeout(yard: Yard, known: Known) -> None:
 
 
 def test_worlds_notice_what_no_test_runs(yard: Yard, known: Known) -> None:
-    file = yard._package / "_remember/ingest.py"
+    file = yard.package / "_remember/ingest.py"
     source = file.read_text("utf-8")
     found = operators.places(source, "_remember/ingest.py")
     settled = next(place for place in found if place.before.startswith("if self._worker is None or not begun"))

@@ -7,12 +7,13 @@ import json
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from umi._core.clock import SystemClock
 from umi.bench.plots import require
 from umi.bench.report import Step
 from umi.errors import InvalidInput
@@ -27,13 +28,16 @@ from umi_lab.bench import tenants as tenants_bench
 from umi_lab.cli import retrieval_table
 from umi_lab.cli.data import data_option
 
+if TYPE_CHECKING:
+    from umi_lab.mutation.testing import Verdict
+
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
     app.command(epilog=examples("umi bench tenants", "umi bench tenants --namespaces 500 --json"))(tenants)
     app.command(epilog=examples("umi bench retrieval --data datasets/"))(retrieval)
     app.command(epilog=examples("umi bench sim --seeds 500"))(sim)
-    app.command(epilog=examples("umi bench mutants"))(mutants)
+    app.command(epilog=examples("umi bench mutants", "umi bench mutants --operators 300 --worlds-alone"))(mutants)
     app.command(epilog=examples("umi bench faults"))(faults)
 
 
@@ -122,14 +126,28 @@ def mutants(
             min=1,
         ),
     ] = None,
+    worlds_alone: Annotated[
+        bool, typer.Option("--worlds-alone", help="Try these by small worlds, then by large ones, and by no test.")
+    ] = False,
+    small: Annotated[
+        int, typer.Option(metavar="COUNT", help="Small worlds for each, with --worlds-alone.", min=0)
+    ] = 120,
+    large: Annotated[
+        int, typer.Option(metavar="COUNT", help="Large worlds for each, with --worlds-alone.", min=0)
+    ] = 12,
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Which of the small faults are drawn. Unless given 0, or today's date with --worlds-alone."),
+    ] = None,
     verdicts: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            help="Where --operators notes each verdict, and finds those that still hold.",
+            help="Where --operators notes each verdict, and finds those that still hold; build/operators.jsonl unless given, "
+            "or build/worlds-alone.jsonl.",
         ),
-    ] = Path("build/operators.jsonl"),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page, or its section, in Markdown.")
     ] = None,
@@ -142,8 +160,12 @@ def mutants(
 
     async def work() -> Answer:
         with progress_bar(as_json) as bar:
+            if operators is not None and worlds_alone:
+                return await _worlds_alone(operators, seed, (small, large), verdicts, report, teller(bar))
             if operators is not None:
-                return await _small_faults(operators, verdicts, report, teller(bar))
+                return await _small_faults(operators, seed or 0, verdicts, report, teller(bar))
+            if worlds_alone:
+                raise InvalidInput("--worlds-alone says how --operators tries faults; give that as well")
             return await _planted(only or None, seeds, report, teller(bar))
 
     answered(work, as_json=as_json)
@@ -161,24 +183,54 @@ async def _planted(only: Sequence[str] | None, seeds: int, report: Path | None, 
     return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
 
 
-async def _small_faults(count: int, verdicts: Path, report: Path | None, tell: Step) -> Answer:
+async def _small_faults(count: int, seed: int, verdicts: Path | None, report: Path | None, tell: Step) -> Answer:
     from umi_lab.mutation import results, testing  # noqa: PLC0415 - see above
 
-    stop = threading.Event()
-    running = asyncio.create_task(
-        asyncio.to_thread(testing.measure, count, checkout=Path.cwd(), verdicts=verdicts, step=tell, stop=stop)
+    file = verdicts or Path("build/operators.jsonl")
+    found = await _until_stopped(testing.measure, count, checkout=Path.cwd(), verdicts=file, seed=seed, step=tell)
+    text = results.markdown(found, seed)
+    if report is not None:
+        _write(report, lambda page: results.with_section(page, text))
+    return _faults_answer(text, results.as_json(found), missed=bool(results.open_survivors(found)))
+
+
+async def _worlds_alone(
+    count: int, seed: int | None, worlds: tuple[int, int], verdicts: Path | None, report: Path | None, tell: Step
+) -> Answer:
+    from umi_lab.mutation import results, worlds_alone, worlds_results  # noqa: PLC0415 - see above
+
+    chosen = int(f"{SystemClock().now():%Y%m%d}") if seed is None else seed
+    file = verdicts or Path("build/worlds-alone.jsonl")
+    small, large = worlds
+    found = await _until_stopped(
+        worlds_alone.measure,
+        count,
+        checkout=Path.cwd(),
+        verdicts=file,
+        seed=chosen,
+        small=small,
+        large=large,
+        step=tell,
     )
+    text = worlds_results.markdown(found, drawn=count, seed=chosen, small=small, large=large)
+    if report is not None:
+        _write(report, lambda page: results.with_section(page, text, worlds_results.HEADING))
+    return _faults_answer(text, worlds_results.as_json(found), missed=bool(results.open_survivors(found)))
+
+
+async def _until_stopped(measure: Callable[..., list[Verdict]], *arguments: Any, **options: Any) -> list[Verdict]:
+    """Run a measurement in a thread of its own, so that Ctrl-C ends what it has started."""
+    stop = threading.Event()
+    running = asyncio.create_task(asyncio.to_thread(measure, *arguments, **options, stop=stop))
     try:
-        found = await asyncio.shield(running)
+        return await asyncio.shield(running)
     except asyncio.CancelledError:
         stop.set()
         await running
         raise
-    text = results.markdown(found)
-    if report is not None:
-        _write(report, lambda page: results.with_section(page, text))
-    missed = bool(results.open_survivors(found))
-    data = results.as_json(found)
+
+
+def _faults_answer(text: str, data: list[dict[str, Any]], *, missed: bool) -> Answer:
     return Answer(
         data, lambda console: console.print(Text(text), soft_wrap=True), Code.INCOMPLETE if missed else Code.OK
     )

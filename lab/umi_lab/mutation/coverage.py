@@ -1,4 +1,4 @@
-"""A pytest plugin: which test runs which lines of stores and pipelines, and an end for a test that hangs.
+"""A pytest plugin: which test runs which lines of what small faults are put into, and an end for a test that hangs.
 
 Loaded by `umi bench mutants --operators` alone, as `-p umi_lab.mutation.coverage`. Lines are seen by Python's own trace hook, in every thread; what
 a test starts as a process of its own is not seen.
@@ -50,7 +50,7 @@ class Reach:
 
     def __init__(self, target: Path) -> None:
         self._target = target
-        self._rooms = tuple(f"{Path(umi.__file__).parent / room}/" for room in ROOMS)
+        self._rooms = tuple(str(Path(umi.__file__).parent / room) for room in ROOMS)
         self._root = len(str(Path(umi.__file__).parent)) + 1
         self._now: Lines = set()
         self._liners: dict[str, Tracer | None] = {}

@@ -28,4 +28,43 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
         "of a namespace that is not there; nothing carries its number, so nothing is looked up with it"
     ),
     ("stores/bound.py", "another_embedder", "12", "13", 0): "a message shows one more digit of a checksum",
+    ("ports/store.py", "(module)", "False", "True", 0): ("the default of a protocol's method, which no call uses"),
+    ("ports/store.py", "(module)", "False", "True", 1): ("the default of a protocol's method, which no call uses"),
+    ("stores/memory/rows.py", "MemorySnapshot.vectors", "1", "2", 0): (
+        "stands for a message that is not there; no place is negative, so none has vectors either way"
+    ),
+    ("stores/index/quantised_vectors.py", "(module)", "1", "2", 0): (
+        "marks the owner of a removed window and is only compared with itself; no place is negative"
+    ),
+    ("_reading/model/extraction.py", "(module)", "256", "257", 0): (
+        "two ways to the same first candidates, of which one is faster when there are many"
+    ),
+    (
+        "_evolution/tracker.py",
+        "evolve",
+        "writer.effects.load({end: None for p in likely for end in (p.source_id, p.target_id)})",
+        "(left out)",
+        0,
+    ): ("reads ahead what is read one by one otherwise, with the same answer"),
+    ("_learning/crediting.py", "_shares", "effects.load(frontier)", "(left out)", 0): (
+        "reads ahead what is read one by one otherwise, with the same answer"
+    ),
+    ("stores/sql/crc.py", "vector_checksum", "1", "2", 0): (
+        "the checksum of what is no blob; no row has a negative one"
+    ),
+    (
+        "_engine/engine.py",
+        "Engine.maintain",
+        "(waiting := (await self.storage.read(history.waiting_count))) > 0",
+        "(waiting := (await self.storage.read(history.waiting_count))) >= 0",
+        0,
+    ): ("one more pass over work of which there is none"),
+    (
+        "_core/ranking.py",
+        "weigh_evidence",
+        "text is not None and len(text_keys)",
+        "text is not None or len(text_keys)",
+        0,
+    ): ("without candidates by words the block adds nothing"),
+    ("limits.py", "(module)", "65536", "65537", 0): ("a cache holds one word more, and nothing of what is found"),
 }

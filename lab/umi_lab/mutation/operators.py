@@ -1,4 +1,7 @@
-"""Small faults of one kind each, such as `<` for `<=`: where they can be made in stores and in what Umi does, and a fair sample of them.
+"""Small faults of one kind each, such as `<` for `<=`: where they can be made in what Umi does, and a fair sample of them.
+
+`ROOMS` is what simulated worlds run in their own process. Left out are faces, server, adapters and blocking calls, which stand in front
+of it; `sim` and `bench`, which measure it; providers, PostgreSQL, and the reading of other products' files, which tests of their own run.
 
 Left out, because no test could notice them: docstrings, annotations, decorators, what is written to the log, and the program's own
 `check()`s, whose condition holds in a right program whatever they compare.
@@ -18,13 +21,22 @@ from umi.sim.rng import DeterministicRng
 ROOMS: Final = (
     "stores",
     "_archive",
+    "_core",
+    "_engine",
     "_erasure",
     "_evolution",
     "_learning",
     "_reading",
     "_remember",
     "_retrieval",
+    "ports",
+    "types",
+    "config.py",
+    "errors.py",
+    "limits.py",
+    "memory.py",
 )
+_LEFT_OUT: Final = "stores/postgres"
 IMPORT: Final = "(module)"  # the function of what runs when the module is imported
 
 _COMPARED: Final[dict[type[ast.cmpop], type[ast.cmpop]]] = {
@@ -133,8 +145,12 @@ def sample(sources: Mapping[str, str], count: int, seed: int) -> list[Place]:
 
 def read_rooms(package: Path) -> dict[str, str]:
     """The text of every module that is changed, by its name below the package."""
-    files = [file for room in ROOMS for file in sorted((package / room).rglob("*.py"))]
+    files = [file for room in ROOMS for file in _modules(package / room) if package / _LEFT_OUT not in file.parents]
     return {file.relative_to(package).as_posix(): file.read_text("utf-8") for file in files}
+
+
+def _modules(room: Path) -> list[Path]:
+    return [room] if room.suffix else sorted(room.rglob("*.py"))
 
 
 def running(place: Place, sources: Mapping[str, str]) -> list[Span] | None:

@@ -34,7 +34,7 @@ def markdown(found: Sequence[Verdict], seed: int = 0) -> str:
         HEADING,
         (
             f"`umi bench mutants --operators {len(found)} --report docs/planted-bugs.md` changes one operator, number, condition or "
-            "statement of `stores` and `pipelines` at a time, in a private copy: as many of each file as it has lines to its share, the "
+            "statement at a time, in a private copy: as many of each file as it has lines to its share, the "
             f"same ones each time (seed {seed}). The unit, contract and scenario tests that run the changed lines come first, then "
             f"{WORLDS_COUNT} worlds. Left out beforehand are docstrings, annotations, decorators, what goes to the log, and the "
             "program's checks of itself."
@@ -48,9 +48,9 @@ def markdown(found: Sequence[Verdict], seed: int = 0) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def with_section(page: str, section: str) -> str:
-    """The page with this section in place of the one it has, or at its end."""
-    before, _, rest = page.partition(HEADING)
+def with_section(page: str, section: str, heading: str = HEADING) -> str:
+    """The page with this section in place of the one it has under this heading, or at its end."""
+    before, _, rest = page.partition(heading)
     after = rest[rest.index("\n## ") :] if "\n## " in rest else ""
     return "\n\n".join(part.strip() for part in (before, section, after) if part.strip()) + "\n"
 

@@ -24,6 +24,7 @@ from pathlib import Path
 from py_compile import PycInvalidationMode
 from typing import Any, Final
 
+import umi_lab
 from umi._core.clock import SystemClock
 from umi.errors import InvalidInput
 from umi_lab.mutation.operators import Place, Span, mutated, places, plain, read_rooms, running, sample
@@ -38,8 +39,8 @@ _BESIDE: Final = (
     "LICENSE",
 )  # so that the copy looks like a checkout, which some tests want
 _TEST_S: Final = 20.0  # and ten times what it took before: then a test hangs
-_RUN_S: Final = 60.0  # and five times what its tests took before: then a run hangs
-_BEFORE_S: Final = 3600.0
+RUN_S: Final = 60.0  # and five times what its tests took before: then a run hangs
+BEFORE_S: Final = 3600.0
 _POLL_S: Final = 0.2
 _GREEN: Final = (0, 5)  # 5: pytest found no test to run, as in a file of slow ones
 _WORLDS: Final = (
@@ -59,7 +60,8 @@ Step = Callable[[str, int, int], None]
 class Verdict:
     """What became of a fault: `killed_by` is "tests", "worlds", "timeout", or empty for a survivor.
 
-    `how` says what noticed it, `tests` how many tests run its lines, `seconds` how long it took.
+    `how` says what noticed it, `tests` how many tests run its lines, `seconds` how long it took. `worlds` is how many worlds were run for
+    it, where only worlds were.
     """
 
     place: Place
@@ -67,6 +69,7 @@ class Verdict:
     how: str = ""
     tests: int = 0
     seconds: float = 0.0
+    worlds: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """The verdict as plain values."""
@@ -123,16 +126,14 @@ def measure(
     Raises:
         InvalidInput: When the tests are not there, or fail against the product as it is.
     """
-    missing = [folder for folder in (*_COPIED, *TESTS) if not (checkout / folder).is_dir()]
-    if missing:
-        raise InvalidInput(f"{checkout} has no {', '.join(missing)}: run this in a checkout")
+    require_checkout(checkout)
     verdicts.parent.mkdir(parents=True, exist_ok=True)
     chosen = sample(read_rooms(checkout / "src/umi"), count, seed)
     found: list[Verdict] = []
-    with _copied(checkout, stop or threading.Event()) as yard, suppress(Stopped):
+    with copied(checkout, stop or threading.Event()) as yard, suppress(Stopped):
         step("the product as it is", 0, len(chosen))
         known = _known(yard, verdicts.with_suffix(".known"))
-        before = _before(verdicts, yard)
+        before = verdicts_of(verdicts, yard.digests)
         with verdicts.open("a", encoding="utf-8") as lines:
             for place in chosen:
                 verdict = before.get((place.file, place.number))
@@ -143,6 +144,17 @@ def measure(
                 found.append(verdict)
                 step("small faults", len(found), len(chosen))
     return found
+
+
+def require_checkout(checkout: Path) -> None:
+    """Refuse a folder without sources and tests.
+
+    Raises:
+        InvalidInput: For such a folder.
+    """
+    missing = [folder for folder in (*_COPIED, *TESTS) if not (checkout / folder).is_dir()]
+    if missing:
+        raise InvalidInput(f"{checkout} has no {', '.join(missing)}: run this in a checkout")
 
 
 class Yard:
@@ -156,19 +168,24 @@ class Yard:
 
     def __init__(self, root: Path, scratch: Path, stop: threading.Event) -> None:
         self._root = root
-        self._scratch = scratch
+        self.scratch = scratch
         self._stop = stop
-        self._package = root / "src/umi"
+        self.package = root / "src/umi"
         every = _files(root / "tests")
         suite = [file for folder in TESTS for file in _files(root / folder) if file.name.startswith("test_")]
         beside = _digest([file for file in every if not file.name.startswith("test_")], root)
         self.suite = {file.relative_to(root).as_posix(): _digest([file], root) + beside for file in suite}
-        bench = self._package / "bench"
-        product = [file for file in _files(self._package) if bench not in file.parents]
+        bench = self.package / "bench"
+        product = [file for file in _files(self.package) if bench not in file.parents]
         self.digests = {"product": _digest(product, root), "suite": _digest(suite, root) + beside}
-        for file, text in read_rooms(self._package).items():
-            (self._package / file).write_text(plain(text), "utf-8")
-        compileall.compile_dir(self._package, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+        for file, text in read_rooms(self.package).items():
+            (self.package / file).write_text(plain(text), "utf-8")
+        compileall.compile_dir(self.package, quiet=2, invalidation_mode=PycInvalidationMode.CHECKED_HASH)
+
+    def laboratory(self) -> str:
+        """A checksum of the worlds that would run."""
+        root = Path(umi_lab.__file__).parent
+        return _digest(_files(root / "worlds"), root)
 
     def learn(self, files: Sequence[str]) -> dict[str, dict[str, Any]]:
         """Run these files of tests against the product as it is: by file and test, its seconds and its lines.
@@ -176,8 +193,8 @@ class Yard:
         Raises:
             InvalidInput: When a test fails.
         """
-        target = self._scratch / "reach.json"
-        _refuse(self._pytest(["--reach-to", str(target), *files], _BEFORE_S))
+        target = self.scratch / "reach.json"
+        refuse(self._pytest(["--reach-to", str(target), *files], BEFORE_S))
         found: dict[str, dict[str, Any]] = {file: {} for file in files}
         for name, test in json.loads(target.read_text("utf-8")).items():
             found[name.partition("::")[0]][name] = test
@@ -191,15 +208,15 @@ class Yard:
         """
         clock = SystemClock()
         start = clock.monotonic_s()
-        _refuse(self._worlds(_BEFORE_S))
+        refuse(self._worlds(BEFORE_S))
         return clock.monotonic_s() - start
 
     def tried(self, place: Place, known: Known) -> Verdict:
         """What becomes of one fault. The copy is as before afterwards."""
-        file = self._package / place.file
+        file = self.package / place.file
         source = file.read_text("utf-8")
         here = places(source, place.file)[place.number]
-        tests = known.of(running(here, read_rooms(self._package)))
+        tests = known.of(running(here, read_rooms(self.package)))
         tests = tests or known.of(
             [(place.file, 1, len(source))]
         )  # what a function called at import runs belongs to no test
@@ -209,7 +226,7 @@ class Yard:
         try:
             killed_by, how = "tests", self._tests(tests, known) if tests else None
             if how is None:
-                killed_by, how = "worlds", self._worlds(_RUN_S + 5 * known.worlds_s)
+                killed_by, how = "worlds", self._worlds(RUN_S + 5 * known.worlds_s)
         finally:
             file.write_text(source, "utf-8")
         if how is None:
@@ -220,12 +237,12 @@ class Yard:
 
     def _tests(self, names: Sequence[str], known: Known) -> str | None:
         taken = {name: known.tests[name]["seconds"] for name in names}
-        wanted, seconds, hung = (self._scratch / name for name in ("tests.txt", "seconds.json", "hung.txt"))
+        wanted, seconds, hung = (self.scratch / name for name in ("tests.txt", "seconds.json", "hung.txt"))
         wanted.write_text("\n".join(name for name in known.tests if name in taken), "utf-8")
         seconds.write_text(json.dumps({name: _TEST_S + 10 * took for name, took in taken.items()}), "utf-8")
         hung.unlink(missing_ok=True)
         how = self._pytest(
-            ["--hung-to", str(hung), "--seconds", str(seconds), f"@{wanted}"], _RUN_S + 5 * sum(taken.values())
+            ["--hung-to", str(hung), "--seconds", str(seconds), f"@{wanted}"], RUN_S + 5 * sum(taken.values())
         )
         if how is not None and hung.exists() and hung.read_text("utf-8"):
             return f"{TIMEOUT} of a test"
@@ -234,20 +251,21 @@ class Yard:
     def _pytest(self, arguments: Sequence[str], limit_s: float) -> str | None:
         for rest in (
             self._root / ".hypothesis",
-            self._scratch / "tmp",
+            self.scratch / "tmp",
         ):  # what one run leaves is no business of the next
             shutil.rmtree(rest, ignore_errors=True)
         plugins = ("-p", "no:cacheprovider", "-p", "umi_lab.mutation.coverage", "--hypothesis-seed=0")
-        quick = ("-x", "-q", "--tb=no", "-m", "not slow", f"--basetemp={self._scratch / 'tmp'}")
-        return self._trouble([sys.executable, "-m", "pytest", *plugins, *quick, *arguments], limit_s)
+        quick = ("-x", "-q", "--tb=no", "-m", "not slow", f"--basetemp={self.scratch / 'tmp'}")
+        return self.trouble([sys.executable, "-m", "pytest", *plugins, *quick, *arguments], limit_s)
 
     def _worlds(self, limit_s: float) -> str | None:
-        return self._trouble([sys.executable, "-c", _WORLDS, str(WORLDS_COUNT)], limit_s)
+        return self.trouble([sys.executable, "-c", _WORLDS, str(WORLDS_COUNT)], limit_s)
 
-    def _trouble(self, command: Sequence[str], limit_s: float) -> str | None:
+    def trouble(self, command: Sequence[str], limit_s: float) -> str | None:
         """What a command said when it failed; None when it did not."""
-        environment = {**os.environ, "PYTHONPATH": str(self._package.parent)}
-        output = self._scratch / "output.txt"
+        paths = (self.package.parent, Path(umi_lab.__file__).parents[1])
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(path) for path in paths)}
+        output = self.scratch / "output.txt"
         with output.open("w", encoding="utf-8") as target:
             process = subprocess.Popen(
                 command, cwd=self._root, env=environment, stdout=target, stderr=target, start_new_session=True
@@ -274,7 +292,13 @@ class Yard:
 
 
 @contextmanager
-def _copied(checkout: Path, stop: threading.Event) -> Iterator[Yard]:
+def copied(checkout: Path, stop: threading.Event) -> Iterator[Yard]:
+    """A private copy, for as long as it is wanted.
+
+    Args:
+        checkout: What is copied.
+        stop: Ends a run that is under way.
+    """
     with tempfile.TemporaryDirectory(prefix="umi-mutants-") as folder:
         root, scratch = Path(folder) / "checkout", Path(folder) / "scratch"
         scratch.mkdir()
@@ -300,15 +324,15 @@ def _known(yard: Yard, file: Path) -> Known:
     return Known({name: test for one in files.values() for name, test in one["tests"].items()}, kept["worlds_s"])
 
 
-def _before(verdicts: Path, yard: Yard) -> dict[tuple[str, int], Verdict]:
+def verdicts_of(verdicts: Path, digests: Mapping[str, str]) -> dict[tuple[str, int], Verdict]:
     """Verdicts that still hold. A last line that was cut off counts for nothing."""
     found = {}
     for line in verdicts.read_text("utf-8").splitlines() if verdicts.exists() else ():
         with suppress(ValueError, KeyError, TypeError):
             kept = json.loads(line)
-            same = kept.pop("product") == yard.digests["product"], kept.pop("suite") == yard.digests["suite"]
+            same = kept.pop("product") == digests["product"], kept.pop("suite") == digests["suite"]
             if same[0] and (kept["killed_by"] or same[1]):
-                verdict = {name: kept.pop(name) for name in ("killed_by", "how", "tests", "seconds")}
+                verdict = {name: kept.pop(name) for name in ("killed_by", "how", "tests", "seconds", "worlds")}
                 place = Place(**kept | {"lines": tuple(kept["lines"])})
                 found[place.file, place.number] = Verdict(place, **verdict)
     return found
@@ -320,7 +344,15 @@ def _said(output: str, code: int) -> str:
     return [*failed, *reversed(lines), f"exit code {code}"][0][:300]
 
 
-def _refuse(said: str | None) -> None:
+def refuse(said: str | None) -> None:
+    """Refuse to go on with a product that fails as it is.
+
+    Args:
+        said: How it fails; None when it does not.
+
+    Raises:
+        InvalidInput: When it does.
+    """
     if said is not None:
         raise InvalidInput(f"the product as it is does not pass, so nothing would be learned: {said}")
 

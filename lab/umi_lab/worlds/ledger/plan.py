@@ -12,6 +12,7 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.ledger.model import VERDICTS
+from umi_lab.worlds.ledger.phrases import told
 from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 
 STEPS_MIN: Final = 8
@@ -68,6 +69,7 @@ def make_small(seed: int) -> SmallPlan:
     steps = [draw.step(number) for number in range(count)]
     while draw.follows:
         steps.append(draw.step(len(steps)))
+    steps += [Step(len(steps) + more, "plain", arguments=plain) for more, plain in enumerate(told(rng.fork("plain")))]
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)

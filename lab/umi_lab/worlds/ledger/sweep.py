@@ -119,6 +119,10 @@ def _smaller(steps: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     for place in reversed(range(len(steps))):
         yield steps[:place] + steps[place + 1 :]
     for place, step in enumerate(steps):
+        tales = step.arguments.get("tales", ())
+        for number in range(len(tales) if len(tales) > 1 else 0):
+            less = replace(step, arguments={"tales": [*tales[:number], *tales[number + 1 :]]})
+            yield (*steps[:place], less, *steps[place + 1 :])
         messages = step.arguments.get("messages", ())
         for number in reversed(range(1, len(messages))):
             # Only the last can go: the others keep their places, by which steps name them.
