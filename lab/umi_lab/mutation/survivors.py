@@ -277,7 +277,7 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         ("types/records.py", "(module)", "1", "2", 0),
     ),
 }
-_FAMILY_OF: Final = {key: name for name, keys in _MEMBERS.items() for key in keys}
+_FAMILY_OF: Final[Mapping[Key, str]] = {key: name for name, keys in _MEMBERS.items() for key in keys}
 
 
 def family(place: Place) -> str:

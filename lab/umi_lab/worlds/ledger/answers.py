@@ -37,6 +37,7 @@ class Answers:
         if not self._opened.plan.learn:  # else they stand in order of their odds times what was learned
             same("scores that rise", [pair for pair in pairwise(scores) if pair[0] < pair[1]], [])
         self._newer(found.hits, known_at)
+        self._lines(found)
         self._journal.compared.record("recall", found, {"usage": usage, "stale_s": None})
         self._opened.tally.saw("RecallReceipt", {"id": 0, "best_score": 0, "why_abstained": 0})
 
@@ -51,6 +52,30 @@ class Answers:
         for hit in hits:
             same(f"what {hit.content!r} is newer than", set(hit.newer_than), right[hit.id])
         self._opened.tally.saw("Hit", {"newer_than": 0})
+
+    def _lines(self, found: Any) -> None:
+        """The lines for a prompt: those of one subject together, oldest first, and first the subject of the best hit."""
+        groups: dict[object, list[Any]] = {}
+        for place, hit in enumerate(found.hits):
+            one = hit.entity
+            told = "" if one is None or (one.entity_type == "note" and not one.slot) else one.subject
+            groups.setdefault(told or place, []).append(hit)
+        right = [
+            hit
+            for group in groups.values()
+            for hit in sorted(group, key=lambda one: (one.episode.at, one.episode.arrival))
+        ]
+        lines = found.as_context().splitlines()
+        same(
+            "lines for a prompt",
+            [line.partition(" ")[2][:10] for line in lines],
+            [f"{hit.at:%Y-%m-%d}" for hit in right],
+        )
+        same(
+            "words of the lines",
+            [hit.content in line for hit, line in zip(right, lines, strict=True)],
+            [True] * len(right),
+        )
 
     def _flagged(self, known_at: datetime | None = None) -> list[Link]:
         """Updates that do not act, and that nobody has settled."""

@@ -419,6 +419,22 @@ class Asks:
         here = await self._recall("logged", TODAY)
         mine = [hit.id for hit in found.hits if hit.namespace == "ledger"]
         same("hits of this namespace among others", sorted(mine), sorted(hit.id for hit in here.hits))
+        room = _rng.next_int(10, 120)
+        some = await self._opened.call(
+            "recall",
+            "logged",
+            limit=1_000,
+            min_score=0.0,
+            deep=False,
+            namespaces=["ledger", "elsewhere"],
+            max_tokens=room,
+        )
+        same(
+            "hits of both within a room",
+            [hit.id for hit in some.hits],
+            [hit.id for hit in found.hits][: len(some.hits)],
+        )
+        same("a room for both", -(-len(some.as_context().encode()) // 4) <= room, True)  # noqa: FBT003
 
 
 def _is(one: Statement, types: Sequence[str] | None) -> bool:

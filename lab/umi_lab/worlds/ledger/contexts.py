@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
@@ -14,6 +15,9 @@ from umi_lab.worlds.ledger.plan import NAMES
 
 _ORDER: Final = ("profile", "changes", "answers")  # of the sections
 _WHERES: Final = (None, {"session": "dawn"}, {"origin": "user"}, {"role": {"in": ["tool", "document"]}})
+
+
+_ITEM: Final = re.compile(r"item\d+")
 
 
 class Contexts:
@@ -46,6 +50,9 @@ class Contexts:
         same("the sections in order", sections, sorted(sections))
         for item in found.items:
             self._item(item, found, where)
+        kept = " ".join(said.content for said in self._book.said if passes(where or {}, said))
+        told = {match[0] for match in _ITEM.finditer(found.text)}
+        same("words from outside the filter", sorted(told.difference(_ITEM.findall(kept))), [])
         same("what was left out, counted", found.left_out_count >= len(found.left_out), True)  # noqa: FBT003
         for one in found.left_out:
             self._left(one)

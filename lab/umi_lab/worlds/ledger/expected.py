@@ -39,6 +39,7 @@ class Compared:
     def episode(self, found: Any, said: Said) -> None:
         """Require a message, word for word."""
         self.record(f"message {said.key}", found, _episode(said))
+        same(f"the zone of message {said.key}", found.at.utcoffset(), said.at.utcoffset())
 
     def entity(self, found: Any, one: Statement, look: Look = TODAY) -> None:
         """Require a statement with its times, as known at the moment of the look."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeGuard
 
 from umi_lab.worlds.ledger.book import Said
 
@@ -26,12 +27,17 @@ def _fulfils(value: object, wanted: Any) -> bool:
             return (value is not None) is wanted["exists"]
         if "in" in wanted:
             return any(one in wanted["in"] for one in values)
-        return any(isinstance(one, int) and _between(one, wanted) for one in values)
-    return wanted in values
+        return any(_is_number(one) and _between(one, wanted) for one in values)
+    # A truth value is no number, although Python compares them.
+    return any(one == wanted and isinstance(one, bool) == isinstance(wanted, bool) for one in values)
 
 
-def _between(number: int, wanted: dict[str, int]) -> bool:
-    tests: dict[str, Callable[[int, int], bool]] = {
-        "gt": int.__gt__, "gte": int.__ge__, "lt": int.__lt__, "lte": int.__le__,
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _between(number: float, wanted: dict[str, float]) -> bool:
+    tests: dict[str, Callable[[float, float], bool]] = {
+        "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
     }  # fmt: skip
     return all(tests[name](number, bound) for name, bound in wanted.items())

@@ -35,6 +35,7 @@ class Journal:
         self._by_key: dict[tuple[int, int], Said] = {}
         self._made: dict[int, list[Link]] = {}
         self._was_deferred = False
+        self._deferred_before = False  # as of the last message that was told to wait
         self._calls: dict[int, tuple[Any, dict[str, Any], list[Said], bool]] = {}
         self._buried: list[str] = []  # own ids of messages that were deleted
         self._erasures: set[str] = set()  # ids of receipts

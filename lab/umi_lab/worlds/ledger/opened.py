@@ -34,6 +34,8 @@ _QUESTIONS: Final = frozenset(
         "get",
     ]
 )
+# What the second may do as well: what it has deleted the first must not show, nor take for known.
+_DELETIONS: Final = frozenset(["forget", "erase"])
 # What a call means that leaves an argument out.
 _DEFAULTS: Final = {
     name: {
@@ -88,7 +90,7 @@ class OpenedMemory:
         """Call a method of the memory and count its arguments."""
         self.count(method, arguments)
         memory = self.memory
-        if method in _QUESTIONS and self._second is not None:
+        if method in (*_QUESTIONS, *_DELETIONS) and self._second is not None:
             self._asked += 1
             memory = self._second if self._asked % 2 else memory
         return await getattr(memory, method)(*given, **arguments)

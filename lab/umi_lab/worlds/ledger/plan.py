@@ -17,6 +17,7 @@ from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
+_READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
@@ -25,7 +26,7 @@ MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothe
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.5), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -100,6 +101,8 @@ class _Draw:
         self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
+        if number == 0 and self._rng.chance(_READ_AGAIN):
+            self.follows = [("reread", {})]  # before anything is judged, which a second reading judges anew
         if self._judged:
             self._makers.append(number)
             self.follows = self.follows or judged(self._rng, number)
@@ -149,8 +152,9 @@ class _Draw:
             "speaker": rng.choice((None, *NAMES)),
             "session": rng.choice(SESSIONS),
             "at_days": at_days,
+            "zone_h": rng.choice((0, 0, 5, -8)),
             "own_id": rng.chance(0.5),
-            "metadata": {"level": rng.next_int(1, 3), "tags": ["a", "b"][: rng.next_int(0, 2)]}
+            "metadata": {"level": rng.choice((1, 2, 3, 2.5, "2", True)), "tags": ["a", "b"][: rng.next_int(0, 2)]}
             if rng.chance(0.5)
             else {},
             "origin": rng.choice((None, None, None, "document", "user", "assistant", "tool")),

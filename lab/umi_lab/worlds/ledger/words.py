@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, Final
 
 from umi.sim.clock import EPOCH
@@ -52,7 +52,7 @@ class Words(Waiting):
         self._calls[step.number] = (content, arguments, added, given["call_key"])
         read_at = self.now
         if given["later"]:
-            self._was_deferred = True
+            self._deferred_before, self._was_deferred = self._was_deferred, True
             added = await self._while_waiting(found, added, sources, given)
             read_at = await self._read_waiting(added, given["by"])
             added = [said for said in added if said in self.book.said]
@@ -97,7 +97,8 @@ class Words(Waiting):
         return self.book.of(one.said) if whole else [one]
 
     def _message(self, number: int, place: int, given: dict[str, Any]) -> dict[str, Any]:
-        at = None if given["at_days"] is None else EPOCH - timedelta(days=given["at_days"])
+        zone = timezone(timedelta(hours=given.get("zone_h", 0)))
+        at = None if given["at_days"] is None else (EPOCH - timedelta(days=given["at_days"])).astimezone(zone)
         expires = None if given["expires_s"] is None else self.now + timedelta(seconds=given["expires_s"])
         return {
             "content": given["content"],
@@ -215,7 +216,7 @@ class Words(Waiting):
                 return  # what is gone matches any words
             await self._require_other_refused(content, arguments, keyed=keyed)
             return
-        found = await self._opened.call("remember", content, **arguments)
+        found = await self._opened.call("remember", _spelled(content), **_spelled_fields(arguments))
         mine = [one for said in left for one in self.book.of(said)]
         told = sorted((link for link in self.book.links if link.new in mine), key=lambda link: link.id)
         forgotten: tuple[str, ...] = ()
@@ -288,6 +289,24 @@ def _other(content: Any, arguments: dict[str, Any], field: str) -> tuple[Any, di
     if isinstance(first, dict):
         return [{**first, field: _another(field, first.get(field))}, *rest], arguments
     return [replace(first, **{field: _another(field, getattr(first, field))}), *rest], arguments
+
+
+def _spelled(content: Any) -> Any:
+    """The same content, with what has no order in another one."""
+    if isinstance(content, str):
+        return content
+    return [
+        _spelled_fields(one) if isinstance(one, dict) else replace(one, metadata=_turned(one.metadata))
+        for one in content
+    ]
+
+
+def _spelled_fields(fields: dict[str, Any]) -> dict[str, Any]:
+    return fields if fields.get("metadata") is None else {**fields, "metadata": _turned(fields["metadata"])}
+
+
+def _turned(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(reversed(list(metadata.items())))
 
 
 def _another(field: str, told: Any) -> Any:

@@ -44,7 +44,7 @@ def run_small(plan: SmallPlan) -> SmallOutcome:
             run_virtually(world.live(), seed=plan.seed, clock=clock)
     except Wrong as wrong:
         outcome.failure = str(wrong)
-    except UmiError as error:
+    except Exception as error:  # noqa: BLE001 - a crash is a finding, too
         outcome.failure = f"unexpected {type(error).__name__}: {error}"
     finally:
         shutil.rmtree(folder, ignore_errors=True)
