@@ -26,6 +26,7 @@ BROAD_ALLOWED_COUNT = {
     "umi._core.guard": 1,
     "umi.sim.loop": 1,
     "umi_lab.worlds.world": 1,
+    "umi_lab.worlds.ledger.world": 1,
     "umi_lab.worlds.sweep": 1,
 }
 
