@@ -66,8 +66,10 @@ class Exports(Journal):
             same("the progress of restore", lines == sorted(lines), True)  # noqa: FBT003
             self.compared.record("restore", back, {**rows, "resumed": False})
             await elsewhere.export(second)
-            page = await elsewhere.list(limit=10_000)
-            Compared(part, self._opened.tally).steps("the list elsewhere", page.items, part.arrived())
+            page, there = await elsewhere.list(limit=10_000), Compared(part, self._opened.tally)
+            there.steps("the list elsewhere", page.items, part.arrived())
+            for episode in (await elsewhere.episodes(limit=10_000)).items:
+                there.episode(episode, next(said for said in part.said if said.id == episode.id))
             if part.said:
                 await self._refused("RestoreConflict", elsewhere.restore(io.BytesIO(first.getvalue())))
             same("the export elsewhere", second.getvalue() == first.getvalue(), True)  # noqa: FBT003
