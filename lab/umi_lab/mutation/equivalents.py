@@ -67,4 +67,21 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
         0,
     ): ("without candidates by words the block adds nothing"),
     ("limits.py", "(module)", "65536", "65537", 0): ("a cache holds one word more, and nothing of what is found"),
+    (
+        "stores/index/term_counts.py",
+        "(module)",
+        "_ROUNDED / (2 * _NEIGHBOUR_SHARE)",
+        "_ROUNDED * (2 * _NEIGHBOUR_SHARE)",
+        0,
+    ): ("a bound that excludes turns is lower than it need be, so that more are weighed, with the same choice"),
+    (
+        "_learning/routing/router.py",
+        "TierRouter._tried",
+        "_draw(self._options.seed, known.made) >= rate",
+        "_draw(self._options.seed, known.made) > rate",
+        0,
+    ): ("differs only where a drawn real number equals the share to its last bit"),
+    ("_evolution/relation_effects.py", "RelationEffects.know_new", "self._keep(entity.id, ())", "(left out)", 0): (
+        "relations of new statements are read, of which there are none"
+    ),
 }
