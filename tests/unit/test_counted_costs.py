@@ -131,7 +131,7 @@ async def test_a_remember_of_one_sentence(counted: tuple[umi.Memory, Counts]) ->
     assert statistics.median(one["statements"] for one in costs) <= 12
     assert max(one["statements"] for one in costs) <= 24
     assert statistics.median(one["rows"] for one in costs) <= 10
-    assert statistics.median(one["runs"] for one in costs) <= 5
+    assert statistics.median(one["runs"] for one in costs) <= 4  # the lower layers once, for embedding and reading
     # What is known of a subject may ask for a judgement more; most messages need none while others wait.
     assert statistics.median(one["locked"] for one in costs) == 0
     assert sum(one["locked"] for one in costs) <= SAMPLES_COUNT / 4
