@@ -266,6 +266,7 @@ def _tale(rng: DeterministicRng) -> dict[str, Any]:
     meant = UPCOMING[now](day) if now in UPCOMING else now
     return {
         "said": said,
+        "who": who,
         "subject": topic.subject.format(who=who).casefold(),
         "slot": topic.slot,
         "now": meant,

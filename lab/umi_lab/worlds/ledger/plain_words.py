@@ -12,6 +12,7 @@ from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
 
 _HOUR: Final = timedelta(hours=1)
+_NAMED: Final = "2029-12-31T10:00"  # after all that tales say
 
 
 class PlainWords(Journal):
@@ -22,13 +23,19 @@ class PlainWords(Journal):
         async with self._opened.without_model(file) as memory:
             for number, tale in enumerate(tales):
                 there = memory.switch(f"tale{number}")
-                for text, at in tale["said"]:
-                    await there.remember(umi.Message(text, speaker="Mika", at=_moment(at)))
+                await _tell(there, tale)
                 await _compare(there, tale)
+                if tale["subject"] == tale["who"].casefold():
+                    await _by_another_name(memory.switch(f"named{number}"), tale)
         if self._opened.plan.store != "dict":
             async with self._opened.without_model(file) as memory:
                 for number, tale in enumerate(tales):
                     await _compare(memory.switch(f"tale{number}"), tale)
+
+
+async def _tell(memory: Memory, tale: dict[str, Any]) -> None:
+    for text, at in tale["said"]:
+        await memory.remember(umi.Message(text, speaker="Mika", at=_moment(at)))
 
 
 async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
@@ -57,6 +64,25 @@ async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
             [one.content for one in before.hits][:1],
             [said[0][0]],
         )
+
+
+async def _by_another_name(memory: Memory, tale: dict[str, Any]) -> None:
+    """Who has been given another name is found by it: all that was said before and what is said under it later."""
+    who = tale["who"]
+    await _tell(memory, tale)
+    await memory.remember(f"{who} is also called Zimt.", at=_moment(_NAMED))
+    await memory.remember("Zimt speaks Danish.", at=_moment(_NAMED) + _HOUR)
+    right = [step.entity.id for step in await memory.history(who)]
+    same(f"the history of {who} by another name", [step.entity.id for step in await memory.history("Zimt")], right)
+    for name in (who, "Zimt"):
+        counted = await memory.history_counts(name, parts=3)
+        same(f"statements about {name}", counted.count, len(right))
+        same(f"statements about {name}, by part", sum(counted.known.counts if counted.known else ()), len(right))
+    same(
+        f"facts of {who}",
+        [fact.value for fact in (await memory.profile("Zimt")).facts],
+        [fact.value for fact in (await memory.profile(who)).facts],
+    )
 
 
 def _bare(value: str) -> str:
