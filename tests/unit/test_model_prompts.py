@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -57,6 +58,15 @@ def test_a_prompt_with_ten_candidates_takes_at_most_1400_tokens() -> None:
     assert len(_fitting(short, [new], short.pairs())) == 10
     known = [note(number, "y" * 400) for number in range(LLM_KNOWN_COUNT_MAX)]
     assert len(build_extraction_prompt("z" * 200, "Zed", "2026-01-01", before, known).encode()) <= 4 * 1_400
+
+
+def test_times_of_several_zones_are_shown_in_one() -> None:
+    at = datetime(2026, 1, 1, 5, tzinfo=timezone(timedelta(hours=5)))
+    early, late = replace(note(0, "early"), at=at, valid_from=at.astimezone(UTC)), note(1, "late")
+    late = replace(late, at=at.astimezone(UTC) + timedelta(minutes=1))
+    lines = [json.loads(statement_line("m000", one, {})) for one in (early, late)]
+    assert [line["on"] for line in lines] == ["2026-01-01 00:00", "2026-01-01 00:01"]
+    assert "from" not in lines[0], "it holds from when it was said"
 
 
 def test_a_memory_is_shown_in_its_own_script() -> None:

@@ -256,7 +256,7 @@ class _Draw:
         rng = self._rng
         given = {
             "what": self._statement(), "role": rng.choice(("assistant", "tool")), "said": self._sentence(),
-            "call_key": not rng.chance(0.3), "first": rng.chance(0.5),
+            "call_key": not rng.chance(0.3), "first": rng.chance(0.5), "gone": rng.chance(0.3),
         }  # fmt: skip
         self._said.append((number, 0, 1))
         return given

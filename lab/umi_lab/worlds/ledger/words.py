@@ -249,6 +249,22 @@ class Words(Waiting):
         right = sorted(one.id for one in [*new, *(one for old in left for one in self.book.of(old))])
         same("statements of the receipt", sorted(one.id for one in found.entities), right)
 
+    async def _repeat_what_is_gone(self, step: Step, said: Said, repeated: dict[str, Any]) -> None:
+        """What recall has shown is no echo once its message is forgotten, by whichever memory: said again, it is kept."""
+        if repeated["content"] != said.content:
+            return
+        same("what forget gives", await self._opened.call("forget", said.id), 1)
+        self._bury([said])
+        self.recorder().delete((said,), ())
+        await self.adopt_all()
+        found = await self._opened.memory.remember([Message(**repeated)])
+        added = self._add(step.number, [repeated], [repeated], found.episode_ids)
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        told = self._judged(recorder, new)
+        self._made[step.number] = recorder.made
+        self._learn_ids(found.entities, added)
+        self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
+
     async def _echo(self, step: Step) -> None:
         """What recall has shown, said again by no person, stands for its message; words beside it are new."""
         given = step.arguments
@@ -262,6 +278,9 @@ class Words(Waiting):
             return
         told = {**_PLAIN, "content": given["said"], "id": None}
         repeated = {**_PLAIN, "content": shown.content, "role": given["role"], "id": None}
+        if given["gone"]:
+            await self._repeat_what_is_gone(step, one.said, repeated)
+            return
         both = [repeated, told] if given["first"] else [told, repeated]
         content = [Message(**one) for one in both]
         arguments: dict[str, Any] = {"idempotency_key": f"call{step.number}"} if given["call_key"] else {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC
 from typing import Final
 
 from umi.limits import LLM_BEFORE_CHARACTERS_MAX, LLM_KNOWN_CHARACTERS_MAX, LLM_MEMORY_CHARACTERS_MAX
@@ -202,16 +203,17 @@ def statement_line(id_: str, entity: Entity, speakers: Mapping[str, str]) -> str
     if entity.said_by:
         row["word_of"] = entity.said_by
     # The usual case, a fact that holds from when it was said, needs no words.
-    if entity.valid_from is not None and entity.at is not None and entity.valid_from.date() != entity.at.date():
-        row["from"] = entity.valid_from.date().isoformat()
+    begins = entity.valid_from
+    if begins is not None and entity.at is not None and begins.date() != entity.at.astimezone(begins.tzinfo).date():
+        row["from"] = begins.date().isoformat()
     if entity.valid_until is not None:
         row["until"] = entity.valid_until.date().isoformat()
     return _defused(json.dumps(row, ensure_ascii=False))
 
 
 def moment(entity: Entity) -> str:
-    """When a statement was said, to the minute."""
-    return "" if entity.at is None else f"{entity.at:%Y-%m-%d %H:%M}"
+    """When a statement was said, to the minute, in UTC: those of a prompt may be from several zones, and are compared."""
+    return "" if entity.at is None else f"{entity.at.astimezone(UTC):%Y-%m-%d %H:%M}"
 
 
 def _known_line(entity: Entity) -> str:
