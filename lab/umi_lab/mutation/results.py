@@ -91,9 +91,9 @@ def _survivors(survivors: Sequence[Verdict]) -> str:
     rows = ["| where | was | became | why nobody notices |", "| --- | --- | --- | --- |"]
     for one in survivors:
         place = one.place
-        said = _cell(reason(one) or "**a check is missing**")
+        said = cell(reason(one) or "**a check is missing**")
         rows.append(
-            f"| {place.file}:{place.lines[0]}, {place.function} | `{_cell(place.before)}` | `{_cell(place.after)}` | {said} |"
+            f"| {place.file}:{place.lines[0]}, {place.function} | `{cell(place.before)}` | `{cell(place.after)}` | {said} |"
         )
     return "\n".join(rows)
 
@@ -106,5 +106,6 @@ def _percent(part: int, of: int) -> str:
     return f"{100 * part / of:.1f} %" if of else ""
 
 
-def _cell(text: str) -> str:
+def cell(text: str) -> str:
+    """Text in a cell of a table."""
     return text.replace("|", "\\|")

@@ -133,17 +133,32 @@ def measure(
     with copied(checkout, stop or threading.Event()) as yard, suppress(Stopped):
         step("the product as it is", 0, len(chosen))
         known = _known(yard, verdicts.with_suffix(".known"))
-        before = verdicts_of(verdicts, yard.digests)
-        with verdicts.open("a", encoding="utf-8") as lines:
-            for place in chosen:
-                verdict = before.get((place.file, place.number))
-                if verdict is None:
-                    verdict = yard.tried(place, known)
-                    lines.write(json.dumps(verdict.as_json() | yard.digests) + "\n")
-                    lines.flush()
-                found.append(verdict)
-                step("small faults", len(found), len(chosen))
+        for verdict in each_tried(chosen, verdicts, yard.digests, lambda place: yard.tried(place, known)):
+            found.append(verdict)
+            step("small faults", len(found), len(chosen))
     return found
+
+
+def each_tried(
+    chosen: Sequence[Place], verdicts: Path, digests: Mapping[str, str], tried: Callable[[Place], Verdict]
+) -> Iterator[Verdict]:
+    """The verdict on each fault: the one that was noted and still holds, or a new one, which is noted at once.
+
+    Args:
+        chosen: The faults.
+        verdicts: JSON Lines, one verdict a line.
+        digests: Of what is tried and by what; a verdict holds while they are the same.
+        tried: Tries one.
+    """
+    before = _verdicts_of(verdicts, digests)
+    with verdicts.open("a", encoding="utf-8") as lines:
+        for place in chosen:
+            verdict = before.get((place.file, place.number))
+            if verdict is None:
+                verdict = tried(place)
+                lines.write(json.dumps(verdict.as_json() | dict(digests)) + "\n")
+                lines.flush()
+            yield verdict
 
 
 def require_checkout(checkout: Path) -> None:
@@ -324,7 +339,7 @@ def _known(yard: Yard, file: Path) -> Known:
     return Known({name: test for one in files.values() for name, test in one["tests"].items()}, kept["worlds_s"])
 
 
-def verdicts_of(verdicts: Path, digests: Mapping[str, str]) -> dict[tuple[str, int], Verdict]:
+def _verdicts_of(verdicts: Path, digests: Mapping[str, str]) -> dict[tuple[str, int], Verdict]:
     """Verdicts that still hold. A last line that was cut off counts for nothing."""
     found = {}
     for line in verdicts.read_text("utf-8").splitlines() if verdicts.exists() else ():

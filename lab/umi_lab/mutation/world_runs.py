@@ -20,7 +20,7 @@ from types import CodeType, FrameType
 from typing import Any, Final
 
 IMPORT: Final = "import"  # what runs before the first world
-_SMALL: Final = "small:"
+SMALL: Final = "small:"  # before the seed of a small world
 
 Run = Callable[[str], str | None]
 Tracer = Callable[[FrameType, str, Any], Any]
@@ -121,8 +121,8 @@ def _loaded() -> Run:
     logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds are full of warnings, and nobody reads them
 
     def run(world: str) -> str | None:
-        if world.startswith(_SMALL):
-            return run_small(make_small(int(world.removeprefix(_SMALL)))).failure
+        if world.startswith(SMALL):
+            return run_small(make_small(int(world.removeprefix(SMALL)))).failure
         return run_plan(make_plan(int(world))).failure
 
     return run

@@ -21,6 +21,7 @@ from umi_lab.mutation import testing
 from umi_lab.mutation.operators import IMPORT, Place, mutated, places, read_rooms, running, sample
 from umi_lab.mutation.testing import TIMEOUT, Step, Verdict, Yard
 from umi_lab.mutation.world_runs import IMPORT as AT_IMPORT
+from umi_lab.mutation.world_runs import SMALL
 
 SMALL_COUNT: Final = 120
 LARGE_COUNT: Final = 12
@@ -59,7 +60,7 @@ class Worlds:
 
 def names(small: int, large: int) -> list[str]:
     """So many worlds of each size, as `umi sim replay` names them."""
-    return [f"small:{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
+    return [f"{SMALL}{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
 
 
 def measure(
@@ -99,16 +100,9 @@ def measure(
         step("the product as it is", 0, len(chosen))
         trial = _Trial(yard, names(small, large))
         known = trial.known(verdicts.with_suffix(".worlds"))
-        before = testing.verdicts_of(verdicts, trial.digests)
-        with verdicts.open("a", encoding="utf-8") as lines:
-            for place in chosen:
-                verdict = before.get((place.file, place.number))
-                if verdict is None:
-                    verdict = trial.tried(place, known)
-                    lines.write(json.dumps(verdict.as_json() | trial.digests) + "\n")
-                    lines.flush()
-                found.append(verdict)
-                step("small faults", len(found), len(chosen))
+        for verdict in testing.each_tried(chosen, verdicts, trial.digests, lambda place: trial.tried(place, known)):
+            found.append(verdict)
+            step("small faults", len(found), len(chosen))
     return found
 
 
@@ -163,7 +157,7 @@ class _Trial:
 
     def _try(self, worlds: Sequence[str], limit_s: float) -> tuple[str | None, int]:
         """What was noticed, and how many worlds were run for it."""
-        limits = {name: _SMALL_S if name.startswith("small:") else _LARGE_S for name in worlds}
+        limits = {name: _SMALL_S if name.startswith(SMALL) else _LARGE_S for name in worlds}
         begun = self._yard.scratch / "begun.txt"
         begun.unlink(missing_ok=True)
         how = self._run("try", limits, begun, limit_s)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from umi_lab.bench.intervals import Interval, share
-from umi_lab.mutation.results import open_survivors, reason
+from umi_lab.mutation.results import cell, open_survivors, reason
 from umi_lab.mutation.survivors import FAMILIES, family
 from umi_lab.mutation.testing import TIMEOUT, Verdict
 from umi_lab.mutation.worlds_alone import NEVER_RUN
@@ -109,7 +109,7 @@ def _list(missed: Sequence[Verdict]) -> str:
     for one in sorted(missed, key=lambda one: (one.place.file, one.place.lines)):
         place = one.place
         told = f"{family(place) or _UNREAD}{', never run' if one.how == NEVER_RUN else ''}"
-        was, became = (_cell(text) for text in (place.before, place.after))
+        was, became = (cell(text) for text in (place.before, place.after))
         rows.append(f"| {place.file}:{place.lines[0]}, {place.function} | `{was}` | `{became}` | {told} |")
     return "\n".join(rows)
 
@@ -120,7 +120,3 @@ def _percent(value: float) -> str:
 
 def _range(rate: Interval) -> str:
     return f"{100 * rate.low:.1f} to {100 * rate.high:.1f} %"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")

@@ -10,7 +10,7 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 from umi.types import Usage
 from umi_lab.worlds.ledger.book import Link
-from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.expected import same, tokens_of
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.rules import may_change
@@ -100,7 +100,7 @@ class Answers:
         some = await self._asked(deep=False, max_tokens=room, task_id="ledger")
         lines = some.as_context()
         same("hits within a room", [hit.id for hit in some.hits], shown[: len(some.hits)])
-        same("a context within its room", -(-len(lines.encode()) // 4) <= room, True)  # noqa: FBT003
+        same("a context within its room", tokens_of(lines) <= room, True)  # noqa: FBT003
         likely = await self._asked(deep=False, min_score=least)
         # Of two that a flagged update connects, the first has the score of the other, without which it may be too unlikely.
         moved = {one.said.id for link in self._flagged() for one in (link.old, link.new)}

@@ -6,7 +6,6 @@ borders at which something begins, ends or becomes known.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -17,16 +16,16 @@ from umi.types import Entity
 from umi_lab.worlds.ledger.answers import Answers
 from umi_lab.worlds.ledger.book import DISPUTED, STALE, TODAY, US, Look, Said, Statement
 from umi_lab.worlds.ledger.contexts import Contexts
-from umi_lab.worlds.ledger.expected import Wrong, same
+from umi_lab.worlds.ledger.expected import Wrong, same, tokens_of
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
 from umi_lab.worlds.ledger.profiles import Profiles
 from umi_lab.worlds.ledger.reviews import Reviews
 
 _QUESTIONS: Final = 4  # after each step
-_ITEM: Final = re.compile(r"item\d+")
 _WHERES: Final = (
     None, {"session": "dawn"}, {"role": {"in": ["tool", "document"]}}, {"metadata": {"level": {"gte": 2, "lt": 3}}},
     {"metadata": {"tags": "a"}}, {"speaker": {"exists": False}}, {"origin": "user"}, {"speaker": "Kiba", "role": "user"},
@@ -296,7 +295,7 @@ class Asks:
             for one in self._book.statements
             if one.mode not in ("wished", "hypothetical") or len(self._book.of(one.said)) == 1
         ]
-        worded = [one for one in real if _ITEM.search(one.content) and not one.slot]
+        worded = [one for one in real if ITEM.search(one.content) and not one.slot]
         if not worded:
             return
         one, look = rng.choice(worded), self._look(rng)
@@ -308,7 +307,7 @@ class Asks:
             link.type == "contradict" for link in denied
         ):
             return  # the message may also be found as what replaced or denies another, and shows then what does so
-        word = _ITEM.search(one.content)
+        word = ITEM.search(one.content)
         explained = rng.chance(0.3)
         found = await self._recall(word[0] if word else "", look, explain=explained)
         self._answers.receipt(found, known_at=look.known_at)
@@ -346,7 +345,7 @@ class Asks:
 
     async def _recall_gone(self, rng: DeterministicRng) -> None:
         """What was cut out of a message is not found by its word."""
-        gone = [match[0] for words in self._journal.cut_words if (match := _ITEM.search(words))]
+        gone = [match[0] for words in self._journal.cut_words if (match := ITEM.search(words))]
         # Where another message names it, that is found, or what replaced that.
         gone = [word for word in gone if not any(word in said.content for said in self._book.said)]
         if not gone:
@@ -434,7 +433,7 @@ class Asks:
             [hit.id for hit in some.hits],
             [hit.id for hit in found.hits][: len(some.hits)],
         )
-        same("a room for both", -(-len(some.as_context().encode()) // 4) <= room, True)  # noqa: FBT003
+        same("a room for both", tokens_of(some.as_context()) <= room, True)  # noqa: FBT003
 
 
 def _is(one: Statement, types: Sequence[str] | None) -> bool:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.book import Look
-from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.expected import same, tokens_of
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import NAMES
 
 _ORDER: Final = ("profile", "changes", "answers")  # of the sections
 _WHERES: Final = (None, {"session": "dawn"}, {"origin": "user"}, {"role": {"in": ["tool", "document"]}})
-
-
-_ITEM: Final = re.compile(r"item\d+")
 
 
 class Contexts:
@@ -37,7 +34,7 @@ class Contexts:
         found = await self._opened.call(
             "context", query, about=about, where=where, counter=counter, max_tokens=room, **parts
         )
-        tokens = -(-len(found.text.encode()) // 4) if counter is None else counter(found.text)
+        tokens = tokens_of(found.text) if counter is None else counter(found.text)
         self._journal.compared.record(
             "the context", found, {"tokens": tokens, "degraded": ("no_embedder",) if query else ()}
         )
@@ -51,8 +48,8 @@ class Contexts:
         for item in found.items:
             self._item(item, found, where)
         kept = " ".join(said.content for said in self._book.said if passes(where or {}, said))
-        told = {match[0] for match in _ITEM.finditer(found.text)}
-        same("words from outside the filter", sorted(told.difference(_ITEM.findall(kept))), [])
+        told = {match[0] for match in ITEM.finditer(found.text)}
+        same("words from outside the filter", sorted(told.difference(ITEM.findall(kept))), [])
         same("what was left out, counted", found.left_out_count >= len(found.left_out), True)  # noqa: FBT003
         for one in found.left_out:
             self._left(one)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from umi_lab.worlds.ledger.book import Said
+from umi_lab.worlds.ledger.book import Said, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.rules import concluded
-
-_WORD: Final = re.compile(r"item\d+")
 
 
 class Deletions(Journal):
@@ -41,10 +39,7 @@ class Deletions(Journal):
         same("what forget gives", await self._opened.call("forget", name), 1)
         recorder = self.recorder()
         if by == "statement" and rest:
-            start, end = one.span
-            said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}".rstrip()
-            self.cut.append(said)
-            self.cut_words.append(one.content)
+            self._cut_out([one])
             recorder.delete((), (one,))
             self.compared.record("the preview of forget", preview, {"left": said.content})
         else:
@@ -73,18 +68,21 @@ class Deletions(Journal):
         going = [one for one in self.book.statements if one.entity_type in types]
         same("what forget gives", await self._opened.call("forget", types=types), len(going))
         whole = [said for said in self.book.said if self.book.of(said) and set(self.book.of(said)) <= set(going)]
-        for said in self.book.said:
-            mine = [one for one in going if one.said is said and said not in whole]
-            for one in mine:
-                start, end = one.span
-                said.content = f"{said.content[:start]}{' ' * (end - start)}{said.content[end:]}"
-                self.cut_words.append(one.content)
-            if mine:
-                said.content = said.content.rstrip()
-                self.cut.append(said)
+        cut = [one for one in going if one.said not in whole]
+        self._cut_out(cut)
         self._bury(whole)
-        self.recorder().delete(whole, [one for one in going if one.said not in whole])
+        self.recorder().delete(whole, cut)
         await self.adopt_all()
+
+    def _cut_out(self, statements: Sequence[Statement]) -> None:
+        """Put spaces in place of statements in their messages, and nothing at the end."""
+        for one in statements:
+            start, end = one.span
+            text = one.said.content
+            one.said.content = f"{text[:start]}{' ' * (end - start)}{text[end:]}".rstrip()
+            self.cut_words.append(one.content)
+            if one.said not in self.cut:
+                self.cut.append(one.said)
 
     async def _erase(self, step: Step) -> None:
         given = {name: value for name, value in step.arguments.items() if name != "brought_back"}
@@ -146,7 +144,7 @@ class Deletions(Journal):
 
     def _searched(self, check: Any, gone: Sequence[Said]) -> None:
         """The words of what was erased were looked for, and those that nobody else says are found nowhere."""
-        words = {match[0] for said in gone for match in _WORD.finditer(said.content)}
+        words = {match[0] for said in gone for match in ITEM.finditer(said.content)}
         alone = {word for word in words if not any(word in said.content for said in self.book.said)}
         for kind, count in check.searched.items():
             same(f"{kind} found nowhere, at most", 0 <= check.absent[kind] <= count, True)  # noqa: FBT003

@@ -23,6 +23,11 @@ def same(what: str, found: object, right: object) -> None:
         raise Wrong(f"{what} is {found!r}, and must be {right!r}")
 
 
+def tokens_of(text: str) -> int:
+    """Tokens as they are counted without a counter: four bytes each (docs/reference.md)."""
+    return -(-len(text.encode()) // 4)
+
+
 class Compared:
     """Compares records of the product with rows of a book."""
 

@@ -13,6 +13,7 @@ from typing import Final
 from umi.types import Completion, CompletionRequest, Usage
 
 SENTENCE: Final = re.compile(r"([A-Z][a-z]+) logged (\w+)(?: \(([^)]*)\))?\.")
+ITEM: Final = re.compile(r"item\d+")  # what a statement logs, which no other one does
 VERDICTS: Final = ("update", "correct", "contradict", "extend")
 CONFIDENCE: Final = 0.8  # of each verdict
 _DATA: Final = re.compile(r"<data>(.*?)</data>", re.DOTALL)
