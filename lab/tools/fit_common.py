@@ -20,7 +20,8 @@ from umi.limits import CANDIDATE_POOL_COUNT
 from umi.ports import Matrix
 from umi.ports.candidates import in_days
 from umi.providers.local import LocalEmbedder
-from umi.stores.index.search_index import Documents, NamespaceIndex
+from umi.stores.index.documents import Documents, Names
+from umi.stores.index.search_index import NamespaceIndex
 from umi_lab.bench.datasets import Collection, load_all
 
 Array = npt.NDArray[np.float64]
@@ -82,8 +83,8 @@ def build(collection: Collection, windows: Sequence[Matrix], *, small: bool = Fa
             range(len(said)),
             [" ".join(analyse(indexed_line(one.content, one.speaker))) for one in said],
             [count_words(one.content) for one in said],
-            [one.session for one in said],
-            [one.speaker for one in said],
+            Names.column([one.session for one in said]),
+            Names.column([one.speaker for one in said]),
             [read_traits(one.content, one.role) for one in said],
             [in_days(one.at) if one.at else 0.0 for one in said],
         )

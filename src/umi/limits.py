@@ -139,6 +139,16 @@ STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
 STORE_INDEXES_COUNT_MAX: Final = (
     4_096  # search indexes kept by one open store; the least recently used are built again when asked for
 )
+INDEX_MESSAGE_BYTES: Final = 1_200  # of a message in a search index that keeps postings and vectors, about
+STORE_BLOCK_COUNT: Final = (
+    2_048  # messages whose postings, signs and columns a large namespace keeps together in the database
+)
+STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks
+STORE_BLOCKS_SEALED_COUNT: Final = 2  # by one write, at most
+SIGNS_COMPARED_COUNT: Final = 1_000  # messages with the most signs alike, whose vectors are compared exactly
+SAMPLED_COUNT_MAX: Final = (
+    16_384  # messages whose vectors are kept whole beside the signs, for mean and deviation of cosines
+)
 CATCH_UP_COUNT: Final = 4_096  # episodes that a search index takes in before others get their turn
 CATCH_UP_PAUSE_S: Final = 1.0  # after a recall: a search index that was brought up to date then can lack little
 CHANGE_LOG_SEQUENCES_COUNT_MAX: Final = 65_536  # a search index older than this is rebuilt, not followed

@@ -39,8 +39,25 @@ async def _postgres(folder: Path) -> Store:
     return await PostgresStore.open(kept.read_text(), clock=SystemClock(), entropy=SystemEntropy())
 
 
-OPENERS = {"sqlite": _sqlite_file, "sqlite-in-memory": _sqlite_in_memory, "dicts": _dicts, "postgres": _postgres}
-PERSISTENT = ("sqlite", "postgres")
+OPENERS = {
+    "sqlite": _sqlite_file,
+    "sqlite-in-blocks": _sqlite_file,
+    "sqlite-in-memory": _sqlite_in_memory,
+    "dicts": _dicts,
+    "postgres": _postgres,
+    "postgres-in-blocks": _postgres,
+}
+PERSISTENT = ("sqlite", "sqlite-in-blocks", "postgres", "postgres-in-blocks")
+
+
+@pytest.fixture(autouse=True)
+def in_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every namespace is large for the stores that are named so: it has blocks, and its index reads from them."""
+    callspec = getattr(request.node, "callspec", None)
+    if callspec is not None and any(str(one).endswith("in-blocks") for one in callspec.params.values()):
+        monkeypatch.setattr("umi.limits.STORE_BLOCKS_FROM_COUNT", 1)
+        monkeypatch.setattr("umi.limits.STORE_BLOCK_COUNT", 2)
+        monkeypatch.setattr("umi.limits.INDEX_MESSAGE_BYTES", 1 << 40)
 
 
 @pytest.fixture(params=sorted(OPENERS))

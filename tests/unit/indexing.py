@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from umi.ports import Matrix
-from umi.stores.index.search_index import Documents, NamespaceIndex
+from umi.stores.index.documents import Documents, Names
+from umi.stores.index.search_index import NamespaceIndex
 
 
 class Document(NamedTuple):
@@ -25,8 +26,9 @@ class Document(NamedTuple):
 
 def add(index: NamespaceIndex, documents: Sequence[Document]) -> None:
     """Add documents to an index."""
-    keys, terms, *others = zip(*documents, strict=True)
-    index.add_documents(Documents(keys, [" ".join(one) for one in terms], *others))
+    keys, terms, words, sessions, speakers, *others = zip(*documents, strict=True)
+    lines = [" ".join(one) for one in terms]
+    index.add_documents(Documents(keys, lines, words, Names.column(sessions), Names.column(speakers), *others))
 
 
 def give(index: NamespaceIndex, key: int, windows: Matrix) -> None:

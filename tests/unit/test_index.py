@@ -269,8 +269,8 @@ def test_what_is_removed_leaves_no_word_no_name_and_no_number_behind() -> None:
     give(index, 0, np.ones((2, 4), np.float32))
     index.remove(0)
     assert index._postings.terms == ["ferry"]
-    assert list(index._speakers) == ["", "Bo"]
-    assert list(index._speakers_by_term) == ["bo"]
+    assert list(index._speakers._numbers) == ["", "Bo"]
+    assert list(index._speakers._by_term) == ["bo"]
     assert list(index._session_names) == []
     for rows in (index._windows._first, index._windows._further):
         assert rows is not None

@@ -17,7 +17,6 @@ from umi._reading.value_mentions import mentions
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.local import LocalEmbedder
-from umi.stores.sql import cache
 from umi.types import Entity, EvolutionRelation, EvolutionType, HitState
 
 EMBEDDER = LocalEmbedder()
@@ -194,7 +193,7 @@ async def test_nobody_waits_for_a_large_index(tmp_path: Path, monkeypatch: pytes
     path = str(tmp_path / "umi.db")
     async with umi.Memory.open(path, embedder=None) as memory:
         await told(memory, THREE, *(f"Note {place} on the garden." for place in range(6)))
-    monkeypatch.setattr(cache, "CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.limits.CATCH_UP_COUNT", 4)
     async with umi.Memory.open(path, embedder=None) as memory:
         assert not (await memory.remember(FOUR, at=FIRST + 9 * WEEK)).evolutions
         assert (await memory.remember(FIVE, at=FIRST + 10 * WEEK)).evolutions  # of four, or of three

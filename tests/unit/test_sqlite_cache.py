@@ -395,7 +395,7 @@ def _every_change(tx: Transaction) -> None:
 async def test_an_index_is_built_in_portions_between_which_others_write(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("umi.stores.sql.cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.limits.CATCH_UP_COUNT", 4)
     path = tmp_path / "umi.db"
     async with opened(path) as store, opened(path) as other:
         space, writer = store.namespace("a"), other.namespace("a")
@@ -419,7 +419,7 @@ async def test_an_index_is_built_in_portions_between_which_others_write(
 
 
 async def test_a_leg_that_is_asked_half_way_does_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("umi.stores.sql.cache.CATCH_UP_COUNT", 4)
+    monkeypatch.setattr("umi.limits.CATCH_UP_COUNT", 4)
     async with opened(tmp_path / "umi.db") as store:
         space = store.namespace("a")
         await add(space, *[f"message number {n}" for n in range(11)])

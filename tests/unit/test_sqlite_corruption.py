@@ -270,7 +270,9 @@ ELSEWHERE = {  # seen by the comparison of tables, which says so in other words
 }
 
 
-async def test_a_change_of_any_value_of_any_table_is_reported(tmp_path: Path) -> None:
+async def test_a_change_of_any_value_of_any_table_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("umi.limits.STORE_BLOCKS_FROM_COUNT", 1)
+    monkeypatch.setattr("umi.limits.STORE_BLOCK_COUNT", 2)
     path, copy = tmp_path / "umi.db", tmp_path / "copy.db"
     await _make(path)
     content = path.read_bytes()

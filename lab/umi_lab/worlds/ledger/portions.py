@@ -11,7 +11,7 @@ from umi._archive import restore
 from umi._erasure import operations
 from umi._retrieval import history
 from umi.sim.rng import DeterministicRng
-from umi.stores.sql import cache, write
+from umi.stores.sql import write
 
 _SMALL: Final = (
     (limits, "CHANGES_PAGE_COUNT", (1, 2, 7)),
@@ -20,20 +20,31 @@ _SMALL: Final = (
     (history, "COUNT_PAGE", (1, 3, 8)),
     (operations, "EXPIRED_BATCH_COUNT", (1, 2, 500)),
     (restore, "RESTORE_BATCH_COUNT", (1, 3, 512)),
-    (cache, "CATCH_UP_COUNT", (1, 2, 4_096)),
+    (limits, "CATCH_UP_COUNT", (1, 2, 4_096)),
     (write, "CHANGE_LOG_SEQUENCES_COUNT_MAX", (1, 4, 65_536)),
+)
+# Blocks of a namespace, and from which size on its index reads them.
+_BLOCKS: Final = (
+    (limits, "STORE_BLOCKS_FROM_COUNT", (1, 4, 32_768)),
+    (limits, "STORE_BLOCK_COUNT", (1, 2, 5)),
+    (limits, "STORE_BLOCKS_SEALED_COUNT", (1, 2)),
+    (limits, "INDEX_MESSAGE_BYTES", (1 << 40, 1_200)),
+    (limits, "SAMPLED_COUNT_MAX", (1, 16_384)),
 )
 
 
 def drawn(rng: DeterministicRng) -> dict[str, int]:
     """A size for each portion."""
-    return {name: rng.choice(sizes) for _, name, sizes in _SMALL}
+    blocks = rng.fork("blocks")  # drawn apart, so that the steps of a seed do not depend on how many sizes there are
+    return {name: rng.choice(sizes) for _, name, sizes in _SMALL} | {
+        name: blocks.choice(sizes) for _, name, sizes in _BLOCKS
+    }
 
 
 @contextmanager
 def applied(sizes: dict[str, int]) -> Iterator[None]:
     """Work in portions of these sizes; those that are not named stay as they are."""
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in _SMALL if name in sizes]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in (*_SMALL, *_BLOCKS) if name in sizes]
     try:
         for owner, name, _ in before:
             setattr(owner, name, sizes[name])

@@ -17,6 +17,7 @@ import simsimd
 from umi._core.vectors import GrowingArray
 from umi.errors import EmbedderMismatch
 from umi.ports import Matrix, Vector
+from umi.stores.index.term_counts import largest
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
@@ -116,6 +117,18 @@ class _Rows:
         sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
         exact: Floats = (sums * (self.scale.rows[places] * scale[0])).astype(np.float32)
         return exact
+
+
+def cosines_of(windows: Matrix, embedding: Vector) -> Floats:
+    """The cosines of windows to an embedding, as `Windows.exactly` computes them, shape (windows,).
+
+    Args:
+        windows: Shape (windows, dimensions), rows of unit length.
+        embedding: Shape (dimensions,), of unit length.
+    """
+    rows = _Rows(len(embedding))
+    rows.put(np.arange(len(windows)), windows)
+    return rows.exactly(np.arange(len(windows)), embedding)
 
 
 class Windows:
@@ -231,6 +244,18 @@ class Windows:
             mean, variance = _moments(real)
             self._last = Nearness(embedding, best, mean, variance**0.5)
         return self._last
+
+    def nearest(self, near: Nearness, count: int, kept: Flags | None = None) -> Ints:
+        """The `count` documents nearest by the rough comparison, ascending; of equally near ones the first.
+
+        Args:
+            near: The comparison.
+            count: How many.
+            kept: The documents of which to choose; None is all.
+        """
+        if kept is None:
+            return largest(near.best, min(count, self.documents))
+        return largest(np.where(kept, near.best, np.float32(-2)), count)
 
     def exactly(self, documents: Ints, embedding: Vector) -> Floats:
         """The cosine of each document's nearest window, shape (documents,).

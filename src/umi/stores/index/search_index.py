@@ -9,16 +9,15 @@ store's worker thread.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, NamedTuple
+from typing import Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from umi._core.invariants import check
-from umi._core.text import analyse
+from umi import limits
+from umi._core.invariants import InvariantError, check
 from umi._core.vectors import GrowingArray
-from umi.limits import TEXT_POOL_COUNT
-from umi.ports import EpisodeRow, Matrix, Vector
+from umi.ports import Matrix, Vector
 from umi.ports.candidates import (
     NO_KEYS,
     Eligible,
@@ -28,12 +27,15 @@ from umi.ports.candidates import (
     TermCounts,
     TextCandidates,
     VectorCandidates,
-    in_days,
     union,
 )
+from umi.stores.index.documents import Documents, Names
 from umi.stores.index.masks import Masks, Matching
 from umi.stores.index.postings import Postings
 from umi.stores.index.quantised_vectors import Windows
+from umi.stores.index.sign_codes import SignCodes, Signs
+from umi.stores.index.speakers import Speakers
+from umi.stores.index.stored import KeyedWindows, Stored
 from umi.stores.index.term_counts import (
     KEPT_TIMES,
     Entries,
@@ -42,7 +44,6 @@ from umi.stores.index.term_counts import (
     choose,
     count_sessions,
     count_turns,
-    largest,
 )
 from umi.types.filters import Filter
 
@@ -51,54 +52,25 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1  # no neighbour
-_NOBODY: Final = 0  # speaker code of a message without speaker
 _COSINE_DECIMALS: Final = 6  # rounded, so that all machines agree
+_KNUTH: Final = 2_654_435_761  # 2**32 over the golden ratio
+_KNUTH_BITS: Final = 16  # the lowest bits of a product are hardly scattered
 _OBJECTS_BYTES: Final = 6 * 1024  # of an empty index: some fifty Python objects, measured with tracemalloc
 
 
-class Documents(NamedTuple):
-    """Episodes for an index, as columns of equal length.
+class NamespaceIndex:
+    """Documents in order of arrival. Their vectors may be added at any later time.
 
-    Columns are used because one container per row keeps Python's garbage collector busy for a seventh of the time it
-    takes to build an index.
-
-    Attributes:
-        keys: Arrivals, ascending.
-        lines: Terms, repeats kept, joined by single spaces, which no term contains.
-        words: Number of words before stop words were removed.
-        sessions: The conversation of each, or None.
-        speakers: The speaker of each, or None.
-        traits: Style flags, see `umi._core.style_flags.read_traits`.
-        at_days: When each was said, in days since 1970.
+    Args:
+        is_compact: For a namespace that is too large to keep: of vectors only signs are kept, and of what lies in sealed
+            blocks no postings. Both are read from the database where needed, see `reads`.
     """
 
-    keys: Sequence[int] | Keys
-    lines: Sequence[str]
-    words: Sequence[int]
-    sessions: Sequence[str | None]
-    speakers: Sequence[str | None]
-    traits: Sequence[int]
-    at_days: Sequence[float] | npt.NDArray[np.float64]
-
-
-def as_documents(arrivals: Sequence[int], rows: Sequence[EpisodeRow]) -> Documents:
-    """Episodes in order of arrival, for an index."""
-    said = [row.episode for row in rows]
-    return Documents(
-        arrivals,
-        [" ".join(row.terms) for row in rows],
-        [row.words for row in rows],
-        [one.session for one in said],
-        [one.speaker for one in said],
-        [row.traits for row in rows],
-        [in_days(one.at) for one in said],
-    )
-
-
-class NamespaceIndex:
-    """Documents in order of arrival. Their vectors may be added at any later time."""
-
-    def __init__(self) -> None:
+    def __init__(self, *, is_compact: bool = False) -> None:
+        self.is_compact = is_compact
+        self._stored: Stored | None = None
+        self._sealed = 0  # documents whose postings are in the database; they are the first
+        self._sampled_every = 1  # of arrivals, one in so many belongs to the sample of vectors
         self._postings = Postings()
         # One row per document, in order of arrival. A document's row number is called its place.
         self._keys = GrowingArray(np.int64)
@@ -118,11 +90,8 @@ class NamespaceIndex:
         self._session_last = GrowingArray(np.int64)
         self._session_size = GrowingArray(np.int64)
         self._session_length = GrowingArray(np.float32)
-        self._speakers: dict[str, int] = {"": _NOBODY}
-        self._speakers_by_term: dict[str, list[int]] = {}
-        self._speaker_size = GrowingArray(np.int64)
-        self._speaker_size.append(0)
-        self._windows = Windows()
+        self._speakers = Speakers()
+        self._windows = SignCodes(self._windows_of, self._is_sampled) if is_compact else Windows()
         self._room = Room()
         self._reaches = Reaches()
         self._masks = Masks()
@@ -144,7 +113,50 @@ class NamespaceIndex:
             + self._masks.bytes
         )
 
+    def reads(self, stored: Stored) -> Self:
+        """The index, which reads what it has not kept from there until this is called again."""
+        self._stored = stored
+        return self
+
     # Growing.
+
+    def sample(self, arrivals_count: int) -> None:
+        """Choose of which documents vectors are kept whole, if the namespace has had so many messages."""
+        every = 1
+        while arrivals_count > every * limits.SAMPLED_COUNT_MAX:
+            every *= 2
+        if every != self._sampled_every:
+            self._sampled_every = every
+            if isinstance(self._windows, SignCodes):
+                self._windows.thin_out()
+
+    def add_sealed(self, documents: Documents, signed: Keys, signs: Signs, dimensions: int) -> None:
+        """Add the documents of a sealed block, of which postings and vectors stay in the database.
+
+        Args:
+            documents: As for `add_documents`, with the counts of their terms.
+            signed: The document of each window; those of one document together.
+            signs: Of each window, as of `signs_of`.
+            dimensions: Of the windows.
+        """
+        self.add_documents(documents)
+        self._sealed = len(self._keys)
+        if not isinstance(self._windows, SignCodes) or not len(signed):
+            return
+        self._windows.put_signs(self._places(signed), signs, dimensions)
+        keys = np.unique(signed)
+        sampled = keys[_sampled(keys, self._sampled_every)]
+        if len(sampled):
+            self._windows.put_sample(self._windows_of(self._places(sampled)))
+
+    def seal(self, until: int) -> None:
+        """Drop the postings of documents that arrived before: they are in the database now."""
+        sealed = int(np.searchsorted(self._keys.rows, until))
+        if self.is_compact and sealed > self._sealed:
+            gone = np.zeros(len(self._keys), dtype=np.bool_)
+            gone[self._sealed : sealed] = True
+            self._postings.drop(gone)
+            self._sealed = sealed
 
     def expect(self, count: int) -> None:
         """Reserve memory for `count` more documents. Growing in steps would copy everything each time."""
@@ -161,7 +173,8 @@ class NamespaceIndex:
         latest = int(self._keys.rows[-1]) if first else -1
         # Keys are searched by bisection, so they must stay ascending.
         check(keys[0] > latest and bool((np.diff(keys) > 0).all()), f"document {keys[0]} arrives out of order")
-        sizes = self._postings.add(first, documents.lines)
+        lines = documents.lines
+        sizes = lines if isinstance(lines, np.ndarray) else self._postings.add(first, lines)
         sessions = self._session_numbers(documents.sessions)
         lengths = sizes.astype(np.float32)
         none = np.full(count, _NONE)
@@ -176,7 +189,7 @@ class NamespaceIndex:
             (self._previous, none),
             (self._next, none),
             (self._session, sessions),
-            (self._speaker, self._speaker_numbers(documents.speakers)),
+            (self._speaker, self._speakers.add(documents.speakers)),
         ):
             column.extend(values)
         self._windows.add_documents(count)
@@ -242,11 +255,11 @@ class NamespaceIndex:
             also: Keys of documents to include whatever they share.
             kept: The documents that a filter keeps, as of `kept_by`.
         """
-        hits = [self._postings.of(term) for term in terms]
+        hits = self._hits(terms)
         before, after = self._previous.rows, self._next.rows
         few = self._few(kept)
         among = kept if few is None else None
-        chosen, reach = choose(terms, hits, before, after, TEXT_POOL_COUNT, self._room, self._reaches, among)
+        chosen, reach = choose(terms, hits, before, after, limits.TEXT_POOL_COUNT, self._room, self._reaches, among)
         # What the vector leg has found gets its word statistics too.
         places = union(chosen, self._places(also)) if len(also) else chosen
         best = few if few is not None else places if kept is None else places[kept[places]]
@@ -261,7 +274,7 @@ class NamespaceIndex:
         return TextCandidates(
             keys=self._keys.rows[places],
             words=self._words.rows[places],
-            spoken=self._spoken(terms, places),
+            spoken=self._speakers.spoken(terms, self._speaker.rows[places]),
             session_unit=session_unit,
             turn=_level(turn, self._lengths.rows[places], self._total_length, alive),
             neighbours=_level(near, self._around.rows[places], self._total_around, alive),
@@ -289,10 +302,10 @@ class NamespaceIndex:
         windows.require(int(embedding.shape[0]))
         near = windows.compare(embedding)
         # Chosen by the rough comparison; their cosines are computed exactly below.
-        places = largest(near.best, min(pool, windows.documents))
+        places = windows.nearest(near, pool)
         if kept is not None and pool:
             few = self._few(kept)
-            best = few if few is not None else largest(np.where(kept, near.best, np.float32(-2)), KEPT_TIMES * pool)
+            best = few if few is not None else windows.nearest(near, KEPT_TIMES * pool, kept)
             places = union(places, best)
         if len(also):
             places = union(places, self._places(also))
@@ -325,10 +338,30 @@ class NamespaceIndex:
 
     def speakers(self, terms: Iterable[str]) -> frozenset[str]:
         """Those of the terms that name somebody who said something here."""
-        size = self._speaker_size.rows
-        return frozenset(term for term in terms if any(size[of] for of in self._speakers_by_term.get(term, ())))
+        return self._speakers.named_in(terms)
 
     # Helpers.
+
+    def _hits(self, terms: Sequence[str]) -> list[tuple[Ints, Floats]]:
+        """For each term the documents that contain it, ascending, and how often each does."""
+        here = [self._postings.of(term) for term in terms]
+        if self._stored is None or not self._sealed:
+            return here
+        keys = self._keys.rows
+        return [
+            (np.concatenate([np.searchsorted(keys, sealed), turns]), np.concatenate([times, counts]))
+            for (sealed, times), (turns, counts) in zip(self._stored.postings(terms), here, strict=True)
+        ]
+
+    def _windows_of(self, places: Ints) -> KeyedWindows:
+        """The windows of documents, from the database."""
+        if self._stored is None:
+            raise InvariantError("a compact index was asked without a database to read from")
+        found = self._stored.windows(self._keys.rows[places])
+        return found._replace(keys=np.searchsorted(self._keys.rows, found.keys))
+
+    def _is_sampled(self, places: Ints) -> Flags:
+        return _sampled(self._keys.rows[places], self._sampled_every)
 
     def _few(self, kept: Flags | None) -> Ints | None:
         """The places of all documents that a filter keeps, if they are few; None where they are many, or there is no filter."""
@@ -372,7 +405,7 @@ class NamespaceIndex:
         if not self._session_size.rows[number]:
             # The last message of the session is gone; its name must not stay in RAM.
             self._session_names = {name: of for name, of in self._session_names.items() if of != number}
-        self._leave_speaker(int(self._speaker.rows[place]))
+        self._speakers.leave(int(self._speaker.rows[place]))
         self._windows.drop(place)
         self._total_length -= float(self._lengths.rows[place])
         self._total_around -= float(self._around.rows[place])
@@ -380,15 +413,6 @@ class NamespaceIndex:
             column.rows[place] = 0
         self._alive.rows[place] = False
         self._dead += 1
-
-    def _leave_speaker(self, number: int) -> None:
-        """Count one message less for a speaker. With the last one the name is removed from RAM."""
-        self._speaker_size.rows[number] -= 1
-        if number == _NOBODY or self._speaker_size.rows[number]:
-            return
-        self._speakers = {name: of for name, of in self._speakers.items() if of != number}
-        left = {term: [of for of in named if of != number] for term, named in self._speakers_by_term.items()}
-        self._speakers_by_term = {term: named for term, named in left.items() if named}
 
     def _keys_at(self, places: Ints) -> Keys:
         if not len(places):
@@ -403,37 +427,22 @@ class NamespaceIndex:
     def _columns(self) -> tuple[GrowingArray, ...]:
         return (*self._per_document(), self._session_last, self._session_size, self._session_length)
 
-    def _session_numbers(self, names: Sequence[str | None]) -> Ints:
-        """The numbers of these sessions; adds rows for new ones."""
-        named, known = self._session_names, len(self._session_size)
-        numbers = np.empty(len(names), dtype=np.int64)
-        count = known
-        for place, name in enumerate(names):
-            number = count if name is None else named.setdefault(name, count)
-            numbers[place] = number
+    def _session_numbers(self, names: Names) -> Ints:
+        """The numbers of these sessions; adds rows for new ones. A document without a session is one of its own."""
+        count = known = len(self._session_size)
+        numbers = []
+        for name in names.distinct:
+            number = self._session_names.setdefault(name, count)
+            numbers.append(number)
             count += number == count
-        new = np.zeros(count - known)
+        found = np.array([*numbers, _NONE])[names.of]
+        alone = np.flatnonzero(names.of == _NONE)
+        found[alone] = count + np.arange(len(alone))
+        new = np.zeros(count + len(alone) - known)
         self._session_last.extend(new + _NONE)
         self._session_size.extend(new)
         self._session_length.extend(new)
-        return numbers
-
-    def _speaker_numbers(self, names: Sequence[str | None]) -> Ints:
-        """The numbers of these speakers; adds new ones, and counts the messages."""
-        count = known = len(self._speaker_size)
-        numbers = np.empty(len(names), dtype=np.int64)
-        for place, given in enumerate(names):
-            name = given or ""
-            number = self._speakers.setdefault(name, count)
-            numbers[place] = number
-            if number == count:
-                count += 1
-                # A speaker is named in a question by the first word of the name.
-                for term in analyse(name)[:1]:
-                    self._speakers_by_term.setdefault(term, []).append(number)
-        self._speaker_size.extend(np.zeros(count - known))
-        np.add.at(self._speaker_size.rows, numbers, 1)
-        return numbers
+        return found
 
     def _link(self, earlier: int, later: int, sign: float) -> None:
         """Link two documents as neighbours (sign 1), or only subtract their lengths from each other's surroundings (sign -1)."""
@@ -465,22 +474,11 @@ class NamespaceIndex:
         found: Ints = places[(self._keys.rows[places] == keys) & self._alive.rows[places]]
         return found
 
-    def _spoken(self, terms: Sequence[str], places: Ints) -> Floats:
-        """Whether the query names a document's speaker: 1 if it does, -1 if it names another speaker only, 0 otherwise.
 
-        All 0 when the query names no speaker, or every one.
-        """
-        named = [number for term in terms for number in self._speakers_by_term.get(term, ())]
-        named = [number for number in named if self._speaker_size.rows[number]]
-        speaking = int(np.count_nonzero(self._speaker_size.rows[1:]))
-        # Naming all speakers distinguishes none.
-        if not 0 < len(named) < speaking:
-            return np.zeros(len(places), dtype=np.float32)
-        table = np.full(len(self._speaker_size), -1.0, dtype=np.float32)
-        table[_NOBODY] = 0.0
-        table[named] = 1.0
-        spoken: Floats = table[self._speaker.rows[places]]
-        return spoken
+def _sampled(keys: Keys, every: int) -> Flags:
+    """For each document whether it is in the sample: one in `every`, a power of two, scattered by Knuth's hash."""
+    flags: Flags = (keys * _KNUTH >> _KNUTH_BITS) % every == 0
+    return flags
 
 
 def _level(entries: Entries, length: Floats, total_length: float, count: int) -> TermCounts:

@@ -14,7 +14,8 @@ from umi._core.invariants import check
 from umi._core.vectors import unpack
 from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.ports.candidates import Keys
-from umi.stores.index.search_index import NamespaceIndex, as_documents
+from umi.stores.index.documents import as_documents
+from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.memory.learning import LearnedSpace
 from umi.types import Change, Entity, Episode, EvolutionRelation, JSONObject, OutboxItem
 from umi.types.filters import Filter

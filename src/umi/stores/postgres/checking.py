@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from umi.stores.postgres.schema import COLUMNS
 from umi.stores.sql.connection import Connection
-from umi.stores.sql.crc import SUMMED, checksum, row_named, validity_checksum, vector_checksum
+from umi.stores.sql.crc import SUMMED, WITH_BLOBS, blobs_checksum, checksum, row_named, validity_checksum
 
 
 def damaged_rows(db: Connection) -> Iterator[str]:
@@ -22,9 +22,10 @@ def damaged_rows(db: Connection) -> Iterator[str]:
     for id_, *values, kept in db.execute("SELECT id, valid_to, invalidated_at, validity_crc FROM entities"):
         if validity_checksum(id_, *values) != kept:
             yield f"{row_named('entities', id_)} (its validity)"
-    for key, dimensions, windows, kept in db.execute("SELECT key, dimensions, windows, crc FROM vectors"):
-        if vector_checksum(key, dimensions, windows) != kept:
-            yield row_named("vectors", key)
+    for table, name, columns, blobs in WITH_BLOBS:
+        for id_, kept, *values in db.execute(f"SELECT {name}, crc, {', '.join((*columns, *blobs))} FROM {table}"):
+            if blobs_checksum(values[: len(columns)], values[len(columns) :]) != kept:
+                yield row_named(table, id_)
 
 
 def live_bytes(db: Connection) -> Iterator[bytes]:

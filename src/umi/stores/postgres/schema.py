@@ -117,14 +117,26 @@ CREATE TABLE routing (
 CREATE INDEX routing_by_turn ON routing (ns, turn, id);
 """
 
-STEPS: Final = (
-    _BASE.replace(" TEXT", ' TEXT COLLATE "C"'),
+# What a search index needs of each block of messages of a large namespace, and its postings, see `umi.stores.sql.blocks`.
+_BLOCKS: Final = """
+CREATE TABLE blocks (
+  ns BIGINT NOT NULL, number BIGINT NOT NULL, names TEXT NOT NULL, terms TEXT NOT NULL, dimensions BIGINT NOT NULL,
+  documents BYTEA NOT NULL, signs BYTEA NOT NULL, crc BIGINT NOT NULL, PRIMARY KEY (ns, number)
+);
+CREATE TABLE postings (
+  ns BIGINT NOT NULL, term TEXT NOT NULL, number BIGINT NOT NULL, entries BYTEA NOT NULL, crc BIGINT NOT NULL,
+  PRIMARY KEY (ns, term, number)
+);
+"""
+
+STEPS: Final = tuple(
+    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS)
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: databases that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 
 
 def _tables() -> dict[str, str]:
-    return dict(re.findall(r"CREATE TABLE (\w+) \((.*?)\n?\);", _BASE, re.DOTALL))
+    return dict(re.findall(r"CREATE TABLE (\w+) \((.*?)\n?\);", _BASE + _BLOCKS, re.DOTALL))
 
 
 def _columns(body: str) -> tuple[str, ...]:

@@ -15,10 +15,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from umi import limits
 from umi._core.vectors import unpack
-from umi.limits import CATCH_UP_COUNT, STORE_INDEXES_COUNT_MAX
+from umi.limits import STORE_INDEXES_COUNT_MAX
 from umi.ports import EmbedderIdentity
-from umi.stores.index.search_index import Documents, NamespaceIndex
+from umi.stores.index.documents import Documents, Names
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.sql.blocks import StoredRows, add_blocks, block_of
 from umi.stores.sql.connection import Row
 from umi.stores.sql.crc import damaged, wrong_row, wrong_vector
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
@@ -42,6 +45,7 @@ _TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
 _PORTION_COUNT: Final = 8_192  # rows given to an index at once, as columns
 _CHECKED_COUNT: Final = 256  # rows fetched and verified at once
+_CATCH_UP_BLOCKS_COUNT: Final = 16  # taken in at once by a compact index
 _UNPACKED_COUNT: Final = 512  # vectors unpacked at once, so that they fit into the processor's cache
 
 Execute = Callable[..., Iterator[Row]]
@@ -53,7 +57,8 @@ class Head:
 
     `ns` is its number, `sequence` counts its write transactions, `next_arrival` is the next episode's, and
     `changes_from` the first sequence that is still in the change log. `first_expiry` is the earliest moment at which one of
-    its messages expires, in microseconds. `embedder` is the one whose vectors the file keeps.
+    its messages expires, in microseconds. `embedder` is the one whose vectors the file keeps. `blocks` is how many blocks are sealed, see
+    `umi.stores.sql.blocks`.
     """
 
     ns: int
@@ -62,6 +67,7 @@ class Head:
     changes_from: int
     first_expiry: int | None = None
     embedder: EmbedderIdentity | None = None
+    blocks: int = 0
 
 
 @dataclass(slots=True)
@@ -120,7 +126,7 @@ class IndexCache:
         if entry is not None and entry.is_of(head):
             # The usual case: it has not changed, so its bytes are not counted again.
             self._entries[head.ns] = self._entries.pop(head.ns)
-            return entry.index
+            return entry.index.reads(StoredRows(execute, head.ns))
         # Taken out of the cache while it changes: if a read fails half-way, the half-updated index is dropped.
         entry = self._take(head)
         if self._advance(entry, execute, head, touched):
@@ -128,7 +134,7 @@ class IndexCache:
         return entry.index
 
     def catch_up(self, execute: Execute, head: Head) -> bool:
-        """Bring the index nearer to `head` by at most `CATCH_UP_COUNT` new episodes.
+        """Bring the index nearer to `head` by at most `CATCH_UP_COUNT` new episodes, or some blocks.
 
         Returns:
             Whether it is complete.
@@ -138,7 +144,8 @@ class IndexCache:
             return True
         entry = self._take(head)
         # All changes of old episodes, but only some of the new episodes, in each step.
-        until = min(head.next_arrival, entry.next_arrival + CATCH_UP_COUNT)
+        step = _CATCH_UP_BLOCKS_COUNT * limits.STORE_BLOCK_COUNT if entry.index.is_compact else limits.CATCH_UP_COUNT
+        until = min(head.next_arrival, entry.next_arrival + step)
         self._advance(entry, execute, replace(head, next_arrival=until), frozenset(), to_come=head.next_arrival)
         self._keep(head.ns, entry)
         return until == head.next_arrival
@@ -174,8 +181,9 @@ class IndexCache:
 
     def rebuilt(self, execute: Execute, head: Head) -> NamespaceIndex:
         """The same index built from nothing, for comparison; the cache is not changed."""
-        entry = _Entry(NamespaceIndex(), 0, 0)
-        self._advance(entry, execute, head, frozenset())
+        kept = self._entries.get(head.ns)
+        entry = _Entry(NamespaceIndex(is_compact=kept is not None and kept.index.is_compact), 0, 0)
+        self._advance(entry, execute, replace(head, blocks=0), frozenset())
         return entry.index
 
     def __contains__(self, ns: int) -> bool:
@@ -185,9 +193,15 @@ class IndexCache:
         entry = self._entries.pop(head.ns, None)
         if entry is not None:
             self._bytes -= entry.bytes
-            if head.changes_from - 1 <= entry.sequence <= head.sequence:
+            is_right = entry.index.is_compact == self._is_large(head)
+            if is_right and head.changes_from - 1 <= entry.sequence <= head.sequence:
                 return entry
-        return _Entry(NamespaceIndex(), 0, 0)  # there is none yet, or it is older than the change log
+        # There is none yet, or it is older than the change log, or the namespace has outgrown it.
+        return _Entry(NamespaceIndex(is_compact=self._is_large(head)), 0, 0)
+
+    def _is_large(self, head: Head) -> bool:
+        """Whether a namespace's index would take more than half of the bound, if all of it were kept."""
+        return head.blocks > 0 and head.next_arrival * limits.INDEX_MESSAGE_BYTES > self._bytes_max // 2
 
     def _keep(self, ns: int, entry: _Entry) -> None:
         entry.bytes = entry.index.bytes
@@ -205,14 +219,18 @@ class IndexCache:
         `to_come` is the next arrival that later calls will reach, where that is more than the head's; memory is
         reserved for it.
         """
-        known, end = key_of(head.ns, entry.next_arrival), key_of(head.ns, head.next_arrival)
+        entry.index.reads(StoredRows(execute, head.ns)).sample(max(head.next_arrival, to_come))
+        known, end = self._from_blocks(entry, execute, head, touched, to_come), key_of(head.ns, head.next_arrival)
         # Changes of episodes that the index holds. Later ones are read from their rows below.
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
         rows = execute(_DOCUMENTS, (known, end))  # before the log is read: one round trip for both
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
-            entry.index, known = NamespaceIndex(), key_of(head.ns, 0)
+            entry.index = NamespaceIndex(is_compact=entry.index.is_compact).reads(StoredRows(execute, head.ns))
+            entry.index.sample(max(head.next_arrival, to_come))
+            entry.next_arrival = 0
+            known = self._from_blocks(entry, execute, head, touched, to_come)
             rows = execute(_DOCUMENTS, (known, end))
         # A new index: reserve memory for all that is to come.
         if not len(entry.index):
@@ -223,8 +241,30 @@ class IndexCache:
             if len(portion) >= _PORTION_COUNT:
                 portion = portion.given_to(entry.index)
         portion.given_to(entry.index)
+        entry.index.seal(head.blocks * limits.STORE_BLOCK_COUNT)
+        first = key_of(head.ns, entry.next_arrival)
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
-        return touched.isdisjoint(changed) and not any(known <= key < end for key in touched)
+        return touched.isdisjoint(changed) and not any(first <= key < end for key in touched)
+
+    def _from_blocks(self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], to_come: int) -> int:
+        """Give a compact index that has read only whole blocks those that follow.
+
+        Returns:
+            The key from which on episodes are to be read from their rows.
+        """
+        first = entry.next_arrival
+        number, until = block_of(first), min(head.blocks, block_of(head.next_arrival))
+        if not entry.index.is_compact or first % limits.STORE_BLOCK_COUNT or number >= until:
+            return key_of(head.ns, first)
+        arrivals_count = max(head.next_arrival, to_come)
+        if not first:
+            entry.index.expect(arrivals_count)
+        entry.index.seal(first)
+        add_blocks(entry.index, execute, head.ns, number, until)
+        end = key_of(head.ns, until * limits.STORE_BLOCK_COUNT)
+        # Blocks are sealed at the end of a transaction: what this one has changed is read from its rows.
+        self._follow(entry.index, execute, [key for key in sorted(touched) if key_of(head.ns, first) <= key < end])
+        return end
 
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
         """Apply late vectors and deletions. False if an episode lost its vectors but not its text.
@@ -271,7 +311,9 @@ class _Portion:
         # An index knows no namespaces: its keys are arrivals.
         arrivals = np.array(keys, dtype=np.int64) & ARRIVAL_MASK
         days = np.array(at, dtype=np.float64) / MICROSECONDS_PER_DAY
-        index.add_documents(Documents(arrivals, lines, words, sessions, speakers, traits, days))
+        index.add_documents(
+            Documents(arrivals, lines, words, Names.column(sessions), Names.column(speakers), traits, days)
+        )
         _put(index, self._vectors)
         return _Portion()
 

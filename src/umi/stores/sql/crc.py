@@ -74,6 +74,13 @@ SUMMED: Final = (
     ("routing", "routing", "id", _DECISION, "crc"),
 )  # fmt: skip
 
+# Tables whose checksum also covers blobs: table, the column that names a row, the other columns that are summed, the blobs.
+WITH_BLOBS: Final = (
+    ("vectors", "key", ("key", "dimensions"), ("windows",)),
+    ("blocks", "number", ("ns", "number", "names", "terms", "dimensions"), ("documents", "signs")),
+    ("postings", "term", ("ns", "term", "number"), ("entries",)),
+)
+
 
 def checksum(values: Sequence[object]) -> int:
     """CRC-32 of a row: each value as text (NULL as "None") followed by a zero byte, in UTF-8."""
@@ -90,8 +97,18 @@ def wrong_row(rows: Sequence[Row], start: int, end: int) -> Row | None:
 
 
 def vector_checksum(key: int, dimensions: int, windows: object) -> int:
-    """As `checksum`, followed by the blob. -1, which no row has, when `windows` is no blob."""
-    return crc32(windows, checksum((key, dimensions))) if isinstance(windows, bytes) else -1
+    """The checksum of a row of `vectors`."""
+    return blobs_checksum((key, dimensions), (windows,))
+
+
+def blobs_checksum(values: Sequence[object], blobs: Sequence[object]) -> int:
+    """As `checksum`, followed by the blobs; -1, which no row has, when one of them is no blob."""
+    crc = checksum(values)
+    for blob in blobs:
+        if not isinstance(blob, bytes):
+            return -1
+        crc = crc32(blob, crc)
+    return crc
 
 
 def wrong_vector(rows: Sequence[Row]) -> int | None:

@@ -42,7 +42,8 @@ def replace_embedder(db: Connection, identity: EmbedderIdentity) -> int:
         How many episodes wait now.
     """
     db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", embedder_values(identity))
-    db.execute("DELETE FROM vectors")
+    for table in ("vectors", "blocks", "postings"):  # blocks hold signs of vectors; later writes seal them again
+        db.execute(f"DELETE FROM {table}")
     # No index can use the log any more.
     db.execute("DELETE FROM changes")
     db.executemany("INSERT INTO outbox VALUES (?, ?, ?, ?, ?, ?, ?, ?)", _waiting(db))

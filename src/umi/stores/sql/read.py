@@ -60,7 +60,8 @@ _NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # columns e.
 # One row whether or not there is such a namespace, and whether or not an embedder is registered.
 _HEAD: Final = (
     "SELECT n.ns, n.name, n.sequence, n.next_arrival, n.changes_from, n.crc,"
-    " (SELECT min(p.expires_at) FROM episodes p WHERE p.ns = n.ns AND p.expires_at > ?), m.name, m.value, m.crc"
+    " (SELECT min(p.expires_at) FROM episodes p WHERE p.ns = n.ns AND p.expires_at > ?),"
+    " (SELECT coalesce(max(b.number), -1) + 1 FROM blocks b WHERE b.ns = n.ns), m.name, m.value, m.crc"
     " FROM (SELECT ? AS name) AS wanted LEFT JOIN namespaces n ON n.name = wanted.name"
     " LEFT JOIN meta m ON m.name = 'embedder'"
 )
@@ -84,12 +85,12 @@ def read_head(db: Connection, namespace: str) -> Head:
     Raises:
         StoreCorrupt: When the checksum does not match.
     """
-    *head, expiry, name, value, crc = next(db.execute(_HEAD, (_EVER, namespace)))
+    *head, expiry, blocks, name, value, crc = next(db.execute(_HEAD, (_EVER, namespace)))
     embedder = None if name is None else identity_of(rows.verified("meta", (name, value, crc), 0)[1])
     if head[0] is None:
         return Head(0, 0, 0, 0, None, embedder)  # no namespace has number 0, so every look-up finds nothing
     ns, _, sequence, next_arrival, changes_from = rows.verified("namespaces", tuple(head), 1)
-    return Head(ns, sequence, next_arrival, changes_from, expiry, embedder)
+    return Head(ns, sequence, next_arrival, changes_from, expiry, embedder, blocks)
 
 
 def _ended(*_: object) -> NoReturn:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import ClassVar, Final
 
+from umi import limits
 from umi._core.invariants import check
 from umi._core.vectors import pack
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
@@ -13,6 +14,7 @@ from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores.namespace_view import another_embedder, packed_fault, vector_fault
 from umi.stores.sql import rows as codec
+from umi.stores.sql.blocks import block_of, blocks_count, seal
 from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.crc import checksum
@@ -73,6 +75,7 @@ class SqlTransaction(ErasingTransaction):
         if self._dropped:
             count_deletion(self._db)
             return True
+        self._seal()
         sequence = self._head.sequence + 1
         insert(self._db, "INSERT INTO events", self._events_at(sequence))
         changes_from = self._log(sequence) if self._touched else self._head.changes_from
@@ -270,6 +273,14 @@ class SqlTransaction(ErasingTransaction):
 
     def _touch(self, key: int) -> None:
         self._touched.add(key)
+
+    def _seal(self) -> None:
+        """Seal the blocks that are due, some at a time, and those of which a message has changed."""
+        sealed = self._head.blocks
+        due = range(sealed, min(blocks_count(self._next_arrival), sealed + limits.STORE_BLOCKS_SEALED_COUNT))
+        changed = {block_of(arrival_of(key)) for key in self._touched}
+        for number in sorted({*due, *(number for number in changed if number < sealed)}):
+            seal(self._db, self._ns, number)
 
     def _log(self, sequence: int) -> int:
         """Log the changed keys for existing indexes, and trim the log.

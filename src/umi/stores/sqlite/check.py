@@ -14,10 +14,12 @@ import numpy.typing as npt
 from umi.ports import EmbedderIdentity, Vector
 from umi.ports.candidates import Keys, TermCounts, TextCandidates
 from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.sql.blocks import wrong_blocks
 from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Row
 from umi.stores.sql.crc import legible
 from umi.stores.sql.keys import ARRIVAL_BITS, ARRIVAL_MASK
+from umi.stores.sql.read import read_head
 from umi.stores.sql.rows import VECTOR_COLUMNS, to_terms, to_windows
 from umi.stores.sqlite.damage import damaged_rows
 from umi.stores.sqlite.functions import SQL_LABELS, register
@@ -171,11 +173,10 @@ def _rows(db: apsw.Connection, identity: Callable[[], EmbedderIdentity | None]) 
 
 
 def _indexes(db: apsw.Connection, cache: IndexCache) -> Iterator[str]:
-    heads: list[Row] = db.execute(
-        "SELECT name, ns, sequence, next_arrival, changes_from FROM namespaces ORDER BY ns"
-    ).fetchall()
-    for name, *head in heads:
-        yield from _index(db, cache, name, Head(*head))
+    names: list[Row] = db.execute("SELECT name FROM namespaces ORDER BY ns").fetchall()
+    for (name,) in names:
+        yield from _index(db, cache, name, read_head(db, name))
+    yield from wrong_blocks(db)
 
 
 def _index(db: apsw.Connection, cache: IndexCache, name: str, head: Head) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import apsw
 
-from umi.stores.sql.crc import SUMMED, checksum, row_named, validity_checksum, vector_checksum
+from umi.stores.sql.crc import SUMMED, WITH_BLOBS, blobs_checksum, checksum, row_named, validity_checksum
 
 
 def damaged_rows(db: apsw.Connection) -> Iterator[str]:
@@ -27,11 +27,13 @@ def damaged_rows(db: apsw.Connection) -> Iterator[str]:
     for id_, valid_to, invalidated_at, kept in db.execute(validity):
         if validity_checksum(_text(id_), valid_to, invalidated_at) != kept:
             yield f"{row_named('entities', id_)} (its validity)"
-    for key, dimensions, windows, kept in db.execute(
-        f"SELECT {_raw('key', 'dimensions', 'windows', 'crc')} FROM vectors"
-    ):
-        if vector_checksum(key, dimensions, windows) != kept:
-            yield row_named("vectors", key)
+    for table, name, columns, blobs in WITH_BLOBS:
+        for id_, kept, *values in db.execute(
+            f"SELECT CAST({name} AS BLOB), crc, {_raw(*columns)}, {_raw(*blobs)} FROM {table}"
+        ):
+            texts = [_text(value) for value in values[: len(columns)]]
+            if blobs_checksum(texts, values[len(columns) :]) != kept:
+                yield row_named(table, id_)
 
 
 def _raw(*columns: str) -> str:

@@ -350,6 +350,30 @@ CREATE TABLE events (
 ) STRICT, WITHOUT ROWID;
 """
 
+# What a search index needs of each block of messages of a large namespace, and its postings, see `umi.stores.sql.blocks`. Derived
+# from the rows.
+_BLOCKS: Final = """
+CREATE TABLE blocks (
+  ns INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  names TEXT NOT NULL,
+  terms TEXT NOT NULL,
+  dimensions INTEGER NOT NULL,
+  documents BLOB NOT NULL,
+  signs BLOB NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, number)
+) STRICT;
+CREATE TABLE postings (
+  ns INTEGER NOT NULL,
+  term TEXT NOT NULL,
+  number INTEGER NOT NULL,
+  entries BLOB NOT NULL,
+  crc INTEGER NOT NULL,
+  PRIMARY KEY (ns, term, number)
+) STRICT, WITHOUT ROWID;
+"""
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
@@ -360,6 +384,7 @@ STEPS: Final = (
     _MODEL_READING,
     _READER_NOTES,
     _SELECTING,
+    _BLOCKS,
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: files that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 

@@ -1,0 +1,247 @@
+"""Blocks of a large namespace: what a search index needs of each `STORE_BLOCK_COUNT` messages, packed, so that a process need not read every row.
+
+A block holds a column of each property of its messages and the signs of their vectors; its postings are rows of their own, by
+term, and are read when a question has the term. A block is sealed by a write that comes a block later, and sealed again by each
+write that changes one of its messages. It is derived: rows alone decide what is true. See ADR 26.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from umi import limits
+from umi._core.vectors import unpack
+from umi.ports.candidates import Keys
+from umi.stores.index.documents import Documents, Names
+from umi.stores.index.postings import Postings
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.index.sign_codes import signs_of
+from umi.stores.index.stored import KeyedWindows
+from umi.stores.sql.connection import Connection, Row
+from umi.stores.sql.crc import blobs_checksum, damaged, wrong_row, wrong_vector
+from umi.stores.sql.insert import insert
+from umi.stores.sql.keys import arrival_of, key_of
+from umi.stores.sql.rows import MICROSECONDS_PER_DAY, TERM_COLUMNS, VECTOR_COLUMNS, json_array
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float32]
+Execute = Callable[..., Iterator[Row]]
+
+_ROWS: Final = (
+    f"SELECT {TERM_COLUMNS}, {VECTOR_COLUMNS}"
+    " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
+    " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
+)
+_BLOCKS: Final = (
+    "SELECT b.ns, b.number, b.names, b.terms, b.dimensions, b.documents, b.signs, b.crc FROM blocks b"
+    " WHERE b.ns = ? AND b.number >= ? AND b.number < ? ORDER BY b.number"
+)
+_POSTINGS_OF: Final = "SELECT ns, term, number, entries, crc FROM postings WHERE ns = ? AND number = ? ORDER BY term"
+_CRC: Final = "SELECT crc FROM blocks WHERE ns = ? AND number = ?"
+_TERMS_BEFORE: Final = "SELECT terms FROM blocks WHERE ns = ? AND number = ?"
+_DROP_POSTINGS: Final = "DELETE FROM postings WHERE ns = ? AND number = ? AND term IN (SELECT value FROM json_each(?))"
+_POSTINGS: Final = (
+    "SELECT o.ns, o.term, o.number, o.entries, o.crc FROM postings o"
+    " WHERE o.ns = ? AND o.term IN (SELECT value FROM json_each(?)) ORDER BY o.term, o.number"
+)
+_WINDOWS: Final = (
+    f"SELECT v.key, {VECTOR_COLUMNS} FROM vectors v WHERE v.key IN (SELECT value FROM json_each(?)) ORDER BY v.key"
+)
+
+_NO_NAME: Final = 0xFFFF
+_DOCUMENT: Final = np.dtype(
+    [
+        ("offset", "<u2"), ("session", "<u2"), ("speaker", "<u2"), ("words", "<u4"), ("length", "<u4"),
+        ("traits", "<i8"), ("at", "<i8"),
+    ]
+)  # fmt: skip
+_ENTRY: Final = np.dtype([("offset", "<u2"), ("count", "<u2")])
+_COUNT_MAX: Final = 0xFFFF  # of one term in one message; more count as many
+
+
+def blocks_count(next_arrival: int) -> int:
+    """How many blocks a namespace should have that has had so many messages. The last whole block stays open, where most changes are made."""
+    if next_arrival < limits.STORE_BLOCKS_FROM_COUNT:
+        return 0
+    return max(0, next_arrival // limits.STORE_BLOCK_COUNT - 1)
+
+
+def block_of(arrival: int) -> int:
+    """The number of the block to which a message belongs."""
+    return arrival // limits.STORE_BLOCK_COUNT
+
+
+def seal(db: Connection, ns: int, number: int) -> None:
+    """Make a block from its rows, or make it again. Inside a write transaction.
+
+    Raises:
+        StoreCorrupt: When a checksum of the rows does not match.
+    """
+    block, postings = _made(db, ns, number)
+    before = db.execute(_TERMS_BEFORE, (ns, number)).fetchone()
+    if before is not None:
+        gone = sorted(set(before[0].split()).difference(row[1] for row in postings))
+        db.execute(_DROP_POSTINGS, (ns, number, json_array(gone)))
+    insert(db, "INSERT OR REPLACE INTO blocks", [block])
+    insert(db, "INSERT OR REPLACE INTO postings", postings)
+
+
+def wrong_blocks(db: Connection) -> Iterator[str]:
+    """Compare every block with its rows.
+
+    Yields:
+        For each block that is not what its rows say, its name.
+    """
+    for ns, number in db.execute("SELECT ns, number FROM blocks ORDER BY ns, number").fetchall():
+        block, postings = _made(db, ns, number)
+        kept = [tuple(row[1:]) for row in db.execute(_POSTINGS_OF, (ns, number))]
+        if db.execute(_CRC, (ns, number)).fetchone() != block[-1:] or kept != [row[1:] for row in postings]:
+            yield f"block {number} of namespace {ns} is not what its messages say"
+
+
+def add_blocks(index: NamespaceIndex, execute: Execute, ns: int, first: int, until: int) -> None:
+    """Give an index, which reads from the same snapshot, the documents of some blocks.
+
+    Raises:
+        StoreCorrupt: When a checksum does not match, or a block is missing.
+    """
+    expected = first
+    for _, number, names, terms, dimensions, *blobs, crc in execute(_BLOCKS, (ns, first, until)):
+        if number != expected or blobs_checksum((ns, number, names, terms, dimensions), blobs) != crc:
+            raise damaged("blocks", expected)
+        expected += 1
+        start = number * limits.STORE_BLOCK_COUNT
+        rows = np.frombuffer(blobs[0], dtype=_DOCUMENT)
+        sessions, speakers = json.loads(names)
+        documents = Documents(
+            start + rows["offset"].astype(np.int64),
+            rows["length"].astype(np.int64),
+            rows["words"].astype(np.int64),
+            Names(sessions, _places(rows["session"])),
+            Names(speakers, _places(rows["speaker"])),
+            rows["traits"],
+            rows["at"] / MICROSECONDS_PER_DAY,
+        )
+        signs = np.frombuffer(blobs[1], dtype=_sign_type(dimensions))
+        index.add_sealed(documents, start + signs["offset"].astype(np.int64), signs["signs"], dimensions)
+    if expected != until:
+        raise damaged("blocks", expected)
+
+
+class StoredRows:
+    """What an index has left in the database, read in one snapshot. See `umi.stores.index.stored.Stored`."""
+
+    def __init__(self, execute: Execute, ns: int) -> None:
+        self._execute = execute
+        self._ns = ns
+
+    def postings(self, terms: Sequence[str]) -> list[tuple[Keys, Floats]]:
+        """See `Stored.postings`.
+
+        Raises:
+            StoreCorrupt: When a checksum does not match.
+        """
+        numbers: dict[str, list[int]] = {term: [] for term in terms}
+        blobs: dict[str, list[bytes]] = {term: [] for term in terms}
+        for ns, term, number, entries, crc in self._execute(_POSTINGS, (self._ns, json_array(numbers))):
+            if blobs_checksum((ns, term, number), (entries,)) != crc:
+                raise damaged("postings", term)
+            numbers[term].append(number)
+            blobs[term].append(entries)
+        return [_decoded(numbers[term], blobs[term]) for term in terms]
+
+    def windows(self, keys: Keys) -> KeyedWindows:
+        """See `Stored.windows`.
+
+        Raises:
+            StoreCorrupt: When a checksum does not match.
+        """
+        packed = f"[{','.join(str(key_of(self._ns, key)) for key in keys.tolist())}]"
+        rows = list(self._execute(_WINDOWS, (packed,)))
+        wrong = wrong_vector(rows)
+        if wrong is not None:
+            raise damaged("vectors", wrong)
+        if not rows:
+            return KeyedWindows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 1), np.float32))
+        dimensions = rows[0][1]
+        return KeyedWindows(
+            np.array([arrival_of(row[0]) for row in rows]),
+            np.array([len(row[2]) // (2 * dimensions) for row in rows]),
+            unpack(b"".join([row[2] for row in rows]), dimensions),
+        )
+
+
+def _made(db: Connection, ns: int, number: int) -> tuple[Row, list[Row]]:
+    """The row of a block and those of its postings, by term, made from the rows of its messages."""
+    start = number * limits.STORE_BLOCK_COUNT
+    rows = db.execute(_ROWS, (key_of(ns, start), key_of(ns, start + limits.STORE_BLOCK_COUNT))).fetchall()
+    wrong = wrong_row(rows, 0, TERM_COLUMNS.count(","))
+    if wrong is not None:
+        raise damaged("terms", wrong[0])
+    offsets = np.array([arrival_of(row[0]) - start for row in rows], dtype=np.int64)
+    dimensions, signs = _signs(rows, offsets)
+    documents, names = _documents(rows, offsets)
+    postings = Postings()
+    documents["length"] = postings.add(0, [row[3] for row in rows])
+    values = (ns, number, names, " ".join(postings.terms), dimensions)
+    blobs = documents.tobytes(), signs
+    block = (*values, *blobs, blobs_checksum(values, blobs))
+    return block, [_posting(ns, number, term, offsets, postings) for term in postings.terms]
+
+
+def _documents(rows: Sequence[Row], offsets: Ints) -> tuple[npt.NDArray[Any], str]:
+    """The columns of a block's messages but for the length, and the names in them, as JSON."""
+    sessions, speakers = Names.column([row[4] for row in rows]), Names.column([row[5] for row in rows])
+    documents = np.zeros(len(rows), dtype=_DOCUMENT)
+    documents["offset"] = offsets
+    documents["session"], documents["speaker"] = sessions.of & _NO_NAME, speakers.of & _NO_NAME
+    documents["words"] = [row[1] for row in rows]
+    documents["traits"] = [row[2] for row in rows]
+    documents["at"] = [row[6] for row in rows]
+    return documents, json.dumps([sessions.distinct, speakers.distinct])
+
+
+def _signs(rows: Sequence[Row], offsets: Ints) -> tuple[int, bytes]:
+    """The dimensions of a block's vectors, 0 where there are none, and their signs, packed."""
+    found = [(offset, row[-3:]) for offset, row in zip(offsets.tolist(), rows, strict=True) if row[-1] is not None]
+    wrong = wrong_vector([(row[0], *row[-3:]) for row in rows if row[-1] is not None])
+    if wrong is not None:
+        raise damaged("vectors", wrong)
+    if not found:
+        return 0, b""
+    dimensions = found[0][1][0]
+    counts = [len(blob) // (2 * dimensions) for _, (_, blob, _) in found]
+    packed = np.zeros(sum(counts), dtype=_sign_type(dimensions))
+    packed["offset"] = np.repeat([offset for offset, _ in found], counts)
+    packed["signs"] = signs_of(unpack(b"".join([blob for _, (_, blob, _) in found]), dimensions))
+    return dimensions, packed.tobytes()
+
+
+def _sign_type(dimensions: int) -> np.dtype[Any]:
+    return np.dtype([("offset", "<u2"), ("signs", "u1", ((dimensions + 7) // 8,))])
+
+
+def _posting(ns: int, number: int, term: str, offsets: Ints, postings: Postings) -> tuple[Any, ...]:
+    turns, counts = postings.of(term)
+    entries = np.zeros(len(turns), dtype=_ENTRY)
+    entries["offset"], entries["count"] = offsets[turns], counts.clip(max=_COUNT_MAX)
+    values, blob = (ns, term, number), entries.tobytes()
+    return (*values, blob, blobs_checksum(values, (blob,)))
+
+
+def _decoded(numbers: Sequence[int], blobs: Sequence[bytes]) -> tuple[Keys, Floats]:
+    entries = np.frombuffer(b"".join(blobs), dtype=_ENTRY)
+    starts = np.array(numbers, dtype=np.int64) * limits.STORE_BLOCK_COUNT
+    sizes = np.array([len(blob) // _ENTRY.itemsize for blob in blobs], dtype=np.int64)
+    return np.repeat(starts, sizes) + entries["offset"], entries["count"].astype(np.float32)
+
+
+def _places(numbers: npt.NDArray[np.uint16]) -> Ints:
+    places = numbers.astype(np.int64)
+    places[places == _NO_NAME] = -1
+    return places
