@@ -145,6 +145,7 @@ STORE_BLOCK_COUNT: Final = (
 )
 STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks
 STORE_BLOCKS_SEALED_COUNT: Final = 2  # by one write, at most
+TEXT_POOL_LARGE_COUNT: Final = 500  # `TEXT_POOL_COUNT` for an index that reads vectors from the database
 SIGNS_COMPARED_COUNT: Final = 1_000  # messages with the most signs alike, whose vectors are compared exactly
 SAMPLED_COUNT_MAX: Final = (
     16_384  # messages whose vectors are kept whole beside the signs, for mean and deviation of cosines

@@ -9,6 +9,7 @@ from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
 from umi._reading.grammar import slot_matching
 from umi._retrieval import pair_order
+from umi.stores.sql.write import SqlTransaction
 from umi_lab.mutation.planted import edited
 from umi_lab.worlds.ledger.coverage import unconfirmed
 from umi_lab.worlds.ledger.plan import make_small
@@ -46,6 +47,7 @@ def test_every_call_argument_and_field_is_drawn_and_confirmed(swept):
         (set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
         (pair_order, "newer_first", "if trusted:", "if not trusted:"),
         (slot_matching, "valid_from", "date.start < at", "date.start > at"),
+        (SqlTransaction, "_seal", "for key in self._touched", "for key in ()"),
     ],
 )
 def test_a_planted_bug_is_found_and_its_shrunk_plan_passes_without_it(owner, method, before, after):

@@ -70,6 +70,7 @@ class NamespaceIndex:
         self.is_compact = is_compact
         self._stored: Stored | None = None
         self._sealed = 0  # documents whose postings are in the database; they are the first
+        self._place_of: npt.NDArray[np.int32] | None = None  # of sealed documents, by key
         self._sampled_every = 1  # of arrivals, one in so many belongs to the sample of vectors
         self._postings = Postings()
         # One row per document, in order of arrival. A document's row number is called its place.
@@ -111,6 +112,7 @@ class NamespaceIndex:
             + self._postings.bytes
             + self._room.bytes
             + self._masks.bytes
+            + (0 if self._place_of is None else self._place_of.nbytes)
         )
 
     def reads(self, stored: Stored) -> Self:
@@ -140,7 +142,7 @@ class NamespaceIndex:
             dimensions: Of the windows.
         """
         self.add_documents(documents)
-        self._sealed = len(self._keys)
+        self._sealed, self._place_of = len(self._keys), None
         if not isinstance(self._windows, SignCodes) or not len(signed):
             return
         self._windows.put_signs(self._places(signed), signs, dimensions)
@@ -156,7 +158,7 @@ class NamespaceIndex:
             gone = np.zeros(len(self._keys), dtype=np.bool_)
             gone[self._sealed : sealed] = True
             self._postings.drop(gone)
-            self._sealed = sealed
+            self._sealed, self._place_of = sealed, None
 
     def expect(self, count: int) -> None:
         """Reserve memory for `count` more documents. Growing in steps would copy everything each time."""
@@ -259,7 +261,8 @@ class NamespaceIndex:
         before, after = self._previous.rows, self._next.rows
         few = self._few(kept)
         among = kept if few is None else None
-        chosen, reach = choose(terms, hits, before, after, limits.TEXT_POOL_COUNT, self._room, self._reaches, among)
+        pool = limits.TEXT_POOL_LARGE_COUNT if self.is_compact else limits.TEXT_POOL_COUNT
+        chosen, reach = choose(terms, hits, before, after, pool, self._room, self._reaches, among)
         # What the vector leg has found gets its word statistics too.
         places = union(chosen, self._places(also)) if len(also) else chosen
         best = few if few is not None else places if kept is None else places[kept[places]]
@@ -347,9 +350,13 @@ class NamespaceIndex:
         here = [self._postings.of(term) for term in terms]
         if self._stored is None or not self._sealed:
             return here
-        keys = self._keys.rows
+        if self._place_of is None:
+            # A look-up in a table takes a twentieth of a search, and there may be a million.
+            keys = self._keys.rows[: self._sealed]
+            self._place_of = np.zeros(int(keys[-1]) + 1, dtype=np.int32)
+            self._place_of[keys] = np.arange(len(keys))
         return [
-            (np.concatenate([np.searchsorted(keys, sealed), turns]), np.concatenate([times, counts]))
+            (np.concatenate([self._place_of[sealed], turns]), np.concatenate([times, counts]))
             for (sealed, times), (turns, counts) in zip(self._stored.postings(terms), here, strict=True)
         ]
 

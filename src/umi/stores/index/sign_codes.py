@@ -58,6 +58,7 @@ class SignCodes:
         self._has = GrowingArray(np.bool_)  # by document, whether it has vectors
         self._sample = Windows()
         self._sampled: dict[int, int] = {}  # documents of the sample, and their numbers in it
+        self._members: Ints | None = None  # both as columns, made when they are needed
         self._last: Nearness | None = None  # a search asks twice with the same embedding
         self._exact: dict[int, float] = {}  # cosines to that embedding, by document
         self.documents = 0
@@ -122,6 +123,7 @@ class SignCodes:
         self._sample.add_documents(len(numbers))
         self._sample.put(numbers, stored.counts, stored.windows)
         self._sampled |= dict(zip(stored.keys.tolist(), numbers.tolist(), strict=True))
+        self._members = None
         self._changed()
 
     def drop(self, document: int) -> None:
@@ -163,8 +165,12 @@ class SignCodes:
                     simsimd.cdist(asked, self._signs.rows, metric="hamming", dtype="bin8", out_dtype="float32")
                 )[0]
                 alike = np.float32(1) - np.float32(2 / self._dimensions) * differing
-                owned = np.flatnonzero(self._owner.rows != _NOBODY)
-                np.maximum.at(best, self._owner.rows[owned], alike[owned])
+                owner = self._owner.rows
+                if np.array_equal(owner, np.arange(len(best))):
+                    best = alike  # a window for each document, and none was removed
+                else:
+                    owned = np.flatnonzero(owner != _NOBODY)
+                    np.maximum.at(best, owner[owned], alike[owned])
             self._last = Nearness(embedding, best, *self._moments(embedding, best))
             self._exact = {}
         return self._last
@@ -210,28 +216,30 @@ class SignCodes:
         """
         if not self._sampled:
             return 0.0, 0.0
-        documents, numbers = (np.array(side, dtype=np.int64) for side in zip(*self._sampled.items(), strict=True))
+        if self._members is None:
+            self._members = np.array(list(self._sampled.items()), dtype=np.int64).T
+        documents, numbers = self._members
         cosines = self._sample.compare(embedding).best[numbers].astype(np.float64)
-        some, every = alike[documents].astype(np.float64), alike[self._has.rows].astype(np.float64)
-        mean = _corrected(cosines, some, every)
-        square = _corrected(np.square(cosines), np.square(some), np.square(every))
+        some = alike[documents].astype(np.float64)
+        every = (alike if self.documents == len(alike) else alike[self._has.rows]).astype(np.float64)
+        mean = _corrected(cosines, some, float(every.mean()))
+        square = _corrected(np.square(cosines), np.square(some), float(np.vecdot(every, every)) / len(every))
         return mean, math.sqrt(max(0.0, square - mean * mean))
 
     def _drop_sampled(self, document: int) -> None:
         number = self._sampled.pop(document, None)
         if number is not None:
             self._sample.drop(number)
+            self._members = None
             self._changed()
 
     def _changed(self) -> None:
         self._last = None
 
 
-def _corrected(
-    values: npt.NDArray[np.float64], known: npt.NDArray[np.float64], all_known: npt.NDArray[np.float64]
-) -> float:
-    """The mean of values of which only a sample is there, beside something known of the sample and of all."""
+def _corrected(values: npt.NDArray[np.float64], known: npt.NDArray[np.float64], known_of_all: float) -> float:
+    """The mean of values of which only a sample is there, beside something known of the sample, and its mean over all."""
     off = known - known.mean()
-    spread = float(off @ off)
-    slope = float(off @ values) / spread if spread else 0.0
-    return float(values.mean()) + slope * float(all_known.mean() - known.mean())
+    spread = float(np.vecdot(off, off))  # no BLAS product, see `umi._core.vectors.cosines`
+    slope = float(np.vecdot(off, values)) / spread if spread else 0.0
+    return float(values.mean()) + slope * (known_of_all - float(known.mean()))

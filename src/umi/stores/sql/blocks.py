@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -45,10 +46,7 @@ _POSTINGS_OF: Final = "SELECT ns, term, number, entries, crc FROM postings WHERE
 _CRC: Final = "SELECT crc FROM blocks WHERE ns = ? AND number = ?"
 _TERMS_BEFORE: Final = "SELECT terms FROM blocks WHERE ns = ? AND number = ?"
 _DROP_POSTINGS: Final = "DELETE FROM postings WHERE ns = ? AND number = ? AND term IN (SELECT value FROM json_each(?))"
-_POSTINGS: Final = (
-    "SELECT o.ns, o.term, o.number, o.entries, o.crc FROM postings o"
-    " WHERE o.ns = ? AND o.term IN (SELECT value FROM json_each(?)) ORDER BY o.term, o.number"
-)
+_POSTINGS: Final = "SELECT o.number, o.entries, o.crc FROM postings o WHERE o.ns = ? AND o.term = ? ORDER BY o.number"
 _WINDOWS: Final = (
     f"SELECT v.key, {VECTOR_COLUMNS} FROM vectors v WHERE v.key IN (SELECT value FROM json_each(?)) ORDER BY v.key"
 )
@@ -148,11 +146,16 @@ class StoredRows:
         """
         numbers: dict[str, list[int]] = {term: [] for term in terms}
         blobs: dict[str, list[bytes]] = {term: [] for term in terms}
-        for ns, term, number, entries, crc in self._execute(_POSTINGS, (self._ns, json_array(numbers))):
-            if blobs_checksum((ns, term, number), (entries,)) != crc:
-                raise damaged("postings", term)
-            numbers[term].append(number)
-            blobs[term].append(entries)
+        # All are asked for before the first is read, so that a database elsewhere answers in one round trip.
+        found = [(term, self._execute(_POSTINGS, (self._ns, term))) for term in numbers]
+        for term, rows in found:
+            start = crc32(f"{self._ns}\0{term}\0".encode("utf-8", "surrogateescape"))
+            for number, entries, crc in rows:
+                # `blobs_checksum`, inlined: there may be thousands.
+                if crc32(entries, crc32(b"%d\0" % number, start)) != crc:
+                    raise damaged("postings", term)
+                numbers[term].append(number)
+                blobs[term].append(entries)
         return [_decoded(numbers[term], blobs[term]) for term in terms]
 
     def windows(self, keys: Keys) -> KeyedWindows:
