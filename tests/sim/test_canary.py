@@ -37,7 +37,9 @@ def kinds_of_world() -> list[int]:
 
 
 def hashes(hash_seed: str, cores: int, seeds: list[int]) -> list[str]:
-    everything = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}  # all cores count
+    everything = {
+        name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"
+    }  # all cores count
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(cores), *map(str, seeds)],
         env={**everything, "PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
