@@ -22,6 +22,9 @@ SDIST_claude := anthropic
 SDIST_autogen := autogen-core
 SDIST_crewai := crewai
 
+# Tests start Python hundreds of times; where this is set each start would compile everything again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help demo test lint types unit adapters adapters-more sim bench reader clean venv lock locks
 
 help: ## Show this help
@@ -52,6 +55,8 @@ types: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/basedpyright --level error
 
+# Each worker has a core: threads of linear algebra beside it would only take it from the other.
+unit: export OPENBLAS_NUM_THREADS := 1
 unit: $(STAMP)
 	$(BIN)/pytest -n 2 --dist loadfile
 

@@ -12,6 +12,8 @@ import re
 import runpy
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import click
@@ -68,14 +70,12 @@ def help_of(command: str) -> str:
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
-def test_python_blocks_are_programs_that_print_what_is_said(page: Path, tmp_path: Path) -> None:
+def test_python_blocks_are_programs_that_print_what_is_said(page: Path) -> None:
     programs = {program.read_text("utf-8"): program for program in PROGRAMS}
     for source, printed in blocks(page, "python"):
         assert source in programs, f"no program in tests/docs_src is this one:\n{source}"
         if printed is not None:
-            folder = tmp_path / programs[source].stem
-            folder.mkdir()
-            assert run(programs[source], folder) == printed
+            assert printed_by(programs[source]) == printed
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
@@ -94,9 +94,16 @@ def test_the_snippet_for_tests_of_a_web_app_is_true(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.stem)
-def test_programs_run_and_are_shown_somewhere(program: Path, tmp_path: Path) -> None:
-    run(program, tmp_path)
+def test_programs_run_and_are_shown_somewhere(program: Path) -> None:
+    printed_by(program)
     assert any(program.read_text("utf-8") == source for page in DOCS for source, _ in blocks(page, "python"))
+
+
+@cache
+def printed_by(program: Path) -> str:
+    """What a program prints in a folder of its own; each is run once, however many pages show it."""
+    with tempfile.TemporaryDirectory() as folder:
+        return run(program, Path(folder))
 
 
 def run(program: Path, folder: Path, *, quiet: bool = True) -> str:

@@ -37,36 +37,39 @@ UNITS = frozenset(
 MACHINE_PATHS = re.compile(r"(?<![\w.~-])/(?:work|tmp|root|home)/")
 
 
+# Parsed once for all that look at them, and dropped afterwards.
+@pytest.fixture(scope="module")
 def every_module() -> list[house.Module]:
     """All Python files of the checkout, tests too."""
     files = house.python_files("src", "lab", "tests")
     return [house.Module(path.stem, "", path, ast.parse(path.read_text())) for path in files]
 
 
+@pytest.fixture(scope="module")
 def product_and_lab() -> list[house.Module]:
     """All that somebody may install."""
     return [*house.modules(), *house.modules(house.LAB)]
 
 
 @pytest.mark.parametrize("rule", SOURCE_RULES, ids=lambda rule: rule.__name__)
-def test_source_obeys(rule: Callable[[house.Module], Iterator[str]]) -> None:
-    assert [finding for module in product_and_lab() for finding in rule(module)] == []
+def test_source_obeys(rule: Callable[[house.Module], Iterator[str]], product_and_lab: list[house.Module]) -> None:
+    assert [finding for module in product_and_lab for finding in rule(module)] == []
 
 
-def test_files_and_functions_are_short() -> None:
-    assert [found for module in every_module() for found in rules.too_long(module, module.path.read_text())] == []
+def test_files_and_functions_are_short(every_module: list[house.Module]) -> None:
+    assert [found for module in every_module for found in rules.too_long(module, module.path.read_text())] == []
 
 
-def test_nothing_is_left_unfinished() -> None:
-    assert [found for module in every_module() for found in rules.unfinished(module, module.path.read_text())] == []
+def test_nothing_is_left_unfinished(every_module: list[house.Module]) -> None:
+    assert [found for module in every_module for found in rules.unfinished(module, module.path.read_text())] == []
 
 
-def test_tests_use_the_real_parts() -> None:
+def test_tests_use_the_real_parts(every_module: list[house.Module]) -> None:
     """A test that replaces our own code asserts on the replacement."""
     known = frozenset[str]()
     mocks = [
         f"{module.where(node)} imports {name}"
-        for module in every_module()
+        for module in every_module
         for node, name in house.imports(module, known)
         if name.startswith(("unittest.mock", "mock"))
     ]
@@ -117,9 +120,9 @@ def test_every_limit_has_its_unit_in_its_name() -> None:
     assert [name for name in limit_names() if not UNITS & set(name.split("_"))] == []
 
 
-def test_every_limit_is_used() -> None:
+def test_every_limit_is_used(product_and_lab: list[house.Module]) -> None:
     used: set[str] = set()
-    for module in product_and_lab():
+    for module in product_and_lab:
         if module.name == "umi.limits":
             continue
         for node in ast.walk(module.tree):

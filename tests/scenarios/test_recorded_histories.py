@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import random
 
 import pytest
@@ -25,6 +26,9 @@ AT_LEAST = {
     "listed changes closed by then": 93.0,
 }
 AT_MOST = {"stale leak": 4.0, "hidden though it holds": 3.1}
+SEEDS = (1, 2)
+# Each seed of a mediocre model has a part of the histories, all of them together; 1 gives every seed every history.
+PARTS = int(os.environ.get("UMI_RECORDED_PARTS", str(len(SEEDS))))
 
 
 def test_the_prompts_are_those_that_were_answered() -> None:
@@ -45,10 +49,10 @@ async def test_a_strong_models_answers_are_acted_on(embedder: LocalEmbedder) -> 
     assert {name: score.percent(name) for name, most in AT_MOST.items() if score.percent(name) > most} == {}, str(score)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_a_mediocre_model_loses_nothing_that_undo_does_not_bring_back(embedder: LocalEmbedder, seed: int) -> None:
     score, rng = Score(), random.Random(seed)
-    for case in recorded():
+    for case in recorded()[seed % PARTS :: PARTS]:
         async with umi.Memory.open(":memory:", llm=Answers(case, rng), embedder=embedder) as memory:
             history = case["history"]
             await tell(memory, history, score)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import psycopg
-import pytest
 from made_dumps import Made, _Maker
+from mem0_library import DIMENSIONS, library_on
 
 LANGGRAPH_TABLE = (
     "CREATE TABLE store (prefix text NOT NULL, key text NOT NULL, value {kind} NOT NULL, created_at {time} DEFAULT CURRENT_TIMESTAMP, "
@@ -245,36 +243,11 @@ def langgraph_postgres(url: str) -> Made:
     return made
 
 
-class Vectors:
-    """An embedder for mem0's library, so that it needs no key."""
-
-    def embed(self, text: str, action: str = "add") -> list[float]:
-        return [1.0, float(len(text) % 7), 1.0, 2.0]
-
-
-def mem0_library(folder: Path) -> Any:
-    """mem0's own `Memory` on a local folder."""
-    os.environ.setdefault("MEM0_TELEMETRY", "False")
-    os.environ.setdefault("MEM0_DIR", tempfile.mkdtemp())
-    mem0 = pytest.importorskip("mem0", reason="mem0 is not installed; `make` installs it")
-    store = {"path": str(folder / "qdrant"), "embedding_model_dims": 4, "on_disk": True}
-    library = mem0.Memory.from_config(
-        {
-            "vector_store": {"provider": "qdrant", "config": store},
-            "llm": {"provider": "openai", "config": {"api_key": "none"}},
-            "embedder": {"provider": "openai", "config": {"api_key": "none"}},
-            "history_db_path": str(folder / "history.db"),
-        }
-    )
-    library.embedding_model = Vectors()
-    return library
-
-
 def mem0_folder(folder: Path, count: int = 1_050) -> Made:
     """What mem0's library leaves on a disk: memories, of which one was changed twice and one was deleted, and two broken rows."""
     maker = _Maker(17)
     made = maker.made
-    library = mem0_library(folder)
+    library = library_on(folder)
     ids, payloads = [], []
     for number in range(count):
         at = f"2026-03-01T10:{number // 60 % 60:02}:{number % 60:02}+00:00"
@@ -282,7 +255,7 @@ def mem0_folder(folder: Path, count: int = 1_050) -> Made:
         payloads.append(
             {"data": maker.kept(), "user_id": f"user{number % 5}", "created_at": at, "updated_at": at, "n": number}
         )
-    library.vector_store.insert(vectors=[[1.0, 2.0, 3.0, 4.0]] * count, ids=ids, payloads=payloads)
+    library.vector_store.insert(vectors=[[1.0] * DIMENSIONS] * count, ids=ids, payloads=payloads)
     for text in ("I live in Berlin.", "I live in Rome.", "I live in Oslo."):
         made.texts.append(text)
         made.messages += 1

@@ -15,6 +15,7 @@ import pytest
 import typer
 from test_cli import BAD_INPUT, UMI, Umi, run
 
+from umi.blocking import Memory
 from umi.faces.cli.main import app
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -134,10 +135,11 @@ def test_a_command_line_that_cannot_be_understood_is_answered_in_json_too(tmp_pa
 
 
 def test_a_reader_that_has_read_enough_is_no_bug(tmp_path: Path) -> None:
-    umi = Umi(tmp_path)
-    umi.say(*(f"Alice: Note {number}. {'x' * 900}" for number in range(100)))
+    db = str(tmp_path / "umi.db")
+    with Memory.open(db, embedder=None) as memory:
+        memory.remember([f"Note {number}. {'x' * 900}" for number in range(100)], track_evolution=False)
     for more in ([], ["--json"]):
-        call = shlex.join([*UMI, "list", "--db", str(umi.db), *more])
+        call = shlex.join([*UMI, "list", "--db", db, *more])
         done = subprocess.run(["bash", "-c", f"{call} | head -c 10"], capture_output=True, check=False, cwd=tmp_path)
         assert b"bug" not in done.stderr
         assert b"Traceback" not in done.stderr

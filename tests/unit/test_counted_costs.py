@@ -5,6 +5,7 @@ A bound is what the operation costs today. Whoever needs more raises it here, an
 
 from __future__ import annotations
 
+import shutil
 import statistics
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -75,10 +76,21 @@ class Counts:
         return next((sql for sql in reversed(self.statements) if sql.startswith("BEGIN")), "")
 
 
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file in which much is known: told once, and copied by each test."""
+    file = tmp_path_factory.mktemp("told") / "m.db"
+    with umi.blocking.Memory.open(str(file)) as memory:
+        memory.remember_many(turns(1, MEMORIES_COUNT, 26))
+    return file
+
+
 @pytest.fixture
-async def counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[umi.Memory, Counts]]:
+async def counted(
+    told: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[tuple[umi.Memory, Counts]]:
+    shutil.copytree(told.parent, tmp_path, dirs_exist_ok=True)
     async with umi.Memory.open(str(tmp_path / "m.db")) as memory:
-        await memory.remember_many(turns(1, MEMORIES_COUNT, 26))
         for index in range(5):
             await memory.recall(question(2, index))
             await memory.remember(sentence(2, index, 14))

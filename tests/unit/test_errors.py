@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import umi
 import umi.errors
 import umi.sim.errors
 from umi.errors import UmiError
+from umi.faces.cli.main import main
 
 # Programs compare these. A new error adds a line; a line that is there never changes.
 CODES = {
@@ -79,10 +79,16 @@ def test_an_error_that_was_raised_has_its_code() -> None:
     assert umi.NotFound("ent_1").code == "not_found"
 
 
-def test_the_command_line_prints_it(tmp_path: Path) -> None:
+def test_the_command_line_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
     def run(*words: str) -> str:
-        command = [sys.executable, "-c", "from umi.faces.cli.main import main; main()", *words, "--json"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+        monkeypatch.setattr(sys, "argv", ["umi", *words, "--json"])
+        with pytest.raises(SystemExit):
+            main()
+        return capsys.readouterr().out
 
     assert '"code": "store_unavailable"' in run("recall", "Where?")
     assert '"code": "invalid_input"' in run("remember", "")

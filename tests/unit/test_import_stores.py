@@ -16,6 +16,7 @@ from urllib.parse import urlsplit, urlunsplit
 import made_stores
 import pytest
 from made_dumps import Made
+from mem0_library import library_on
 from postgres_server import database
 from test_cli import BAD_INPUT, INCOMPLETE, Umi
 from test_importers import items, messages, rejected
@@ -92,7 +93,7 @@ def test_mem0s_store_in_use_twice(umi: Umi) -> None:
 def test_mem0s_store_a_namespace_per_user_and_then_its_dump(umi: Umi) -> None:
     folder = umi.folder / "mem0"
     folder.mkdir()
-    library = made_stores.mem0_library(folder)
+    library = library_on(folder)
     for user in ("ada", "bo"):
         library.add("I like tea.", user_id=user, metadata={"n": 1}, infer=False)
     (umi.folder / "dump.json").write_text(json.dumps(library.get_all(filters={"user_id": "ada"})))

@@ -54,8 +54,8 @@ def test_the_checkout_keeps_a_ratio_of_each_operation(tmp_path: Path) -> None:
 
 def test_a_run_measures_every_ratio_that_is_kept(tmp_path: Path) -> None:
     url = str(tmp_path / "m.db")
-    for job, number in (("fill", "60"), ("measure", "0")):
-        command = [sys.executable, "-P", ratio_worker.__file__, job, url, number]
+    for job, *numbers in (("fill", "60"), ("measure", "0", "24", "64")):  # no ratio is judged by it, so few samples do
+        command = [sys.executable, "-P", ratio_worker.__file__, job, url, *numbers]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     found = json.loads(done.stdout)
     assert sorted(found) == ["import", "recall", "remember"]

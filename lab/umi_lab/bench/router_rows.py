@@ -93,10 +93,13 @@ def tfidf(tasks: Tasks, train: Mask) -> dict[str, Floats]:
             row[column] = (1 + math.log(times)) * weight[column]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     middle = rows[train].mean(axis=0)
-    known, asked = rows[train] - middle, rows[~train] - middle
+    held = rows[train].any(
+        axis=0
+    )  # a term that no training task has weighs nothing, so it needs no place in the equations
+    known, asked = (rows[train] - middle)[:, held], (rows[~train] - middle)[:, held]
     scores = np.stack([each[train] for each in tasks.scores.values()], axis=1)
     mean = scores.mean(axis=0)
-    weights = np.linalg.solve(known.T @ known + _TFIDF_STRENGTH * np.eye(_TFIDF_DIMENSIONS), known.T @ (scores - mean))
+    weights = np.linalg.solve(known.T @ known + _TFIDF_STRENGTH * np.eye(known.shape[1]), known.T @ (scores - mean))
     found = np.clip(asked @ weights + mean, 0.02, 0.98)
     return {tier: found[:, place] for place, tier in enumerate(tasks.scores)}
 

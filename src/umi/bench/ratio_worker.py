@@ -1,7 +1,8 @@
 """One run of the ratchet, run by `umi.bench.ratchet` as a file of its own, also on the library of an earlier commit.
 
 `fill URL COUNT` imports some talk. `measure URL SEED` answers JSON: recall and remember as times of their floor, measured right
-beside them, and bulk import as times of the embedder alone. Only names that earlier commits have are used here.
+beside them, and bulk import as times of the embedder alone; `measure URL SEED SAMPLES IMPORTED` does so by fewer samples. Only names
+that earlier commits have are used here.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from umi.bench.texts import question, sentence, turns
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder
 
-_SAMPLES_COUNT = 120
-_IMPORTED_COUNT = 384
+_SAMPLES = "120"
+_IMPORTED = "384"
 _WARM_COUNT = 10
 _TURN_WORDS = 26
 _SENTENCE_WORDS = 14
@@ -32,12 +33,13 @@ async def fill(url: str, count: str) -> None:
         await memory.remember_many(turns(1, int(count), _TURN_WORDS))
 
 
-async def measure(url: str, seed: str) -> None:
+async def measure(url: str, seed: str, samples: str = _SAMPLES, imported: str = _IMPORTED) -> None:
     """Write the ratios of this run to standard output."""
+    samples_count, imported_count = int(samples), int(imported)
     embedder = LocalEmbedder()
-    asked = [question(100 + int(seed), index) for index in range(_SAMPLES_COUNT)]
-    told = [sentence(100 + int(seed), index, _SENTENCE_WORDS) for index in range(_SAMPLES_COUNT)]
-    said = [turn.content for turn in turns(100 + int(seed), _IMPORTED_COUNT, _TURN_WORDS)]
+    asked = [question(100 + int(seed), index) for index in range(samples_count)]
+    told = [sentence(100 + int(seed), index, _SENTENCE_WORDS) for index in range(samples_count)]
+    said = [turn.content for turn in turns(100 + int(seed), imported_count, _TURN_WORDS)]
     async with Memory.open(url, embedder=embedder) as memory:
         for index in range(_WARM_COUNT):
             await memory.recall(question(0, index))
@@ -52,8 +54,8 @@ async def measure(url: str, seed: str) -> None:
         bare_per_s = await lower_bounds.batch_per_s(embedder, said)
         clock = SystemClock()
         start = clock.monotonic_s()
-        await memory.remember_many(turns(100 + int(seed), _IMPORTED_COUNT, _TURN_WORDS))
-        per_s = _IMPORTED_COUNT / (clock.monotonic_s() - start)
+        await memory.remember_many(turns(100 + int(seed), imported_count, _TURN_WORDS))
+        per_s = imported_count / (clock.monotonic_s() - start)
         bare_per_s = (bare_per_s + await lower_bounds.batch_per_s(embedder, said)) / 2
     ratios = {
         "recall": recall_s / (embed_s + lower_bounds.scan_s(size)),

@@ -4,56 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from mem0_library import library_on
 
 import umi
 from umi.adapters import mem0 as ours
 from umi.adapters.mem0 import AsyncMemory, AsyncMemoryClient, Memory, MemoryClient
 
-# Before the import: the library reports every call to its maker otherwise, and keeps a file in the home folder.
-os.environ["MEM0_TELEMETRY"] = "False"
-os.environ["MEM0_DIR"] = tempfile.mkdtemp()
 theirs = pytest.importorskip("mem0", reason="mem0 is not installed; `make` installs it")
 client_types = pytest.importorskip("mem0.client.types")
-
-
-class Vectors:
-    """An embedder for mem0's library, so that it needs no key."""
-
-    def embed(self, text: str, action: str = "add") -> list[float]:
-        return [float(len(word) % 7) + 1 for word in (text.split() * 8)[:8]]
-
-    def embed_batch(self, texts: list[str], action: str = "add") -> list[list[float]]:
-        return [self.embed(one) for one in texts]
 
 
 @pytest.fixture
 def memory(tmp_path: Path) -> Iterator[Memory]:
     with Memory(url=str(tmp_path / "umi.db")) as memory:
         yield memory
-
-
-def original(folder: Path) -> Any:
-    """mem0's own `Memory` on a local folder."""
-    store = {"path": str(folder / "qdrant"), "embedding_model_dims": 8, "on_disk": True}
-    config = {
-        "vector_store": {"provider": "qdrant", "config": store},
-        "llm": {"provider": "openai", "config": {"api_key": "none"}},
-        "embedder": {"provider": "openai", "config": {"api_key": "none"}},
-        "history_db_path": str(folder / "history.db"),
-    }
-    made = theirs.Memory.from_config(config)
-    made.embedding_model = Vectors()
-    return made
 
 
 def memories(found: dict[str, Any]) -> list[str]:
@@ -79,7 +51,7 @@ def test_arguments_have_the_names_places_and_defaults_of_mem0(name: str, own: st
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("talk", ["I like tea.", [{"role": "user", "content": "I like tea.", "name": "Bo"}]])
 def test_answers_have_the_keys_of_mem0(memory: Memory, tmp_path: Path, talk: Any) -> None:
-    library = original(tmp_path)
+    library = library_on(tmp_path)
     shapes = []
     for one in (library, memory):
         added = one.add(talk, user_id="bo", agent_id="guide", run_id="r", metadata={"n": 1}, infer=False)
