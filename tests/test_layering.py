@@ -25,7 +25,7 @@ FACE_GROUND = PUBLIC | {"_compat", "signals", "bench", "server"}
 # Libraries that only some rooms may know.
 LIBRARIES = {
     "apsw": {"stores", "sim", "bench", "server", "faces"},
-    "psycopg": {"stores", "faces"},
+    "psycopg": {"stores", "bench", "faces"},
     "sqlite3": set[str](),
     "onnxruntime": {"providers"},
     "tokenizers": {"providers"},

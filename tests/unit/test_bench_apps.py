@@ -20,10 +20,13 @@ def test_a_recall_is_late_if_it_misses_what_was_acknowledged_before_it_began() -
 
 
 async def test_two_processes_show_at_once_what_the_other_wrote() -> None:
-    report = await apps.measure([2], 0.3, postgres_server.server(), writes=15)
+    report = await apps.measure([2], 0.3, postgres_server.server(), clients=4, writes=15)
     made = {figure.name: figure for figure in report.figures}
     assert made["2 apps, recalls, one namespace"].value > 0
     assert made["2 apps, remembers, 16 namespaces"].value > 0
+    beside, rate = made["SQLite: 2 apps, remembers, 16 namespaces"].value, made["2 apps, remembers, 16 namespaces"]
+    assert rate.detail["times SQLite's"] == pytest.approx(rate.value / beside)
+    assert rate.detail["a core"] == pytest.approx(rate.value / report.machine["cores"])
     assert made["2 apps, late recalls"].value == 0
     assert made["2 apps, late recalls"].detail["writes"] == 15
     assert made["2 apps, shown after, p50"].value > 0

@@ -71,10 +71,10 @@ async def watch(memory: Memory, namespace: str, count: int) -> list[tuple[float,
 
 async def _do(memory: Memory, number: int, order: dict[str, Any]) -> object:
     match order.pop("job"):
-        case "recall":
-            return await recall(memory, number, **order)
-        case "remember":
-            return await remember(memory, number, **order)
+        case "recall" | "remember" as job:
+            clients, call = order.pop("clients"), recall if job == "recall" else remember
+            first = number * clients
+            return sum(await asyncio.gather(*(call(memory, first + client, **order) for client in range(clients))))
         case "write":
             return await write(memory, **order)
         case _:

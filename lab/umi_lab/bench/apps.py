@@ -1,4 +1,4 @@
-"""Several app processes on one PostgreSQL: `umi bench apps`.
+"""Several app processes on one PostgreSQL, and on one SQLite file: `umi bench apps`.
 
 How many recalls and remembers they do together, on one namespace and on many, and whether one shows at once what another has written. Each
 process has its own embedder and its own indexes, as apps have; server and apps share the machine.
@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import IO, Any, Final
 
 from umi.bench.filling import fill_like, likely_vectors
@@ -27,6 +29,7 @@ SECONDS_DEFAULT: Final = 8.0
 ONE: Final = "one namespace"
 MANY: Final = "16 namespaces"
 WRITES_DEFAULT: Final = 200
+SQLITE: Final = "SQLite: "  # before the name of each of its figures
 _SEED: Final = 41
 _TURN_WORDS: Final = 26
 _ONE_COUNT: Final = 2_000  # messages
@@ -39,6 +42,7 @@ async def measure(
     seconds: float = SECONDS_DEFAULT,
     server: str | None = None,
     *,
+    clients: int = 0,
     writes: int = WRITES_DEFAULT,
     step: Step = lambda _what, _done, _of: None,
 ) -> Report:
@@ -48,29 +52,34 @@ async def measure(
         apps: Numbers of processes.
         seconds: How long they recall, and then remember, on one namespace and on many.
         server: A server of PostgreSQL to make a database on; None starts one.
+        clients: How many call at once, all processes together, at least one in each; 0 is one in each.
         writes: How many one process makes while the others watch.
         step: Told what is being done.
     """
     machine = machine_facts()
     figures: list[Figure] = []
-    with database(server) as url:
+    with database(server) as url, TemporaryDirectory(prefix="umi-apps-") as folder:
+        stores = {SQLITE: str(Path(folder) / "apps.db"), "": url}
         step("filling", 0, 0)
-        await _fill(url)
+        for address in stores.values():
+            await _fill(address)
         for count in sorted(apps):
-            step(f"{count} app processes", 0, 0)
-            with _started(url, count) as workers:
-                rates = await asyncio.to_thread(_rates, workers, seconds)
-                figures += _rate_figures(count, rates, figures)
-                if count > 1:
-                    figures += _fresh_figures(
-                        count, *await asyncio.to_thread(_watched, workers, f"fresh-{count}", writes)
-                    )
+            for store, address in stores.items():
+                step(f"{store}{count} app processes", 0, 0)
+                with _started(address, count) as workers:
+                    rates = await asyncio.to_thread(_rates, workers, seconds, max(1, clients // count))
+                    figures += _rate_figures(store, count, rates, figures, machine["cores"])
+                    if count > 1 and not store:
+                        figures += _fresh_figures(
+                            count, *await asyncio.to_thread(_watched, workers, f"fresh-{count}", writes)
+                        )
     notes = (
+        f"{clients or 'as many'} clients{'' if clients else ' as processes'}; a core: of the machine's, which apps and server share",
         f"{ONE}: {_ONE_COUNT:,} messages; {MANY}: {_EACH_COUNT} each, all asked by every process; local embedder, in each process",
         "late: recalls that began after a write of another process was acknowledged, and did not show it",
         "shown after: from the acknowledgement to the end of the first recall of each other process that shows it; a recall's own time is in it",
     )
-    return Report("App processes on one PostgreSQL", tuple(figures), machine, notes)
+    return Report("App processes on one PostgreSQL, and on one SQLite file", tuple(figures), machine, notes)
 
 
 async def _fill(url: str) -> None:
@@ -122,24 +131,27 @@ def _ordered(workers: Sequence[Worker], orders: Sequence[Mapping[str, Any]]) -> 
     return [_answer(worker) for worker in workers]
 
 
-def _rates(workers: Sequence[Worker], seconds: float) -> dict[tuple[str, str], float]:
+def _rates(workers: Sequence[Worker], seconds: float, clients: int) -> dict[tuple[str, str], float]:
     """Calls a second of all together, by job and namespaces."""
     found = {}
     for where, names in _NAMESPACES.items():
         for job in ("recall", "remember"):
-            order = {"job": job, "namespaces": names, "seconds": seconds}
+            order = {"job": job, "namespaces": names, "seconds": seconds, "clients": clients}
             _ordered(workers, [{**order, "seconds": seconds / 8}] * len(workers))  # builds the indexes
             found[job, where] = sum(_ordered(workers, [order] * len(workers))) / seconds
     return found
 
 
-def _rate_figures(count: int, rates: Mapping[tuple[str, str], float], before: Sequence[Figure]) -> list[Figure]:
-    alone = {figure.name.partition(", ")[2]: figure.value for figure in before if figure.name.startswith("1 app,")}
+def _rate_figures(
+    store: str, count: int, rates: Mapping[tuple[str, str], float], before: Sequence[Figure], cores: int
+) -> list[Figure]:
+    known = {figure.name: figure.value for figure in before}
     made = []
     for (job, where), rate in rates.items():
-        name = f"{job}s, {where}"
-        detail = {"times one process": rate / alone[name]} if alone.get(name) else {}
-        made.append(Figure(f"{_apps(count)}, {name}", rate, "/s", more_is_better=True, detail=detail))
+        rest = f"{job}s, {where}"
+        others = {"times one process": f"{store}1 app, {rest}", "times SQLite's": f"{SQLITE}{_apps(count)}, {rest}"}
+        detail = {"a core": rate / cores} | {what: rate / known[one] for what, one in others.items() if known.get(one)}
+        made.append(Figure(f"{store}{_apps(count)}, {rest}", rate, "/s", more_is_better=True, detail=detail))
     return made
 
 

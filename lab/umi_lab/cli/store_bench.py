@@ -16,6 +16,7 @@ from umi_lab.bench import stores as stores_bench
 from umi_lab.cli.data import data_option
 
 _APPS_MAX: Final = 64
+_CLIENTS_MAX: Final = 1_024
 Server = Annotated[
     str | None,
     typer.Option(
@@ -30,9 +31,13 @@ Server = Annotated[
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
     app.command(epilog=examples("umi bench stores --data datasets/"))(stores)
-    app.command(epilog=examples("umi bench apps", "umi bench apps --apps 1,8 --server postgresql://umi@localhost/umi"))(
-        apps
-    )
+    app.command(
+        epilog=examples(
+            "umi bench apps",
+            "umi bench apps --clients 16",
+            "umi bench apps --apps 1,8 --server postgresql://umi@localhost/umi",
+        )
+    )(apps)
 
 
 def stores(
@@ -60,12 +65,15 @@ def apps(
     seconds: Annotated[
         float, typer.Option(help="How long they recall, and then remember, on one namespace and on many.")
     ] = apps_bench.SECONDS_DEFAULT,
+    clients: Annotated[
+        int, typer.Option(help="How many call at once, all processes together; 0 is one in each process.")
+    ] = 0,
     server: Server = None,
     as_json: AsJson = False,
 ) -> None:
     """Count what several app processes do on one PostgreSQL.
 
-    Recalls and remembers a second of all together, on one namespace and on many; and how soon one shows what another has written. Makes a
+    And on one SQLite file. Recalls and remembers a second of all together, on one namespace and on many; and how soon one shows what another has written. Makes a
     database of its own, and drops it.
     """
 
@@ -73,7 +81,9 @@ def apps(
         counts = [int(part) if part.strip().isdecimal() else 0 for part in apps.split(",")]
         if not all(1 <= count <= _APPS_MAX for count in counts) or not seconds > 0:
             raise InvalidInput(f"--apps takes numbers in 1..{_APPS_MAX}, such as 1,2,4, and --seconds more than 0")
+        if not 0 <= clients <= _CLIENTS_MAX:
+            raise InvalidInput(f"--clients must lie in 0..{_CLIENTS_MAX:,}, got {clients:,}")
         with progress_bar(as_json) as bar:
-            return report_answer(await apps_bench.measure(counts, seconds, server, step=teller(bar)))
+            return report_answer(await apps_bench.measure(counts, seconds, server, clients=clients, step=teller(bar)))
 
     answered(work, as_json=as_json)

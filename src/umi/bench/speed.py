@@ -1,18 +1,21 @@
 """How fast Umi is, beside the least that the same work could cost: `umi bench speed`.
 
 Every figure is measured in one run on one real file with the real embedder. Its floor is what the parts cost bare: a
-durable SQLite commit, the embedding, a scan. The ratio of the two says more than the milliseconds of one machine.
+durable commit, the embedding, a scan. The ratio of the two says more than the milliseconds of one machine. A PostgreSQL database that is
+named is measured beside the file: each call of one right after the same call of the other, so that what else the machine does meets both.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -21,11 +24,12 @@ from umi import limits
 from umi._core.clock import SystemClock
 from umi._core.invariants import InvariantError
 from umi._core.text import query_terms
-from umi.bench import lower_bounds
+from umi.bench import lower_bounds, places
 from umi.bench.filling import fill
+from umi.bench.places import Place
 from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.bench.texts import question, sentence, turns
-from umi.bench.worker import recall_for
+from umi.bench.worker import ADDRESS, recall_for
 from umi.memory import Memory
 from umi.ports import EmbeddingProvider, Matrix, Snapshot, Vector
 from umi.providers.local import LocalEmbedder
@@ -50,6 +54,10 @@ _FLAT_RATIO_MAX = 1.25  # of a message's cost in the largest import to that in t
 _THROUGHPUT_SIZE = 10_000
 _ROW_BYTES = 384
 _BULK = "bulk import up to"
+_POSTGRES = "PostgreSQL: "  # before the name of each of its figures
+_POSTGRES_REMEMBER_MAX = 3.0  # times its floor
+_POSTGRES_RECALL_MAX = 1.5  # times SQLite's recall in the same run
+_POSTGRES_RECALL_SIZE_MIN = 10_000  # from which on that limit holds
 
 
 class _Timed(LocalEmbedder):
@@ -80,43 +88,62 @@ class _Samples:
     total: list[float]
     own: list[float]
 
-    def figure(self, name: str, limit: float | None, floor: float, floor_is: str) -> Figure:
+    @property
+    def p50_ms(self) -> float:
+        """Milliseconds of the median call."""
+        return quantile(self.total, 0.5) * 1e3
+
+    def figure(self, name: str, limit: float | None, floor: float, floor_is: str, **more: float) -> Figure:
+        """The median, beside a floor in seconds; `more` is detail."""
         detail = {
             "p99": quantile(self.total, 0.99) * 1e3,
             "own_p50": quantile(self.own, 0.5) * 1e3,
             "own_p99": quantile(self.own, 0.99) * 1e3,
+            **more,
         }
-        p50 = quantile(self.total, 0.5) * 1e3
-        return Figure(name, p50, "ms", limit=limit, floor=floor * 1e3, floor_is=floor_is, detail=detail)
+        return Figure(name, self.p50_ms, "ms", limit=limit, floor=floor * 1e3, floor_is=floor_is, detail=detail)
 
 
-async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: None) -> Report:
+async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: None, db: str | None = None) -> Report:
     """Measure remember, recall and its legs, bulk import, memory, disk, a cold start and throughput.
 
     Args:
         sizes: Memories in one namespace, for each of which remember, recall and its parts are measured; throughput is at the
             largest up to 10,000.
         step: Told what is being done, for a progress display.
+        db: Address of a PostgreSQL database to measure beside the SQLite file, in namespaces of its own, which are erased at the end.
 
     Returns:
         p50 in milliseconds (p99 and Umi's own part in `detail`) and operations per second.
 
     Raises:
         EmbedderUnavailable: Without the local embedder the figures would mean something else.
+        InvalidInput: When `db` is no PostgreSQL, or holds memories of another embedder.
+        StoreError: When `db` cannot be reached or written.
     """
     embedder = _Timed()  # bare: what is asked twice is embedded twice
     await embedder.embed("warm up")
     machine = machine_facts()
-    figures: list[Figure] = []
-    with tempfile.TemporaryDirectory(prefix="umi-speed-") as folder:
-        url = str(Path(folder) / "speed.db")
+    async with AsyncExitStack() as opened:
+        folder = Path(opened.enter_context(tempfile.TemporaryDirectory(prefix="umi-speed-")))
+        measured = [places.sqlite(folder)]
+        if db is not None:
+            measured.append(await opened.enter_async_context(places.postgres(db, sizes, embedder.identity, step)))
+            machine["PostgreSQL"] = measured[1].version
+        found: list[list[Figure]] = [[] for _ in measured]
         for size in sorted(sizes):
-            figures += await _at_size(url, size, embedder, step)
-            figures.append(await _cold_start(url, size, step))
-        figures += _flatness(sorted(sizes), figures)
+            at_size = await _at_size(measured, size, embedder, step)
+            for number, place in enumerate(measured):
+                found[number] += [*at_size[number], await _cold_start(place, size, step)]
         # Each process has an index of its own.
         busy = max((size for size in sizes if size <= _THROUGHPUT_SIZE), default=min(sizes))
-        figures += await _throughput(url, busy, embedder, step)
+        for number, place in enumerate(measured):
+            found[number] += _flatness(sorted(sizes), found[number])
+            found[number] += await _throughput(place, busy, embedder, step)
+    figures = found[0]
+    if db is not None:
+        trip = Figure(f"{_POSTGRES}one round trip", measured[1].trip_s * 1e3, "ms")
+        figures = [*found[0], trip, *_beside(*found)]
     notes = (
         f"remember: one sentence of {SENTENCE_WORDS} words (about 19 tokens), committed to disk, embedding included",
         f"recall: questions in natural language, limit {limits.RECALL_LIMIT_DEFAULT}, embedding included; own = without it",
@@ -125,39 +152,74 @@ async def measure(sizes: Sequence[int], step: Step = lambda _what, _done, _of: N
     return Report("Speed", tuple(figures), machine, notes)
 
 
-async def _at_size(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
-    async with Memory.open(url, namespace=_namespace(size), embedder=embedder) as memory:
-        before = (await memory.stats()).store_bytes
-        said = turns(_SEED, size, TURN_WORDS)
-        figures = [await _bulk(memory, said, size, embedder, step)]
-        stored = (await memory.stats()).store_bytes - before
-        texts = [sentence(_SEED + 1, index, SENTENCE_WORDS) for index in range(_SAMPLES_COUNT)]
-        questions = [question(_SEED + 1, index) for index in range(_SAMPLES_COUNT)]
-        await memory.recall(question(_SEED, 0))
+def _beside(ours: Sequence[Figure], theirs: Sequence[Figure]) -> list[Figure]:
+    """The figures of PostgreSQL, named so, each with how many times SQLite's it is."""
+    values = {figure.name: figure.value for figure in ours}
+    made = []
+    for figure in theirs:
+        other = values[figure.name]
+        detail = {**figure.detail, "times SQLite's": figure.value / other} if other else figure.detail
+        made.append(replace(figure, name=f"{_POSTGRES}{figure.name}", detail=detail))
+    return made
+
+
+async def _at_size(measured: Sequence[Place], size: int, embedder: _Timed, step: Step) -> list[list[Figure]]:
+    """The figures of each place."""
+    texts = [sentence(_SEED + 1, index, SENTENCE_WORDS) for index in range(_SAMPLES_COUNT)]
+    questions = [question(_SEED + 1, index) for index in range(_SAMPLES_COUNT)]
+    async with AsyncExitStack() as opened:
+        memories = [
+            await opened.enter_async_context(Memory.open(place.url, namespace=place.namespace(size), embedder=embedder))
+            for place in measured
+        ]
+        filled = [await _filled(memory, size, embedder, step) for memory in memories]
+        for memory in memories:
+            await memory.recall(question(_SEED, 0))
         step(f"recalling at {size:,}", 0, 0)
-        recalled = await _sample(embedder, memory.recall, questions)
-        asking = await lower_bounds.embedding_s(embedder, questions) + lower_bounds.scan_s(size)
-        figures += await _legs(memory, questions, size, embedder)
-        held = (await memory.stats()).cache_bytes
+        recalled = await _sample(embedder, [memory.recall for memory in memories], questions)
+        asking_s = await lower_bounds.embedding_s(embedder, questions) + lower_bounds.scan_s(size)
+        indexes = [[*await _legs(memory, questions, size, embedder), await _index(memory, size)] for memory in memories]
         step(f"remembering at {size:,}", 0, 0)
-        remembered = await _sample(embedder, memory.remember, texts)
-        keeping = await lower_bounds.embedding_s(embedder, texts) + lower_bounds.commit_s(Path(url).parent, texts)
-    most = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
-    soon = 6.0 if size <= _REMEMBER_SIZE_MAX else None
+        remembered = await _sample(embedder, [memory.remember for memory in memories], texts)
+        embedding_s = await lower_bounds.embedding_s(embedder, texts)
+        commits_s = [place.commit_s(texts) for place in measured]
+    limit_ms = next((limit for bound, limit in _RECALL_LIMITS_MS if size <= bound), None)
+    beside_ms = _POSTGRES_RECALL_MAX * recalled[0].p50_ms if size >= _POSTGRES_RECALL_SIZE_MIN else None
+    found = []
+    for number, place in enumerate(measured):
+        floor_s = embedding_s + commits_s[number]
+        soon = _POSTGRES_REMEMBER_MAX * floor_s * 1e3 if number else 6.0 if size <= _REMEMBER_SIZE_MAX else None
+        most = beside_ms if number else limit_ms
+        scan = "the embedding + a numpy scan" + (" + one round trip" if place.trip_s else "")
+        bulk, file = filled[number]
+        found.append([
+            bulk, *indexes[number], file,
+            remembered[number].figure(
+                f"remember at {_short(size)}", soon, floor_s, "one durable commit + the embedding", commit=commits_s[number] * 1e3
+            ),
+            recalled[number].figure(f"recall at {_short(size)}", most, asking_s + place.trip_s, scan),
+        ])  # fmt: skip
+    return found
+
+
+async def _filled(memory: Memory, size: int, embedder: _Timed, step: Step) -> tuple[Figure, Figure]:
+    """How fast so many memories were imported, and what they take on disk."""
+    before = (await memory.stats()).store_bytes
+    bulk = await _bulk(memory, turns(_SEED, size, TURN_WORDS), size, embedder, step)
+    stored = (await memory.stats()).store_bytes - before
     words = sum(len(turn.content) for turn in turns(_SEED, min(size, _SAMPLES_COUNT), TURN_WORDS))
-    return [
-        *figures,
-        Figure(
-            f"index at {_short(size)}", held / size * 1e5 / 1e6, "MB per 100k", limit=_INDEX_MB_MAX,
-            floor=_ROW_BYTES * 1e5 / 1e6, floor_is="an int8 vector a memory", detail={"MB in all": held / 1e6},
-        ),
-        Figure(
-            f"file at {_short(size)}", stored / size, "bytes a memory",
-            floor=words / min(size, _SAMPLES_COUNT), floor_is="its text", detail={"MB in all": stored / 1e6},
-        ),
-        remembered.figure(f"remember at {_short(size)}", soon, keeping, "one durable commit + the embedding"),
-        recalled.figure(f"recall at {_short(size)}", most, asking, "the embedding + a numpy scan"),
-    ]  # fmt: skip
+    return bulk, Figure(
+        f"file at {_short(size)}", stored / size, "bytes a memory",
+        floor=words / min(size, _SAMPLES_COUNT), floor_is="its text", detail={"MB in all": stored / 1e6},
+    )  # fmt: skip
+
+
+async def _index(memory: Memory, size: int) -> Figure:
+    held = (await memory.stats()).cache_bytes
+    return Figure(
+        f"index at {_short(size)}", held / size * 1e5 / 1e6, "MB per 100k", limit=_INDEX_MB_MAX,
+        floor=_ROW_BYTES * 1e5 / 1e6, floor_is="an int8 vector a memory", detail={"MB in all": held / 1e6},
+    )  # fmt: skip
 
 
 async def _bulk(memory: Memory, said: Iterator[Message], size: int, embedder: _Timed, step: Step) -> Figure:
@@ -221,26 +283,33 @@ async def _legs(memory: Memory, questions: Sequence[str], size: int, embedder: E
     ]  # fmt: skip
 
 
-async def _sample(embedder: _Timed, call: Callable[[str], Awaitable[object]], texts: Sequence[str]) -> _Samples:
+async def _sample(
+    embedder: _Timed, calls: Sequence[Callable[[str], Awaitable[object]]], texts: Sequence[str]
+) -> list[_Samples]:
+    """Every call on every text, by turns, also in who is first."""
     clock = SystemClock()
-    samples = _Samples([], [])
-    for text in texts:
-        embedding_before, start = embedder.spent_s, clock.monotonic_s()
-        await call(text)
-        total = clock.monotonic_s() - start
-        samples.total.append(total)
-        samples.own.append(total - (embedder.spent_s - embedding_before))
+    samples = [_Samples([], []) for _ in calls]
+    turned = list(enumerate(zip(samples, calls, strict=True)))
+    for turn in range(len(texts)):
+        for place, (kept, call) in turned if turn % 2 else turned[::-1]:
+            # Others than the last call's: a text that was just looked at costs less.
+            text = texts[(turn + place * len(texts) // 2) % len(texts)]
+            embedding_before, start = embedder.spent_s, clock.monotonic_s()
+            await call(text)
+            total = clock.monotonic_s() - start
+            kept.total.append(total)
+            kept.own.append(total - (embedder.spent_s - embedding_before))
     return samples
 
 
-async def _throughput(url: str, size: int, embedder: _Timed, step: Step) -> list[Figure]:
+async def _throughput(place: Place, size: int, embedder: _Timed, step: Step) -> list[Figure]:
     questions = [question(_SEED + 2, index) for index in range(_SAMPLES_COUNT)]
     bare_s = await lower_bounds.embedding_s(embedder, questions) + lower_bounds.scan_s(size)
     cores = int(machine_facts()["cores"])
     step(f"{_WORKERS_COUNT} tasks", 0, 0)
-    tasks, task_errors = await _by_tasks(url, size, embedder)
+    tasks, task_errors = await _by_tasks(place, size, embedder)
     step(f"{_WORKERS_COUNT} processes", 0, 0)
-    processes, process_errors = await _by_processes(url, size)
+    processes, process_errors = await _by_processes(place, size)
     floor, floor_is = cores / bare_s, f"{cores} cores doing nothing but embedding and scanning"
 
     def figure(kind: str, rate: float, limit: float) -> Figure:
@@ -254,10 +323,10 @@ async def _throughput(url: str, size: int, embedder: _Timed, step: Step) -> list
     ]
 
 
-async def _by_tasks(url: str, size: int, embedder: EmbeddingProvider) -> tuple[float, int]:
+async def _by_tasks(place: Place, size: int, embedder: EmbeddingProvider) -> tuple[float, int]:
     clock = SystemClock()
     rates, failed = [], 0
-    async with Memory.open(url, namespace=_namespace(size), embedder=embedder) as memory:
+    async with Memory.open(place.url, namespace=place.namespace(size), embedder=embedder) as memory:
         await memory.recall(question(_SEED, 1))
         for round_ in range(_ROUNDS_COUNT):
             start = clock.monotonic_s()
@@ -268,21 +337,24 @@ async def _by_tasks(url: str, size: int, embedder: EmbeddingProvider) -> tuple[f
     return quantile(rates, 0.5), failed
 
 
-async def _by_processes(url: str, size: int) -> tuple[float, int]:
+async def _by_processes(place: Place, size: int) -> tuple[float, int]:
     rates, failed = [], 0
     for round_ in range(_ROUNDS_COUNT):
-        rate, errors = await asyncio.to_thread(_one_round, url, size, round_)
+        rate, errors = await asyncio.to_thread(_one_round, place, size, round_)
         rates.append(rate)
         failed += errors
     return quantile(rates, 0.5), failed
 
 
-def _one_round(url: str, size: int, round_: int) -> tuple[float, int]:
+def _one_round(place: Place, size: int, round_: int) -> tuple[float, int]:
     """All workers are ready before the first starts, and each counts for the same time."""
-    command = [sys.executable, "-m", "umi.bench.worker", "recall", url, _namespace(size), str(_THROUGHPUT_S)]
+    command = [sys.executable, "-m", "umi.bench.worker", "recall", place.namespace(size), str(_THROUGHPUT_S)]
     seeds = [1000 + 100 * round_ + worker for worker in range(_WORKERS_COUNT)]
     pipe = subprocess.PIPE
-    workers = [subprocess.Popen([*command, str(seed)], stdin=pipe, stdout=pipe, text=True) for seed in seeds]
+    environment = {**os.environ, ADDRESS: place.url}
+    workers = [
+        subprocess.Popen([*command, str(seed)], stdin=pipe, stdout=pipe, text=True, env=environment) for seed in seeds
+    ]
     try:
         for worker in workers:
             _piped(worker.stdout).readline()
@@ -303,16 +375,17 @@ def _piped(stream: IO[str] | None) -> IO[str]:
     return stream
 
 
-async def _cold_start(url: str, size: int, step: Step) -> Figure:
+async def _cold_start(place: Place, size: int, step: Step) -> Figure:
     """The first answer of a new process that finds a large store: loading the model, building the index, and a recall."""
     clock = SystemClock()
     step(f"cold start at {size:,}", 0, 0)
-    command = [sys.executable, "-m", "umi.bench.worker", "cold", url, _namespace(size)]
+    command = [sys.executable, "-m", "umi.bench.worker", "cold", place.namespace(size)]
+    environment = {**os.environ, ADDRESS: place.url}
     walls, answers = [], []
     for round_ in range(_ROUNDS_COUNT):
         start = clock.monotonic_s()
         done = await asyncio.to_thread(
-            subprocess.run, [*command, str(round_)], capture_output=True, text=True, check=True
+            subprocess.run, [*command, str(round_)], capture_output=True, text=True, check=True, env=environment
         )
         walls.append(clock.monotonic_s() - start)
         answers.append(json.loads(done.stdout))
@@ -323,10 +396,6 @@ async def _cold_start(url: str, size: int, step: Step) -> Figure:
         floor=quantile([answer["model_s"] for answer in answers], 0.5) * 1e3, floor_is="loading the model and embedding",
         detail={"open": parts["open_s"], "the process in all": quantile(walls, 0.5) * 1e3},
     )  # fmt: skip
-
-
-def _namespace(size: int) -> str:
-    return f"speed-{size}"
 
 
 def _short(size: int) -> str:

@@ -1,13 +1,15 @@
 """One process of a benchmark, run as `python -m umi.bench.worker`: it answers questions from a store and counts.
 
-`recall URL NAMESPACE SECONDS SEED` says "ready", waits for a line, recalls for so long and reports. `cold URL NAMESPACE SEED` opens
-a store, asks one question and reports; its caller measures the process as a whole.
+`recall NAMESPACE SECONDS SEED` says "ready", waits for a line, recalls for so long and reports. `cold NAMESPACE SEED` opens
+a store, asks one question and reports; its caller measures the process as a whole. The store's address is in the environment,
+`UMI_DB`: it may have a password, and every user of a machine sees the arguments of its processes.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from typing import Any
 
@@ -17,6 +19,7 @@ from umi.errors import UmiError
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder
 
+ADDRESS = "UMI_DB"
 _WARM_UP_COUNT = 3
 
 
@@ -36,8 +39,8 @@ async def recall_for(memory: Memory, seconds: float, seed: int) -> dict[str, Any
     return {"answered": answered, "failed": failed, "errors": errors}
 
 
-async def _recall(url: str, namespace: str, seconds: str, seed: str) -> None:
-    async with Memory.open(url, namespace=namespace) as memory:
+async def _recall(namespace: str, seconds: str, seed: str) -> None:
+    async with Memory.open(os.environ[ADDRESS], namespace=namespace) as memory:
         for index in range(_WARM_UP_COUNT):
             await memory.recall(question(int(seed) + 1, index))
         _say("ready")
@@ -45,10 +48,10 @@ async def _recall(url: str, namespace: str, seconds: str, seed: str) -> None:
         _say(await recall_for(memory, float(seconds), int(seed)))
 
 
-async def _cold(url: str, namespace: str, seed: str) -> None:
+async def _cold(namespace: str, seed: str) -> None:
     clock = SystemClock()
     start = clock.monotonic_s()
-    async with Memory.open(url, namespace=namespace) as memory:
+    async with Memory.open(os.environ[ADDRESS], namespace=namespace) as memory:
         opened = clock.monotonic_s()
         found = await memory.recall(question(int(seed), 0))
         answered = clock.monotonic_s()

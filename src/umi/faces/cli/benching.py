@@ -42,10 +42,23 @@ class BenchFailed(UmiError):  # noqa: N818 - reads as what it is
 
 
 @app.command(
-    epilog=examples("umi bench speed", "umi bench speed --sizes 10k --json", "umi bench speed --stages --out found")
+    epilog=examples(
+        "umi bench speed",
+        "umi bench speed --sizes 10k --json",
+        "umi bench speed --sizes 10k,100k --db postgresql://umi@localhost/umi",
+        "umi bench speed --stages --out found",
+    )
 )
 def speed(
     sizes: Annotated[str, typer.Option(help="Memories in one namespace, such as 1k,10k.")] = "1k,10k",
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="ADDRESS",
+            help="Measure this PostgreSQL database too, in namespaces that are made for it and erased at the end.",
+        ),
+    ] = None,
     stages: Annotated[
         bool, typer.Option("--stages", help="Show instead where a recall and a remember at 10k spend their time.")
     ] = False,
@@ -67,13 +80,15 @@ def speed(
 
     async def work() -> Answer:
         counts = _sizes(sizes)
+        if db is not None and (stages or check):
+            raise InvalidInput("--db goes without --stages and --check, which measure a SQLite file")
         if out is not None:
             plots.require()
         with progress_bar(as_json) as bar:
             tell = teller(bar)
             if check:
                 return report_answer(await asyncio.to_thread(ratchet.measure, against, tell))
-            report = await (stages_bench.measure(tell) if stages else speed_bench.measure(counts, tell))
+            report = await (stages_bench.measure(tell) if stages else speed_bench.measure(counts, tell, db))
         if out is not None:
             await asyncio.to_thread(_write_speed, report, out, "stages" if stages else "speed")
         return report_answer(report)

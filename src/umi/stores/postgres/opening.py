@@ -23,16 +23,17 @@ _BOUNDS: Final = (
     f"SET LOCAL statement_timeout = {STORE_STATEMENT_MS_MAX}",
     f"SET LOCAL idle_in_transaction_session_timeout = {STORE_STATEMENT_MS_MAX}",
 )
+DURABLE: Final = (
+    "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
+    " WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+)
 BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi", *_BOUNDS)
 BEGIN_WRITE: Final = (
     "BEGIN",
     "SET LOCAL search_path = umi",
     *_BOUNDS,
     f"SET LOCAL lock_timeout = {STORE_BUSY_TIMEOUT_MS}",
-    (
-        "SELECT set_config('synchronous_commit', CASE current_setting('synchronous_commit')"
-        " WHEN 'off' THEN 'on' WHEN 'local' THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
-    ),
+    DURABLE,
 )
 OLDEST_SERVER: Final = 160_000  # sub-selects without a name need PostgreSQL 16
 CONNECT_S: Final = 10
