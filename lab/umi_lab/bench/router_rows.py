@@ -93,9 +93,8 @@ def tfidf(tasks: Tasks, train: Mask) -> dict[str, Floats]:
             row[column] = (1 + math.log(times)) * weight[column]
     rows /= np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
     middle = rows[train].mean(axis=0)
-    held = rows[train].any(
-        axis=0
-    )  # a term that no training task has weighs nothing, so it needs no place in the equations
+    # A term that no training task has weighs nothing, so it needs no place in the equations.
+    held = rows[train].any(axis=0)
     known, asked = (rows[train] - middle)[:, held], (rows[~train] - middle)[:, held]
     scores = np.stack([each[train] for each in tasks.scores.values()], axis=1)
     mean = scores.mean(axis=0)

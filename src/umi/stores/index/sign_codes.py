@@ -223,7 +223,7 @@ class SignCodes:
         some = alike[documents].astype(np.float64)
         every = (alike if self.documents == len(alike) else alike[self._has.rows]).astype(np.float64)
         mean = _corrected(cosines, some, float(every.mean()))
-        square = _corrected(np.square(cosines), np.square(some), float(np.vecdot(every, every)) / len(every))
+        square = _corrected(np.square(cosines), np.square(some), float(np.square(every).mean()))
         return mean, math.sqrt(max(0.0, square - mean * mean))
 
     def _drop_sampled(self, document: int) -> None:
@@ -240,6 +240,8 @@ class SignCodes:
 def _corrected(values: npt.NDArray[np.float64], known: npt.NDArray[np.float64], known_of_all: float) -> float:
     """The mean of values of which only a sample is there, beside something known of the sample, and its mean over all."""
     off = known - known.mean()
-    spread = float(np.vecdot(off, off))  # no BLAS product, see `umi._core.vectors.cosines`
-    slope = float(np.vecdot(off, values)) / spread if spread else 0.0
+    spread = float(
+        np.square(off).sum()
+    )  # no BLAS product: its threads wait for one another, see `umi._core.vectors.cosines`
+    slope = float((off * values).sum()) / spread if spread else 0.0
     return float(values.mean()) + slope * (known_of_all - float(known.mean()))

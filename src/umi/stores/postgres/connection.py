@@ -89,7 +89,8 @@ class PostgresConnection:
             self._inner.execute(b"SET LOCAL statement_timeout = 0")
             self._warnings.clear()
         # bytes: statements are made of constants only
-        cursor = self._inner.execute(translated(sql).encode(), tuple(values))
+        # Rows come as PostgreSQL keeps them: as text, a vector would be twice as long, and read digit by digit.
+        cursor = self._inner.execute(translated(sql).encode(), tuple(values), binary=True)
         self._unanswered_count += 1
         if sql.startswith(_WRITES):
             self._unread.append(cursor)

@@ -1,0 +1,205 @@
+"""Blocks of a large namespace: an index that reads them answers as one that keeps everything, and damage to them is no wrong answer."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+import umi
+from umi import limits
+from umi._core.vectors import normalised
+from umi.bench.texts import turns
+from umi.stores.index.sign_codes import KeyedWindows, SignCodes
+from umi.types import Message
+
+ALL_COMPACT, NONE_COMPACT = 1 << 40, 0
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Namespaces have blocks from 48 messages on."""
+    monkeypatch.setattr(limits, "STORE_BLOCKS_FROM_COUNT", 48)
+    monkeypatch.setattr(limits, "STORE_BLOCK_COUNT", 16)
+    monkeypatch.setattr(limits, "INDEX_MESSAGE_BYTES", ALL_COMPACT)
+
+
+def said(count: int) -> list[Message]:
+    return list(islice(turns(20, count, 26), count))
+
+
+async def answers(memory: umi.Memory, questions: list[str]) -> list[list[tuple[str, float]]]:
+    receipts = [await memory.recall(question) for question in questions]
+    return [[(hit.id, hit.score) for hit in receipt.hits] for receipt in receipts]
+
+
+async def is_compact(memory: umi.Memory) -> bool:
+    """Whether the index of the namespace reads from blocks; all but the last ones are sealed."""
+    return await memory._open.storage.read(
+        lambda snapshot: snapshot._index().is_compact and snapshot._index()._sealed > 0
+    )
+
+
+async def test_answers_and_scores_are_those_of_an_index_that_keeps_everything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, talk = str(tmp_path / "umi.db"), said(220)
+    questions = [f"{one.content[:60]}?" for one in talk[::11]]
+    async with umi.Memory.open(path) as memory:
+        for start in range(0, len(talk), 40):
+            await memory.remember_many(talk[start : start + 40])
+        await memory.recall(questions[0])
+        # What follows changes messages of sealed blocks, while the index is there.
+        assert await memory.forget(where={"session": talk[30].session}) > 0
+        await memory.remember("Alice works at Acme.")
+        compact, is_so = await answers(memory, questions), await is_compact(memory)
+        assert await memory.check() == []
+    async with umi.Memory.open(path) as memory:
+        assert await answers(memory, questions) == compact  # an index made from blocks, not by following
+        assert await memory.check() == []
+    monkeypatch.setattr(limits, "INDEX_MESSAGE_BYTES", NONE_COMPACT)
+    async with umi.Memory.open(path) as memory:
+        whole = await answers(memory, questions)
+        assert not await is_compact(memory)
+    assert is_so
+    assert compact == whole
+
+
+async def test_what_another_process_writes_is_found_and_what_it_forgets_is_gone(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path) as writer, umi.Memory.open(path) as reader:
+        await writer.remember_many(said(100))
+        await reader.recall("Who is there?")
+        receipt = await writer.remember("The heron stands by the weir at dawn.")
+        assert [hit.content for hit in (await reader.recall("Where does the heron stand?", limit=1)).hits] == [
+            "The heron stands by the weir at dawn."
+        ]
+        await writer.remember_many(said(180)[100:])  # the heron's block is sealed now
+        assert (await reader.recall("Where does the heron stand?", limit=1)).hits[0].content.startswith("The heron")
+        await writer.forget(receipt.episode_ids[0])
+        assert all("heron" not in hit.content for hit in (await reader.recall("Where does the heron stand?")).hits)
+        assert await reader.check() == []
+        assert await is_compact(reader)
+
+
+async def test_a_word_that_is_forgotten_leaves_the_blocks(tmp_path: Path) -> None:
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path)) as memory:
+        receipt = await memory.remember("My password is xylograph.", speaker="Quintessa", session="vault")
+        await memory.remember_many(said(120))
+        assert b"xylograph" in path.read_bytes() + Path(f"{path}-wal").read_bytes()
+        assert _count(path, "SELECT count(*) FROM postings WHERE term LIKE 'xylograph%'") == 1
+        await memory.forget(receipt.episode_ids[0])
+        assert _count(path, "SELECT count(*) FROM postings WHERE term LIKE 'xylograph%'") == 0
+        assert (
+            _count(path, "SELECT count(*) FROM blocks WHERE terms LIKE '%xylograph%' OR names LIKE '%Quintessa%'") == 0
+        )
+        assert await memory.check() == []
+    assert b"xylograph" not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "said_of_it"),
+    [
+        ("UPDATE blocks SET documents = zeroblob(length(documents))", "blocks"),
+        ("UPDATE blocks SET signs = zeroblob(length(signs))", "blocks"),
+        ("DELETE FROM blocks WHERE number = 1", "blocks"),
+    ],
+)
+async def test_damage_is_an_error_and_never_an_answer(tmp_path: Path, change: str, said_of_it: str) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path) as memory:
+        await memory.remember_many(said(100))
+    _run(path, change)
+    async with umi.Memory.open(path) as memory:
+        with pytest.raises(umi.StoreCorrupt, match=said_of_it):
+            await memory.recall("What did they talk about?")
+        # Nothing is lost: blocks are made from rows, which are whole.
+        assert len((await memory.list(limit=100)).items) > 0
+
+
+async def test_damaged_postings_fail_the_search_by_words_alone_and_that_is_said(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path) as memory:
+        await memory.remember_many(said(100))
+        _run(path, "UPDATE postings SET entries = zeroblob(length(entries))")
+        found = await memory.recall("What did they talk about?")
+        assert umi.Degradation.TEXT_LEG_FAILED in found.degraded
+        assert any("postings" in finding for finding in await memory.check())
+
+
+async def test_a_block_that_is_not_what_its_messages_say_is_found_by_the_check(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path) as memory:
+        await memory.remember_many(said(100))
+        assert await memory.check() == []
+        _run(
+            path,
+            "DELETE FROM postings WHERE term = (SELECT min(term) FROM postings) AND number = (SELECT min(number) FROM postings)",
+        )
+        assert any("is not what its messages say" in finding for finding in await memory.check())
+
+
+async def test_another_embedder_makes_the_blocks_again(
+    tmp_path: Path,
+) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.remember_many(said(100))
+    await umi.reembed(path, "local")
+    async with umi.Memory.open(path) as memory:
+        found = await memory.recall("What did they talk about?")
+        assert await memory.check() == []
+        assert await is_compact(memory)
+    assert found.hits
+    assert _count(path, "SELECT count(*) FROM blocks WHERE dimensions = 384") > 0
+
+
+async def test_small_namespaces_have_none(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.remember_many(said(40))
+        await memory.recall("What did they talk about?")
+    assert _count(path, "SELECT count(*) FROM blocks") == _count(path, "SELECT count(*) FROM postings") == 0
+
+
+# Signs.
+
+
+def test_few_signs_differ_where_the_cosine_is_high_and_mean_and_deviation_are_near_the_true_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "SIGNS_COMPARED_COUNT", 300)
+    rng = np.random.default_rng(5)
+    middles = normalised(rng.normal(size=(40, 128)))
+    rows = normalised(middles[rng.integers(0, 40, 6_000)] + 0.09 * rng.normal(size=(6_000, 128)))
+    questions = normalised(middles[:20] + 0.09 * rng.normal(size=(20, 128)))
+    codes = SignCodes(
+        lambda places: KeyedWindows(places, np.ones(len(places), np.int64), rows[places]),
+        lambda places: places % 8 == 0,
+    )
+    codes.add_documents(len(rows))
+    codes.put(np.arange(len(rows)), np.ones(len(rows), np.int64), rows)
+    found = 0
+    for question in questions:
+        cosines = rows @ question
+        near = codes.compare(question)
+        best = np.argsort(-cosines)[:10]
+        found += len(np.intersect1d(codes.nearest(near, 10), best))
+        assert near.mean == pytest.approx(float(cosines.mean()), abs=0.1 * float(cosines.std()))
+        assert near.deviation == pytest.approx(float(cosines.std()), rel=0.1)
+        assert codes.exactly(np.sort(best), question) == pytest.approx(cosines[np.sort(best)], abs=1e-3)
+    assert found >= 0.98 * 10 * len(questions)
+
+
+def _run(path: str | Path, sql: str) -> None:
+    with apsw.Connection(str(path)) as db:
+        db.execute(sql).fetchall()
+
+
+def _count(path: str | Path, sql: str) -> int:
+    (found,) = next(apsw.Connection(str(path)).execute(sql))
+    return int(found)
