@@ -140,13 +140,13 @@ STORE_INDEXES_COUNT_MAX: Final = (
     4_096  # search indexes kept by one open store; the least recently used are built again when asked for
 )
 INDEX_MESSAGE_BYTES: Final = 1_200  # of a message in a search index that keeps postings and vectors, about
-STORE_BLOCK_COUNT: Final = (
-    2_048  # messages whose postings, signs and columns a large namespace keeps together in the database
-)
+# Messages whose postings, signs and columns a large namespace keeps together. Another number needs a step of the schema that deletes all blocks.
+STORE_BLOCK_COUNT: Final = 4_096
 STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks
 STORE_BLOCKS_SEALED_COUNT: Final = 2  # by one write, at most
 TEXT_POOL_LARGE_COUNT: Final = 500  # `TEXT_POOL_COUNT` for an index that reads vectors from the database
-SIGNS_COMPARED_COUNT: Final = 1_000  # messages with the most signs alike, whose vectors are compared exactly
+SIGNS_ALIKE_COUNT: Final = 8_192  # messages with the most signs alike, of which the nearest are looked for
+SIGNS_COMPARED_COUNT: Final = 1_000  # of these, whose vectors are read and compared exactly
 SAMPLED_COUNT_MAX: Final = (
     16_384  # messages whose vectors are kept whole beside the signs, for mean and deviation of cosines
 )

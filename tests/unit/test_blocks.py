@@ -172,7 +172,8 @@ async def test_small_namespaces_have_none(tmp_path: Path) -> None:
 def test_few_signs_differ_where_the_cosine_is_high_and_mean_and_deviation_are_near_the_true_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(limits, "SIGNS_COMPARED_COUNT", 300)
+    monkeypatch.setattr(limits, "SIGNS_ALIKE_COUNT", 600)
+    monkeypatch.setattr(limits, "SIGNS_COMPARED_COUNT", 100)
     rng = np.random.default_rng(5)
     middles = normalised(rng.normal(size=(40, 128)))
     rows = normalised(middles[rng.integers(0, 40, 6_000)] + 0.09 * rng.normal(size=(6_000, 128)))

@@ -1,8 +1,8 @@
 """The vectors of one namespace as one bit per entry, its sign, for namespaces that are too large to keep in RAM.
 
-A comparison counts the signs in which a window differs from the query, which orders windows roughly by their cosine. Those that
-may matter are read from the database and compared exactly. Of 200,000 windows the 1,500 with the fewest differences held 99.9% of
-the ten nearest (`docs/speed.md`). Mean and deviation over all are estimated from a sample that is kept whole. Not safe for use by
+A comparison counts the signs in which a window differs from the query, which orders windows roughly by their cosine. The best of
+these are compared by the product of their signs with the query, and the best of those are read from the database and compared
+exactly (`docs/speed.md` says what is missed). Mean and deviation over all are estimated from a sample that is kept whole. Not safe for use by
 two threads at once.
 """
 
@@ -186,8 +186,8 @@ class SignCodes:
         if not count:
             return np.empty(0, dtype=np.int64)
         rough = near.best if kept is None else np.where(kept, near.best, np.float32(-2))
-        places = largest(rough, min(max(count, limits.SIGNS_COMPARED_COUNT), self.documents))
-        places = places[self._has.rows[places]]
+        places = largest(rough, min(max(count, limits.SIGNS_ALIKE_COUNT), self.documents))
+        places = self._closest(places[self._has.rows[places]], near.embedding, max(count, limits.SIGNS_COMPARED_COUNT))
         nearest: Ints = places[largest(self.exactly(places, near.embedding), count)]
         return nearest
 
@@ -207,6 +207,23 @@ class SignCodes:
             self._exact |= dict.fromkeys(missing.tolist(), -1.0)
             self._exact |= dict(zip(stored.keys.tolist(), best.tolist(), strict=True))
         return np.array([self._exact[one] for one in documents.tolist()], dtype=np.float32)
+
+    def _closest(self, places: Ints, embedding: Vector, count: int) -> Ints:
+        """The `count` of these documents whose signs have the largest product with the embedding itself, ascending.
+
+        That is nearer to the cosine than the number of signs alike: an entry weighs what it is.
+        """
+        if len(places) <= count or self._signs is None:
+            return places
+        wanted = np.zeros(len(self._has) + 1, dtype=np.bool_)  # the last is nobody's
+        wanted[places] = True
+        rows = np.flatnonzero(wanted[self._owner.rows])
+        bits = np.unpackbits(self._signs.rows[rows], axis=1, count=self._dimensions)
+        best = np.full(len(self._has), -np.inf, dtype=np.float32)
+        # A bit is 0 or 1: the product with signs of -1 and 1 is in the same order.
+        np.maximum.at(best, self._owner.rows[rows], np.vecdot(bits.astype(np.float32), embedding))
+        closest: Ints = places[largest(best[places], count)]
+        return closest
 
     def _moments(self, embedding: Vector, alike: Floats) -> tuple[float, float]:
         """Mean and deviation of the cosines of all documents, from those of the sample.

@@ -200,8 +200,8 @@ class IndexCache:
         return _Entry(NamespaceIndex(is_compact=self._is_large(head)), 0, 0)
 
     def _is_large(self, head: Head) -> bool:
-        """Whether a namespace's index would take more than half of the bound, if all of it were kept."""
-        return head.blocks > 0 and head.next_arrival * limits.INDEX_MESSAGE_BYTES > self._bytes_max // 2
+        """Whether a namespace has blocks, and an index that keeps everything would exceed the bound."""
+        return head.blocks > 0 and head.next_arrival * limits.INDEX_MESSAGE_BYTES > self._bytes_max
 
     def _keep(self, ns: int, entry: _Entry) -> None:
         entry.bytes = entry.index.bytes
