@@ -19,7 +19,8 @@ class Config:
     """How a `Memory` behaves.
 
     Args:
-        cache_bytes_max: Memory that the caches of all namespaces may take together.
+        cache_bytes_max: Memory that the search indexes of all namespaces may take together. A namespace whose index alone would exceed it
+            is searched with a sixth of that in memory, and the rest read from the store.
         busy_timeout_ms: How long a write waits for another process's.
         deadline_s: How long one operation may wait for a language model; what is not done by then is deferred.
         call_timeout_s: How long one call of a model or of a served embedder may take; raise it for a slow local model.

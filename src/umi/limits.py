@@ -139,17 +139,6 @@ STORE_CACHE_BYTES_DEFAULT: Final = 512 * 1024 * 1024
 STORE_INDEXES_COUNT_MAX: Final = (
     4_096  # search indexes kept by one open store; the least recently used are built again when asked for
 )
-INDEX_MESSAGE_BYTES: Final = 1_200  # of a message in a search index that keeps postings and vectors, about
-# Messages whose postings, signs and columns a large namespace keeps together. Another number needs a step of the schema that deletes all blocks.
-STORE_BLOCK_COUNT: Final = 4_096
-STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks
-STORE_BLOCKS_SEALED_COUNT: Final = 2  # by one write, at most
-TEXT_POOL_LARGE_COUNT: Final = 500  # `TEXT_POOL_COUNT` for an index that reads vectors from the database
-SIGNS_ALIKE_COUNT: Final = 8_192  # messages with the most signs alike, of which the nearest are looked for
-SIGNS_COMPARED_COUNT: Final = 1_000  # of these, whose vectors are read and compared exactly
-SAMPLED_COUNT_MAX: Final = (
-    16_384  # messages whose vectors are kept whole beside the signs, for mean and deviation of cosines
-)
 CATCH_UP_COUNT: Final = 4_096  # episodes that a search index takes in before others get their turn
 CATCH_UP_PAUSE_S: Final = 1.0  # after a recall: a search index that was brought up to date then can lack little
 CHANGE_LOG_SEQUENCES_COUNT_MAX: Final = 65_536  # a search index older than this is rebuilt, not followed
@@ -160,6 +149,16 @@ OUTBOX_WAITING_COUNT_MAX: Final = 10_000  # texts that may wait to be read befor
 WORK_PAUSE_S: Final = 0.5  # of a worker that found nothing to do
 REREAD_CHANGES_COUNT_MAX: Final = 1_000  # changes that a receipt of `reread` lists; more are counted
 EMBED_DEADLINE_S: Final = 30.0  # of a short batch of texts, retries included
+
+# Large namespaces (ADR 26). Another STORE_BLOCK_COUNT needs a step of the schema that deletes all blocks.
+STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks
+STORE_BLOCK_COUNT: Final = 4_096  # messages of a block
+STORE_BLOCKS_SEALED_COUNT: Final = 2  # by one write, at most
+INDEX_MESSAGE_BYTES: Final = 1_200  # of a message in a search index that keeps everything in RAM, about
+TEXT_POOL_LARGE_COUNT: Final = 500  # `TEXT_POOL_COUNT` of an index that reads vectors from the database
+SIGNS_ALIKE_COUNT: Final = 8_192  # messages with the most signs alike, of which the nearest are looked for
+SIGNS_COMPARED_COUNT: Final = 1_000  # of these, whose vectors are read and compared exactly
+SAMPLED_COUNT_MAX: Final = 16_384  # messages whose vectors are kept whole beside the signs
 
 # Learning from outcomes (seed 003).
 SIGNAL_FILE_BYTES_MAX: Final = 10 * 1024 * 1024
