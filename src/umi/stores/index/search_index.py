@@ -356,7 +356,7 @@ class NamespaceIndex:
             self._place_of = np.zeros(int(keys[-1]) + 1, dtype=np.int32)
             self._place_of[keys] = np.arange(len(keys))
         return [
-            (np.concatenate([self._place_of[sealed], turns]), np.concatenate([times, counts]))
+            (np.concatenate([self._place_of[sealed].astype(np.int64), turns]), np.concatenate([times, counts]))
             for (sealed, times), (turns, counts) in zip(self._stored.postings(terms), here, strict=True)
         ]
 
