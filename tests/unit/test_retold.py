@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import umi
+from umi import limits
 from umi._evolution.candidates import candidates
 from umi._evolution.value_judge import LIKELY, likelihood
 from umi._reading.amounts import Kind
@@ -17,6 +18,7 @@ from umi._reading.value_mentions import mentions
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.providers.local import LocalEmbedder
+from umi.stores.sql.read import SqlSnapshot
 from umi.types import Entity, EvolutionRelation, EvolutionType, HitState
 
 EMBEDDER = LocalEmbedder()
@@ -197,6 +199,26 @@ async def test_nobody_waits_for_a_large_index(tmp_path: Path, monkeypatch: pytes
     async with umi.Memory.open(path, embedder=None) as memory:
         assert not (await memory.remember(FOUR, at=FIRST + 9 * WEEK)).evolutions
         assert (await memory.remember(FIVE, at=FIRST + 10 * WEEK)).evolutions  # of four, or of three
+
+
+async def test_a_conversation_that_comes_at_once_is_compared_message_by_message_with_few(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each message of a batch is like all others: what is read of them does not grow with the square of the batch."""
+    read = 0
+    whole = SqlSnapshot.entities_of
+
+    def counted(snapshot: SqlSnapshot, episode_ids: Iterable[str]) -> dict[str, tuple[umi.Entity, ...]]:
+        nonlocal read
+        wanted = list(episode_ids)
+        read += len(wanted)
+        return whole(snapshot, wanted)
+
+    monkeypatch.setattr(SqlSnapshot, "entities_of", counted)
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory:
+        receipt = await memory.remember([umi.Message(f"The meter reads {number} units.") for number in range(100)])
+    assert read <= 100 * (2 * limits.RETOLD_MESSAGES_COUNT_MAX + 2)
+    assert len(receipt.episode_ids) == 100
 
 
 # The list that rules and models judge.

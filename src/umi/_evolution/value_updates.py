@@ -75,25 +75,32 @@ class ValueUpdates:
         """At most one update in each direction of time."""
         others, common = self._near(episode, terms)
         told = [lightened(one, common) for one in told]
-        groups = self._tx.entities_of([other.id for other in others])
         here = (episode.at, episode.arrival)
+        found: dict[str, Found] = {}
+        for other in others:
+            theirs = [lightened(one, common) for one in mentions(other.content)]
+            is_before = (other.at, other.arrival) < here
+            likeliest = _likeliest(theirs, told) if is_before else _likeliest(told, theirs)
+            if likeliest is not None:
+                found[other.id] = likeliest
+        # Of the many that are near only these few are read.
+        groups = self._tx.entities_of(found) if found else {}
         for before in (True, False):
             side = [other for other in others if other.id in groups and ((other.at, other.arrival) < here) is before]
             # Only the nearest in time: its own update of earlier messages was detected when it was stored.
             for other in sorted(side, key=lambda one: (one.at, one.arrival), reverse=before):
-                theirs = [lightened(one, common) for one in mentions(other.content)]
-                found = _likeliest(theirs, told) if before else _likeliest(told, theirs)
-                if found is None:
-                    continue
                 ends = (groups[other.id], entities) if before else (entities, groups[other.id])
-                proposal = _proposal(found, *ends)
+                proposal = _proposal(found[other.id], *ends)
                 if proposal is not None:
                     yield proposal
                     break
 
     def _near(self, episode: Episode, terms: Sequence[str]) -> tuple[list[Episode], frozenset[str]]:
         """Messages of the same speaker that share terms with the mentions, and which terms are common here."""
-        others = {one.id: one for term in terms for one in self._mine.get(term, ()) if _same_speaker(one, episode)}
+        mine = {one.id: one for term in terms for one in self._mine.get(term, ()) if _same_speaker(one, episode)}
+        # A whole conversation may come at once: as of the index, only some are read again.
+        nearest = sorted(mine.values(), key=lambda one: (abs(one.at - episode.at), abs(one.arrival - episode.arrival)))
+        others = {one.id: one for one in nearest[:RETOLD_MESSAGES_COUNT_MAX]}
         common: frozenset[str] = frozenset()
         if self._index_is_there():
             known, common = _indexed(self._tx, episode, terms)
