@@ -69,6 +69,7 @@ class NamespaceIndex:
     def __init__(self, *, is_compact: bool = False) -> None:
         self.is_compact = is_compact
         self._stored: Stored | None = None
+        self._is_settled = True  # what was read last was committed
         self._sealed = 0  # documents whose postings are in the database; they are the first
         self._place_of: npt.NDArray[np.int32] | None = None  # of sealed documents, by key
         self._sampled_every = 1  # of arrivals, one in so many belongs to the sample of vectors
@@ -115,9 +116,16 @@ class NamespaceIndex:
             + (0 if self._place_of is None else self._place_of.nbytes)
         )
 
-    def reads(self, stored: Stored) -> Self:
-        """The index, which reads what it has not kept from there until this is called again."""
-        self._stored = stored
+    def reads(self, stored: Stored, *, is_settled: bool = True) -> Self:
+        """The index, which reads what it has not kept from there until this is called again.
+
+        Args:
+            stored: Where it reads.
+            is_settled: Whether all that lies there is committed. What was read of anything else is not kept beyond it.
+        """
+        if isinstance(self._windows, SignCodes) and not (is_settled and self._is_settled):
+            self._windows.forget()
+        self._stored, self._is_settled = stored, is_settled
         return self
 
     # Growing.
@@ -353,12 +361,23 @@ class NamespaceIndex:
         if self._place_of is None:
             # A look-up in a table takes a twentieth of a search, and there may be a million.
             keys = self._keys.rows[: self._sealed]
-            self._place_of = np.zeros(int(keys[-1]) + 1, dtype=np.int32)
+            self._place_of = np.full(int(keys[-1]) + 1, _NONE, dtype=np.int32)
             self._place_of[keys] = np.arange(len(keys))
+        found = [self._sealed_hits(self._place_of, sealed, times) for sealed, times in self._stored.postings(terms)]
         return [
-            (np.concatenate([self._place_of[sealed].astype(np.int64), turns]), np.concatenate([times, counts]))
-            for (sealed, times), (turns, counts) in zip(self._stored.postings(terms), here, strict=True)
+            (np.concatenate([places, turns]), np.concatenate([times, counts]))
+            for (places, times), (turns, counts) in zip(found, here, strict=True)
         ]
+
+    def _sealed_hits(self, place_of: npt.NDArray[np.int32], keys: Keys, times: Floats) -> tuple[Ints, Floats]:
+        """The places of sealed documents that contain a term."""
+        if self._is_settled:
+            return place_of[keys].astype(np.int64), times
+        # Blocks are sealed at the end of a transaction: what this one has deleted is still in their postings.
+        within = place_of[keys.clip(max=len(place_of) - 1)].astype(np.int64)
+        places = np.where(keys < len(place_of), within, _NONE)
+        here = (places != _NONE) & self._alive.rows[places]
+        return places[here], times[here]
 
     def _windows_of(self, places: Ints) -> KeyedWindows:
         """The windows of documents, from the database."""

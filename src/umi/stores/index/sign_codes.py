@@ -30,6 +30,7 @@ Flags = npt.NDArray[np.bool_]
 Signs = npt.NDArray[np.uint8]  # shape (windows, ceil(dimensions / 8)), one bit per entry
 
 _NOBODY: Final = -1  # the owner of a removed window
+_UNKNOWN: Final = np.float32(-2)  # less alike than any window is: it has none, or is left out
 
 
 def signs_of(windows: Matrix) -> Signs:
@@ -138,6 +139,10 @@ class SignCodes:
         self.documents -= 1
         self._changed()
 
+    def forget(self) -> None:
+        """Drop what was read for the last embedding: the vectors may be others now, though nothing here has changed."""
+        self._changed()
+
     def thin_out(self) -> None:
         """Drop what no longer belongs to the sample, which has become less dense."""
         documents = np.array(list(self._sampled), dtype=np.int64)
@@ -158,7 +163,7 @@ class SignCodes:
     def compare(self, embedding: Vector) -> Nearness:
         """Compare every document with an embedding of unit length. At least one document must have vectors."""
         if self._last is None or self._last.embedding is not embedding:
-            best = np.full(len(self._has), -1, dtype=np.float32)
+            best = np.full(len(self._has), _UNKNOWN, dtype=np.float32)
             if self._signs is not None:
                 asked = signs_of(embedding[None])
                 differing = np.asarray(
@@ -185,7 +190,7 @@ class SignCodes:
         """
         if not count:
             return np.empty(0, dtype=np.int64)
-        rough = near.best if kept is None else np.where(kept, near.best, np.float32(-2))
+        rough = near.best if kept is None else np.where(kept, near.best, _UNKNOWN)
         places = largest(rough, min(max(count, limits.SIGNS_ALIKE_COUNT), self.documents))
         places = self._closest(places[self._has.rows[places]], near.embedding, max(count, limits.SIGNS_COMPARED_COUNT))
         nearest: Ints = places[largest(self.exactly(places, near.embedding), count)]

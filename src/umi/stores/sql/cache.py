@@ -126,7 +126,7 @@ class IndexCache:
         if entry is not None and entry.is_of(head):
             # The usual case: it has not changed, so its bytes are not counted again.
             self._entries[head.ns] = self._entries.pop(head.ns)
-            return entry.index.reads(StoredRows(execute, head.ns))
+            return entry.index.reads(StoredRows(execute, head.ns), is_settled=not touched)
         # Taken out of the cache while it changes: if a read fails half-way, the half-updated index is dropped.
         entry = self._take(head)
         if self._advance(entry, execute, head, touched):
@@ -219,15 +219,18 @@ class IndexCache:
         `to_come` is the next arrival that later calls will reach, where that is more than the head's; memory is
         reserved for it.
         """
-        entry.index.reads(StoredRows(execute, head.ns)).sample(max(head.next_arrival, to_come))
+        entry.index.reads(StoredRows(execute, head.ns), is_settled=not touched)
+        entry.index.sample(max(head.next_arrival, to_come))
+        held = key_of(head.ns, entry.next_arrival)
         known, end = self._from_blocks(entry, execute, head, touched, to_come), key_of(head.ns, head.next_arrival)
-        # Changes of episodes that the index holds. Later ones are read from their rows below.
-        log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, known))
+        # Changes of episodes that the index held. Blocks have those of theirs, and later episodes are read from their rows below.
+        log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, held))
         rows = execute(_DOCUMENTS, (known, end))  # before the log is read: one round trip for both
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
-            entry.index = NamespaceIndex(is_compact=entry.index.is_compact).reads(StoredRows(execute, head.ns))
+            entry.index = NamespaceIndex(is_compact=entry.index.is_compact)
+            entry.index.reads(StoredRows(execute, head.ns), is_settled=not touched)
             entry.index.sample(max(head.next_arrival, to_come))
             entry.next_arrival = 0
             known = self._from_blocks(entry, execute, head, touched, to_come)
