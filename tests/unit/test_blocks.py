@@ -106,7 +106,7 @@ async def test_a_word_that_is_forgotten_leaves_the_blocks(tmp_path: Path) -> Non
     [
         ("UPDATE blocks SET documents = zeroblob(length(documents))", "blocks"),
         ("UPDATE blocks SET signs = zeroblob(length(signs))", "blocks"),
-        ("DELETE FROM blocks WHERE number = 1", "blocks"),
+        ("DELETE FROM blocks WHERE number = 0", "blocks"),
     ],
 )
 async def test_damage_is_an_error_and_never_an_answer(tmp_path: Path, change: str, said_of_it: str) -> None:
@@ -129,6 +129,42 @@ async def test_damaged_postings_fail_the_search_by_words_alone_and_that_is_said(
         found = await memory.recall("What did they talk about?")
         assert umi.Degradation.TEXT_LEG_FAILED in found.degraded
         assert any("postings" in finding for finding in await memory.check())
+
+
+async def test_a_damaged_message_keeps_nobody_from_writing(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path, embedder=None) as memory:
+        await memory.remember_many(said(70))
+        sealed = _count(path, "SELECT count(*) FROM blocks")
+        await memory.recall("What did they talk about?")  # the index has read every row
+        # One in a sealed block, and one in a block that is due next.
+        _run(path, f"UPDATE terms SET words = words + 1 WHERE key % 4096 IN (3, {16 * sealed + 3})")
+        for message in said(140)[70:]:
+            await memory.remember(message)
+        assert _count(path, "SELECT count(*) FROM blocks") == sealed
+        # A change in the damaged block: it is unsealed, and its other messages stay.
+        first = (await memory.list(limit=1)).items[0].entity
+        assert await memory.forget(first.episode_id) > 0
+        assert _count(path, "SELECT count(*) FROM blocks") == 0
+        assert len((await memory.list(limit=1_000)).items) > 130
+
+
+async def test_vectors_that_are_replaced_again_and_again_take_no_more_memory() -> None:
+    rng = np.random.default_rng(3)
+    rows = normalised(rng.normal(size=(200, 16)))
+    codes = SignCodes(
+        lambda places: KeyedWindows(places, np.ones(len(places), np.int64), rows[places]),
+        lambda places: places % 2 == 0,
+    )
+    codes.add_documents(200)
+    every, one = np.arange(200), np.ones(200, np.int64)
+    codes.put(every, one, rows)
+    codes.put(every, one, rows)
+    before = codes.bytes
+    for _ in range(20):
+        codes.put(every, one, rows)
+    assert codes.bytes <= before
+    assert codes.nearest(codes.compare(rows[7]), 1).tolist() == [7]
 
 
 async def test_a_block_that_is_not_what_its_messages_say_is_found_by_the_check(tmp_path: Path) -> None:

@@ -33,9 +33,9 @@ from umi.stores.index.documents import Documents, Names
 from umi.stores.index.masks import Masks, Matching
 from umi.stores.index.postings import Postings
 from umi.stores.index.quantised_vectors import Windows
-from umi.stores.index.sign_codes import SignCodes, Signs
+from umi.stores.index.sign_codes import SignCodes, Signs, in_sample
 from umi.stores.index.speakers import Speakers
-from umi.stores.index.stored import KeyedWindows, Stored
+from umi.stores.index.stored import KeyedWindows, PlaceTable, Stored
 from umi.stores.index.term_counts import (
     KEPT_TIMES,
     Entries,
@@ -53,8 +53,6 @@ Floats = npt.NDArray[np.float32]
 
 _NONE: Final = -1  # no neighbour
 _COSINE_DECIMALS: Final = 6  # rounded, so that all machines agree
-_KNUTH: Final = 2_654_435_761  # 2**32 over the golden ratio
-_KNUTH_BITS: Final = 16  # the lowest bits of a product are hardly scattered
 _OBJECTS_BYTES: Final = 6 * 1024  # of an empty index: some fifty Python objects, measured with tracemalloc
 
 
@@ -71,7 +69,7 @@ class NamespaceIndex:
         self._stored: Stored | None = None
         self._is_settled = True  # what was read last was committed
         self._sealed = 0  # documents whose postings are in the database; they are the first
-        self._place_of: npt.NDArray[np.int32] | None = None  # of sealed documents, by key
+        self._place_of: PlaceTable | None = None  # of sealed documents
         self._sampled_every = 1  # of arrivals, one in so many belongs to the sample of vectors
         self._postings = Postings()
         # One row per document, in order of arrival. A document's row number is called its place.
@@ -106,15 +104,9 @@ class NamespaceIndex:
     @property
     def bytes(self) -> int:
         """An estimate of the memory it takes, accurate to about a third."""
-        return (
-            _OBJECTS_BYTES
-            + sum(column.nbytes for column in self._columns())
-            + self._windows.bytes
-            + self._postings.bytes
-            + self._room.bytes
-            + self._masks.bytes
-            + (0 if self._place_of is None else self._place_of.nbytes)
-        )
+        parts = (self._windows, self._postings, self._room, self._masks, self._place_of)
+        held = sum(part.bytes for part in parts if part is not None)
+        return _OBJECTS_BYTES + sum(column.nbytes for column in self._columns()) + held
 
     def reads(self, stored: Stored, *, is_settled: bool = True) -> Self:
         """The index, which reads what it has not kept from there until this is called again.
@@ -155,7 +147,7 @@ class NamespaceIndex:
             return
         self._windows.put_signs(self._places(signed), signs, dimensions)
         keys = np.unique(signed)
-        sampled = keys[_sampled(keys, self._sampled_every)]
+        sampled = keys[in_sample(keys, self._sampled_every)]
         if len(sampled):
             self._windows.put_sample(self._windows_of(self._places(sampled)))
 
@@ -359,25 +351,16 @@ class NamespaceIndex:
         if self._stored is None or not self._sealed:
             return here
         if self._place_of is None:
-            # A look-up in a table takes a twentieth of a search, and there may be a million.
-            keys = self._keys.rows[: self._sealed]
-            self._place_of = np.full(int(keys[-1]) + 1, _NONE, dtype=np.int32)
-            self._place_of[keys] = np.arange(len(keys))
-        found = [self._sealed_hits(self._place_of, sealed, times) for sealed, times in self._stored.postings(terms)]
-        return [
-            (np.concatenate([places, turns]), np.concatenate([times, counts]))
-            for (places, times), (turns, counts) in zip(found, here, strict=True)
-        ]
-
-    def _sealed_hits(self, place_of: npt.NDArray[np.int32], keys: Keys, times: Floats) -> tuple[Ints, Floats]:
-        """The places of sealed documents that contain a term."""
-        if self._is_settled:
-            return place_of[keys].astype(np.int64), times
-        # Blocks are sealed at the end of a transaction: what this one has deleted is still in their postings.
-        within = place_of[keys.clip(max=len(place_of) - 1)].astype(np.int64)
-        places = np.where(keys < len(place_of), within, _NONE)
-        here = (places != _NONE) & self._alive.rows[places]
-        return places[here], times[here]
+            self._place_of = PlaceTable(self._keys.rows[: self._sealed])
+        found = []
+        for (keys, times), (turns, counts) in zip(self._stored.postings(terms), here, strict=True):
+            places = self._place_of.of(keys)
+            if not self._is_settled:
+                # Blocks are sealed at the end of a transaction: what this one has deleted is still in their postings.
+                there = np.flatnonzero((places != _NONE) & self._alive.rows[places])
+                places, times = places[there], times[there]  # noqa: PLW2901
+            found.append((np.concatenate([places, turns]), np.concatenate([times, counts])))
+        return found
 
     def _windows_of(self, places: Ints) -> KeyedWindows:
         """The windows of documents, from the database."""
@@ -387,7 +370,7 @@ class NamespaceIndex:
         return found._replace(keys=np.searchsorted(self._keys.rows, found.keys))
 
     def _is_sampled(self, places: Ints) -> Flags:
-        return _sampled(self._keys.rows[places], self._sampled_every)
+        return in_sample(self._keys.rows[places], self._sampled_every)
 
     def _few(self, kept: Flags | None) -> Ints | None:
         """The places of all documents that a filter keeps, if they are few; None where they are many, or there is no filter."""
@@ -499,12 +482,6 @@ class NamespaceIndex:
         places[places == len(self._keys)] = 0
         found: Ints = places[(self._keys.rows[places] == keys) & self._alive.rows[places]]
         return found
-
-
-def _sampled(keys: Keys, every: int) -> Flags:
-    """For each document whether it is in the sample: one in `every`, a power of two, scattered by Knuth's hash."""
-    flags: Flags = (keys * _KNUTH >> _KNUTH_BITS) % every == 0
-    return flags
 
 
 def _level(entries: Entries, length: Floats, total_length: float, count: int) -> TermCounts:

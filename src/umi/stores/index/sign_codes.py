@@ -20,6 +20,7 @@ from umi import limits
 from umi._core.vectors import GrowingArray
 from umi.errors import EmbedderMismatch
 from umi.ports import Matrix, Vector
+from umi.ports.candidates import Keys
 from umi.stores.index.quantised_vectors import Nearness, Windows, cosines_of
 from umi.stores.index.stored import KeyedWindows
 from umi.stores.index.term_counts import largest
@@ -29,6 +30,9 @@ Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Signs = npt.NDArray[np.uint8]  # shape (windows, ceil(dimensions / 8)), one bit per entry
 
+_DEAD_MIN: Final = 64  # removed windows before they are compacted
+_KNUTH: Final = 2_654_435_761  # 2**32 over the golden ratio
+_KNUTH_BITS: Final = 16  # the lowest bits of a product are hardly scattered
 _NOBODY: Final = -1  # the owner of a removed window
 _UNKNOWN: Final = np.float32(-2)  # less alike than any window is: it has none, or is left out
 
@@ -40,6 +44,12 @@ def signs_of(windows: Matrix) -> Signs:
         windows: Shape (windows, dimensions).
     """
     return np.packbits(~np.signbit(windows), axis=1)
+
+
+def in_sample(keys: Keys, every: int) -> Flags:
+    """For each document whether it is in the sample: one in `every`, a power of two, scattered by Knuth's hash."""
+    flags: Flags = (keys * _KNUTH >> _KNUTH_BITS) % every == 0
+    return flags
 
 
 class SignCodes:
@@ -56,9 +66,11 @@ class SignCodes:
         self._dimensions = 0
         self._signs: GrowingArray | None = None
         self._owner = GrowingArray(np.int64)  # the document of each window
+        self._dead = 0  # windows that were removed
         self._has = GrowingArray(np.bool_)  # by document, whether it has vectors
         self._sample = Windows()
         self._sampled: dict[int, int] = {}  # documents of the sample, and their numbers in it
+        self._free: list[int] = []  # numbers in the sample that no document has
         self._members: Ints | None = None  # both as columns, made when they are needed
         self._last: Nearness | None = None  # a search asks twice with the same embedding
         self._exact: dict[int, float] = {}  # cosines to that embedding, by document
@@ -120,8 +132,11 @@ class SignCodes:
 
     def put_sample(self, stored: KeyedWindows) -> None:
         """Add documents to the sample; they must have signs."""
-        numbers = np.arange(len(self._sample.known), len(self._sample.known) + len(stored.keys))
-        self._sample.add_documents(len(numbers))
+        # Numbers of documents that have left the sample are given out again.
+        free = [self._free.pop() for _ in range(min(len(self._free), len(stored.keys)))]
+        first, more = len(self._sample.known), len(stored.keys) - len(free)
+        self._sample.add_documents(more)
+        numbers = np.array([*free, *range(first, first + more)], dtype=np.int64)
         self._sample.put(numbers, stored.counts, stored.windows)
         self._sampled |= dict(zip(stored.keys.tolist(), numbers.tolist(), strict=True))
         self._members = None
@@ -135,8 +150,15 @@ class SignCodes:
         owned = np.flatnonzero(self._owner.rows == document)
         self._signs.rows[owned] = 0
         self._owner.rows[owned] = _NOBODY
+        self._dead += len(owned)
         self._drop_sampled(document)
         self.documents -= 1
+        # Compacted when more than half of the windows are removed.
+        if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
+            kept = self._owner.rows != _NOBODY
+            self._signs.replace(self._signs.rows[kept])
+            self._owner.replace(self._owner.rows[kept])
+            self._dead = 0
         self._changed()
 
     def forget(self) -> None:
@@ -252,6 +274,7 @@ class SignCodes:
         number = self._sampled.pop(document, None)
         if number is not None:
             self._sample.drop(number)
+            self._free.append(number)
             self._members = None
             self._changed()
 

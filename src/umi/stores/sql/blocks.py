@@ -89,6 +89,12 @@ def seal(db: Connection, ns: int, number: int) -> None:
     insert(db, "INSERT OR REPLACE INTO postings", postings)
 
 
+def unseal(db: Connection, ns: int, number: int) -> None:
+    """Delete a block and all later ones; what they hold is read from the rows until later writes seal them again."""
+    for table in ("blocks", "postings"):
+        db.execute(f"DELETE FROM {table} WHERE ns = ? AND number >= ?", (ns, number))
+
+
 def wrong_blocks(db: Connection) -> Iterator[str]:
     """Compare every block with its rows.
 

@@ -76,6 +76,7 @@ class _Entry:
     sequence: int
     next_arrival: int
     bytes: int = 0
+    blocks: int = 0  # whose postings it reads
 
     def is_of(self, head: Head) -> bool:
         """Whether the index is at this state. During `catch_up` it may have all changes but only the first episodes."""
@@ -193,7 +194,7 @@ class IndexCache:
         entry = self._entries.pop(head.ns, None)
         if entry is not None:
             self._bytes -= entry.bytes
-            is_right = entry.index.is_compact == self._is_large(head)
+            is_right = entry.index.is_compact == self._is_large(head) and entry.blocks <= head.blocks
             if is_right and head.changes_from - 1 <= entry.sequence <= head.sequence:
                 return entry
         # There is none yet, or it is older than the change log, or the namespace has outgrown it.
@@ -245,6 +246,7 @@ class IndexCache:
                 portion = portion.given_to(entry.index)
         portion.given_to(entry.index)
         entry.index.seal(head.blocks * limits.STORE_BLOCK_COUNT)
+        entry.blocks = head.blocks
         first = key_of(head.ns, entry.next_arrival)
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(first <= key < end for key in touched)

@@ -9,12 +9,12 @@ from typing import ClassVar, Final
 from umi import limits
 from umi._core.invariants import check
 from umi._core.vectors import pack
-from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
+from umi.errors import EmbedderMismatch, InvalidInput, NotFound, StoreCorrupt, UmiError
 from umi.limits import CHANGE_LOG_SEQUENCES_COUNT_MAX
 from umi.ports import EmbedderIdentity, EpisodeRow, Matrix, PackedVectors, ReplayRow
 from umi.stores.namespace_view import another_embedder, packed_fault, vector_fault
 from umi.stores.sql import rows as codec
-from umi.stores.sql.blocks import block_of, blocks_count, seal
+from umi.stores.sql.blocks import block_of, blocks_count, seal, unseal
 from umi.stores.sql.cache import Head, IndexCache
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.crc import checksum
@@ -277,10 +277,25 @@ class SqlTransaction(ErasingTransaction):
     def _seal(self) -> None:
         """Seal the blocks that are due, some at a time, and those of which a message has changed."""
         sealed = self._head.blocks
-        due = range(sealed, min(blocks_count(self._next_arrival), sealed + limits.STORE_BLOCKS_SEALED_COUNT))
+        due = range(sealed, min(self._due(), sealed + limits.STORE_BLOCKS_SEALED_COUNT))
         changed = {block_of(arrival_of(key)) for key in self._touched}
         for number in sorted({*due, *(number for number in changed if number < sealed)}):
-            seal(self._db, self._ns, number)
+            try:
+                seal(self._db, self._ns, number)
+            except StoreCorrupt:
+                # A damaged row refuses what reads it, not the writes beside it: it is read from its own row as before.
+                if number < sealed:
+                    unseal(self._db, self._ns, number)
+                return
+
+    def _due(self) -> int:
+        """How many blocks there should be. A block with a message that waits to be embedded would be sealed for each once more."""
+        count = blocks_count(self._next_arrival)
+        if count <= self._head.blocks:
+            return count
+        start, end = (key_of(self._ns, number * limits.STORE_BLOCK_COUNT) for number in (self._head.blocks, count))
+        waiting = self._one("SELECT coalesce(min(key), ?) FROM outbox WHERE key >= ? AND key < ?", end, start, end)
+        return block_of(arrival_of(waiting))
 
     def _log(self, sequence: int) -> int:
         """Log the changed keys for existing indexes, and trim the log.
