@@ -214,7 +214,8 @@ class SignCodes:
             return np.empty(0, dtype=np.int64)
         rough = near.best if kept is None else np.where(kept, near.best, _UNKNOWN)
         places = largest(rough, min(max(count, limits.SIGNS_ALIKE_COUNT), self.documents))
-        places = self._closest(places[self._has.rows[places]], near.embedding, max(count, limits.SIGNS_COMPARED_COUNT))
+        places = places[rough[places] > _UNKNOWN]
+        places = self._closest(places, near.embedding, max(count, limits.SIGNS_COMPARED_COUNT))
         nearest: Ints = places[largest(self.exactly(places, near.embedding), count)]
         return nearest
 
