@@ -7,6 +7,8 @@ from pathlib import Path
 
 import apsw
 import numpy as np
+import postgres_server
+import psycopg
 import pytest
 
 import umi
@@ -177,6 +179,22 @@ async def test_a_block_that_is_not_what_its_messages_say_is_found_by_the_check(t
             "DELETE FROM postings WHERE term = (SELECT min(term) FROM postings) AND number = (SELECT min(number) FROM postings)",
         )
         assert any("is not what its messages say" in finding for finding in await memory.check())
+
+
+async def test_on_postgresql_a_large_namespace_is_found_and_checked_alike() -> None:
+    with postgres_server.database() as url:
+        async with umi.Memory.open(url, embedder=None) as memory:
+            await memory.remember_many(said(100))
+            await memory.remember("The heron stands by the weir at dawn.")
+            found = await memory.recall("Where does the heron stand?", limit=1)
+            assert [hit.content for hit in found.hits] == ["The heron stands by the weir at dawn."]
+            assert await is_compact(memory)
+            assert await memory.check() == []
+            with psycopg.connect(url) as db:
+                db.execute(
+                    "DELETE FROM umi.postings WHERE number = 0 AND term = (SELECT min(term) FROM umi.postings WHERE number = 0)"
+                )
+            assert any("is not what its messages say" in finding for finding in await memory.check())
 
 
 async def test_another_embedder_makes_the_blocks_again(

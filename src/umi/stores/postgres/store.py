@@ -24,6 +24,7 @@ from umi.stores.postgres.errors import mapped
 from umi.stores.postgres.opening import BEGIN_READ, BEGIN_WRITE, connect, migrate
 from umi.stores.postgres.schema import COLUMNS
 from umi.stores.postgres.transaction import PostgresSnapshot, PostgresTransaction
+from umi.stores.sql.blocks import wrong_blocks
 from umi.stores.sql.cache import Head
 from umi.stores.sql.connection import Connection
 from umi.stores.sql.deletions import UNCLEAN, unclean
@@ -117,7 +118,8 @@ class PostgresStore(SqlStore):
         return Examined(frozenset(), live, files_searched=False)
 
     async def check_integrity(self) -> list[str]:
-        return await self._look(lambda db: list(damaged_rows(db)))
+        # Blocks are compared with rows that are sound.
+        return await self._look(lambda db: list(damaged_rows(db)) or list(wrong_blocks(db)))
 
     @property
     def _db(self) -> PostgresConnection:
