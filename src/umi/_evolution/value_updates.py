@@ -76,17 +76,17 @@ class ValueUpdates:
         others, common = self._near(episode, terms)
         told = [lightened(one, common) for one in told]
         here = (episode.at, episode.arrival)
+        earlier = {other.id for other in others if (other.at, other.arrival) < here}
         found: dict[str, Found] = {}
         for other in others:
             theirs = [lightened(one, common) for one in mentions(other.content)]
-            is_before = (other.at, other.arrival) < here
-            likeliest = _likeliest(theirs, told) if is_before else _likeliest(told, theirs)
+            likeliest = _likeliest(theirs, told) if other.id in earlier else _likeliest(told, theirs)
             if likeliest is not None:
                 found[other.id] = likeliest
         # Of the many that are near only these few are read.
         groups = self._tx.entities_of(found) if found else {}
         for before in (True, False):
-            side = [other for other in others if other.id in groups and ((other.at, other.arrival) < here) is before]
+            side = [other for other in others if other.id in groups and (other.id in earlier) is before]
             # Only the nearest in time: its own update of earlier messages was detected when it was stored.
             for other in sorted(side, key=lambda one: (one.at, one.arrival), reverse=before):
                 ends = (groups[other.id], entities) if before else (entities, groups[other.id])
