@@ -49,7 +49,7 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("_learning/crediting.py", "_shares", "effects.load(frontier)", "(left out)", 0): (
         "reads ahead what is read one by one otherwise, with the same answer"
     ),
-    ("stores/sql/crc.py", "vector_checksum", "1", "2", 0): (
+    ("stores/sql/crc.py", "blobs_checksum", "1", "2", 0): (
         "the checksum of what is no blob; no row has a negative one"
     ),
     (

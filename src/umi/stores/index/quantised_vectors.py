@@ -17,6 +17,7 @@ import simsimd
 from umi._core.vectors import GrowingArray
 from umi.errors import EmbedderMismatch
 from umi.ports import Matrix, Vector
+from umi.stores.index.owners import Owners
 from umi.stores.index.term_counts import largest
 
 Ints = npt.NDArray[np.int64]
@@ -24,10 +25,8 @@ Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Steps = npt.NDArray[np.int8]
 
-_NONE: Final = -1  # the owner of a removed window
 _STEPS: Final = 127  # largest signed 8-bit number
 _HALVES: Final = 254  # steps of the remainder per step of the first 8 bits; it is at most half a step either way
-_DEAD_MIN: Final = 64  # removed further windows before they are compacted
 # Windows compared or numbers summed at once, and windows quantised at once: few enough for the processor's cache.
 _PORTION_COUNT: Final = 32_768
 _PACKED_COUNT: Final = 256
@@ -141,9 +140,8 @@ class Windows:
     def __init__(self) -> None:
         self._first: _Rows | None = None
         self._further: _Rows | None = None
-        self._owner = GrowingArray(np.int64)  # the document of each further window
+        self._owner = Owners()  # of further windows
         self._has = GrowingArray(np.bool_)  # by document, whether it has vectors
-        self._dead = 0  # further windows that were removed
         self._near = np.empty(0, dtype=np.float32)  # reused by every comparison
         self._last: Nearness | None = None  # a search asks twice with the same embedding
         self._expected = 0  # documents announced by `expect`
@@ -212,18 +210,12 @@ class Windows:
             return
         self._has.rows[document] = False
         self._first.blank(np.array([document]))
-        owned = np.flatnonzero(self._owner.rows == document)
-        self._further.blank(owned)
-        self._owner.rows[owned] = _NONE
-        self._dead += len(owned)
+        self._further.blank(self._owner.remove(document))
         self._last = None
         self.documents -= 1
-        # Compacted when more than half of the further windows are removed.
-        if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
-            kept = self._owner.rows != _NONE
+        kept = self._owner.compact()
+        if kept is not None:
             self._further.keep(kept)
-            self._owner.replace(self._owner.rows[kept])
-            self._dead = 0
 
     def require(self, dimensions: int) -> None:
         """Check that vectors of these dimensions can be compared with the stored ones.
@@ -289,7 +281,7 @@ class Windows:
         if len(self._further):
             near = np.empty(len(self._further), dtype=np.float32)
             self._further.roughly(embedding, near)
-            owned = np.flatnonzero(self._owner.rows != _NONE)
+            owned = self._owner.owned
             np.maximum.at(best, self._owner.rows[owned], near[owned])
         return best
 

@@ -21,6 +21,7 @@ from umi._core.vectors import GrowingArray
 from umi.errors import EmbedderMismatch
 from umi.ports import Matrix, Vector
 from umi.ports.candidates import Keys
+from umi.stores.index.owners import Owners
 from umi.stores.index.quantised_vectors import Nearness, Windows, cosines_of
 from umi.stores.index.stored import KeyedWindows
 from umi.stores.index.term_counts import largest
@@ -30,10 +31,8 @@ Floats = npt.NDArray[np.float32]
 Flags = npt.NDArray[np.bool_]
 Signs = npt.NDArray[np.uint8]  # shape (windows, ceil(dimensions / 8)), one bit per entry
 
-_DEAD_MIN: Final = 64  # removed windows before they are compacted
 _KNUTH: Final = 2_654_435_761  # 2**32 over the golden ratio
 _KNUTH_BITS: Final = 16  # the lowest bits of a product are hardly scattered
-_NOBODY: Final = -1  # the owner of a removed window
 _UNKNOWN: Final = np.float32(-2)  # less alike than any window is: it has none, or is left out
 
 
@@ -65,8 +64,7 @@ class SignCodes:
         self._is_sampled = is_sampled
         self._dimensions = 0
         self._signs: GrowingArray | None = None
-        self._owner = GrowingArray(np.int64)  # the document of each window
-        self._dead = 0  # windows that were removed
+        self._owner = Owners()
         self._has = GrowingArray(np.bool_)  # by document, whether it has vectors
         self._sample = Windows()
         self._sampled: dict[int, int] = {}  # documents of the sample, and their numbers in it
@@ -147,18 +145,12 @@ class SignCodes:
         if not self._has.rows[document] or self._signs is None:
             return
         self._has.rows[document] = False
-        owned = np.flatnonzero(self._owner.rows == document)
-        self._signs.rows[owned] = 0
-        self._owner.rows[owned] = _NOBODY
-        self._dead += len(owned)
+        self._signs.rows[self._owner.remove(document)] = 0
         self._drop_sampled(document)
         self.documents -= 1
-        # Compacted when more than half of the windows are removed.
-        if self._dead > _DEAD_MIN and 2 * self._dead > len(self._owner):
-            kept = self._owner.rows != _NOBODY
+        kept = self._owner.compact()
+        if kept is not None:
             self._signs.replace(self._signs.rows[kept])
-            self._owner.replace(self._owner.rows[kept])
-            self._dead = 0
         self._changed()
 
     def forget(self) -> None:
@@ -196,7 +188,7 @@ class SignCodes:
                 if np.array_equal(owner, np.arange(len(best))):
                     best = alike  # a window for each document, and none was removed
                 else:
-                    owned = np.flatnonzero(owner != _NOBODY)
+                    owned = self._owner.owned
                     np.maximum.at(best, owner[owned], alike[owned])
             self._last = Nearness(embedding, best, *self._moments(embedding, best))
             self._exact = {}

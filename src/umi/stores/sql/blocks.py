@@ -33,7 +33,8 @@ Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float32]
 Execute = Callable[..., Iterator[Row]]
 
-_ROWS: Final = (
+# All that an index needs of the episodes of a range of keys.
+DOCUMENTS: Final = (
     f"SELECT {TERM_COLUMNS}, {VECTOR_COLUMNS}"
     " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
@@ -172,28 +173,42 @@ class StoredRows:
         """
         packed = f"[{','.join(str(key_of(self._ns, key)) for key in keys.tolist())}]"
         rows = list(self._execute(_WINDOWS, (packed,)))
-        wrong = wrong_vector(rows)
-        if wrong is not None:
-            raise damaged("vectors", wrong)
         if not rows:
             return KeyedWindows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 1), np.float32))
-        dimensions = rows[0][1]
-        return KeyedWindows(
-            np.array([arrival_of(row[0]) for row in rows]),
-            np.array([len(row[2]) // (2 * dimensions) for row in rows]),
-            unpack(b"".join([row[2] for row in rows]), dimensions),
-        )
+        require_whole(rows)
+        return windows_of(rows)
+
+
+def require_whole(rows: Sequence[Row]) -> None:
+    """Compare vectors, rows of key, dimensions, windows and checksum, with their checksums.
+
+    Raises:
+        StoreCorrupt: When one does not match.
+    """
+    wrong = wrong_vector(rows)
+    if wrong is not None:
+        raise damaged("vectors", wrong)
+
+
+def windows_of(rows: Sequence[Row]) -> KeyedWindows:
+    """Vectors of one number of dimensions, unpacked; at least one row of key, dimensions, windows and checksum, by key."""
+    dimensions = rows[0][1]
+    return KeyedWindows(
+        np.array([arrival_of(row[0]) for row in rows]),
+        np.array([len(row[2]) // (2 * dimensions) for row in rows]),
+        unpack(b"".join([row[2] for row in rows]), dimensions),
+    )
 
 
 def _made(db: Connection, ns: int, number: int) -> tuple[Row, list[Row]]:
     """The row of a block and those of its postings, by term, made from the rows of its messages."""
     start = number * limits.STORE_BLOCK_COUNT
-    rows = db.execute(_ROWS, (key_of(ns, start), key_of(ns, start + limits.STORE_BLOCK_COUNT))).fetchall()
+    rows = db.execute(DOCUMENTS, (key_of(ns, start), key_of(ns, start + limits.STORE_BLOCK_COUNT))).fetchall()
     wrong = wrong_row(rows, 0, TERM_COLUMNS.count(","))
     if wrong is not None:
         raise damaged("terms", wrong[0])
     offsets = np.array([arrival_of(row[0]) - start for row in rows], dtype=np.int64)
-    dimensions, signs = _signs(rows, offsets)
+    dimensions, signs = _signs(rows, start)
     documents, names = _documents(rows, offsets)
     postings = Postings()
     documents["length"] = postings.add(0, [row[3] for row in rows])
@@ -215,19 +230,17 @@ def _documents(rows: Sequence[Row], offsets: Ints) -> tuple[npt.NDArray[Any], st
     return documents, json.dumps([sessions.distinct, speakers.distinct])
 
 
-def _signs(rows: Sequence[Row], offsets: Ints) -> tuple[int, bytes]:
+def _signs(rows: Sequence[Row], start: int) -> tuple[int, bytes]:
     """The dimensions of a block's vectors, 0 where there are none, and their signs, packed."""
-    found = [(offset, row[-3:]) for offset, row in zip(offsets.tolist(), rows, strict=True) if row[-1] is not None]
-    wrong = wrong_vector([(row[0], *row[-3:]) for row in rows if row[-1] is not None])
-    if wrong is not None:
-        raise damaged("vectors", wrong)
+    found = [(row[0], *row[-3:]) for row in rows if row[-1] is not None]
+    require_whole(found)
     if not found:
         return 0, b""
-    dimensions = found[0][1][0]
-    counts = [len(blob) // (2 * dimensions) for _, (_, blob, _) in found]
-    packed = np.zeros(sum(counts), dtype=_sign_type(dimensions))
-    packed["offset"] = np.repeat([offset for offset, _ in found], counts)
-    packed["signs"] = signs_of(unpack(b"".join([blob for _, (_, blob, _) in found]), dimensions))
+    stored = windows_of(found)
+    dimensions = stored.windows.shape[1]
+    packed = np.zeros(len(stored.windows), dtype=_sign_type(dimensions))
+    packed["offset"] = np.repeat(stored.keys - start, stored.counts)
+    packed["signs"] = signs_of(stored.windows)
     return dimensions, packed.tobytes()
 
 

@@ -16,24 +16,18 @@ from typing import Any, Final
 import numpy as np
 
 from umi import limits
-from umi._core.vectors import unpack
 from umi.limits import STORE_INDEXES_COUNT_MAX
 from umi.ports import EmbedderIdentity
 from umi.stores.index.documents import Documents, Names
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sql.blocks import StoredRows, add_blocks, block_of
+from umi.stores.sql.blocks import DOCUMENTS, StoredRows, add_blocks, block_of, require_whole, windows_of
 from umi.stores.sql.connection import Row
-from umi.stores.sql.crc import damaged, wrong_row, wrong_vector
+from umi.stores.sql.crc import damaged, wrong_row
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sql.rows import MICROSECONDS_PER_DAY, TERM_COLUMNS, VECTOR_COLUMNS, verified
 
 _CHANGED: Final = (
     "SELECT ns, sequence, key, crc FROM changes WHERE ns = ? AND sequence > ? AND sequence <= ? AND key < ?"
-)
-_DOCUMENTS: Final = (
-    f"SELECT {TERM_COLUMNS}, {VECTOR_COLUMNS}"
-    " FROM episodes p JOIN terms t ON t.key = p.key LEFT JOIN vectors v ON v.key = p.key"
-    " WHERE p.key >= ? AND p.key < ? ORDER BY p.key"
 )
 _COUNT: Final = "SELECT count(*) FROM terms WHERE key >= ? AND key < ?"
 _VECTORS: Final = (
@@ -220,25 +214,28 @@ class IndexCache:
         `to_come` is the next arrival that later calls will reach, where that is more than the head's; memory is
         reserved for it.
         """
-        entry.index.reads(StoredRows(execute, head.ns), is_settled=not touched)
-        entry.index.sample(max(head.next_arrival, to_come))
+        arrivals_count = max(head.next_arrival, to_come)
+        stored = StoredRows(execute, head.ns)
+        entry.index.reads(stored, is_settled=not touched).sample(arrivals_count)
         held = key_of(head.ns, entry.next_arrival)
-        known, end = self._from_blocks(entry, execute, head, touched, to_come), key_of(head.ns, head.next_arrival)
+        known, end = (
+            self._from_blocks(entry, execute, head, touched, arrivals_count),
+            key_of(head.ns, head.next_arrival),
+        )
         # Changes of episodes that the index held. Blocks have those of theirs, and later episodes are read from their rows below.
         log = execute(_CHANGED, (head.ns, entry.sequence, head.sequence, held))
-        rows = execute(_DOCUMENTS, (known, end))  # before the log is read: one round trip for both
+        rows = execute(DOCUMENTS, (known, end))  # before the log is read: one round trip for both
         changed = list(dict.fromkeys(verified("changes", row, 2)[2] for row in log))
         # An index that cannot follow a change is built anew from the first episode.
         if not self._follow(entry.index, execute, changed):
             entry.index = NamespaceIndex(is_compact=entry.index.is_compact)
-            entry.index.reads(StoredRows(execute, head.ns), is_settled=not touched)
-            entry.index.sample(max(head.next_arrival, to_come))
+            entry.index.reads(stored, is_settled=not touched).sample(arrivals_count)
             entry.next_arrival = 0
-            known = self._from_blocks(entry, execute, head, touched, to_come)
-            rows = execute(_DOCUMENTS, (known, end))
+            known = self._from_blocks(entry, execute, head, touched, arrivals_count)
+            rows = execute(DOCUMENTS, (known, end))
         # A new index: reserve memory for all that is to come.
         if not len(entry.index):
-            entry.index.expect(next(execute(_COUNT, (known, max(end, key_of(head.ns, to_come)))))[0])
+            entry.index.expect(next(execute(_COUNT, (known, key_of(head.ns, arrivals_count))))[0])
         portion = _Portion()
         while some := list(islice(rows, _CHECKED_COUNT)):
             portion.add(some)
@@ -251,7 +248,9 @@ class IndexCache:
         entry.sequence, entry.next_arrival = head.sequence, head.next_arrival
         return touched.isdisjoint(changed) and not any(first <= key < end for key in touched)
 
-    def _from_blocks(self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], to_come: int) -> int:
+    def _from_blocks(
+        self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], arrivals_count: int
+    ) -> int:
         """Give a compact index that has read only whole blocks those that follow.
 
         Returns:
@@ -261,7 +260,6 @@ class IndexCache:
         number, until = block_of(first), min(head.blocks, block_of(head.next_arrival))
         if not entry.index.is_compact or first % limits.STORE_BLOCK_COUNT or number >= until:
             return key_of(head.ns, first)
-        arrivals_count = max(head.next_arrival, to_come)
         if not first:
             entry.index.expect(arrivals_count)
         entry.index.seal(first)
@@ -287,7 +285,7 @@ class IndexCache:
 
 
 class _Portion:
-    """Verified rows of `_DOCUMENTS`, by column."""
+    """Verified rows of `DOCUMENTS`, by column."""
 
     def __init__(self) -> None:
         self._columns: tuple[list[Any], ...] = tuple([] for _ in range(_TERM_COUNT - 1))
@@ -327,11 +325,6 @@ def _put(index: NamespaceIndex, rows: Sequence[Row]) -> None:
     """Give an index vectors, from rows of key, dimensions, windows and checksum."""
     for start in range(0, len(rows), _UNPACKED_COUNT):
         some = rows[start : start + _UNPACKED_COUNT]
-        wrong = wrong_vector(some)
-        if wrong is not None:
-            raise damaged("vectors", wrong)
+        require_whole(some)
         for dimensions in sorted({row[1] for row in some}):  # one embedder gives one; the index refuses a second
-            mine = [row for row in some if row[1] == dimensions]
-            counts = np.array([len(row[2]) // (2 * dimensions) for row in mine])
-            keys = np.array([arrival_of(row[0]) for row in mine])
-            index.add_vectors(keys, counts, unpack(b"".join([row[2] for row in mine]), dimensions))
+            index.add_vectors(*windows_of([row for row in some if row[1] == dimensions]))
