@@ -81,7 +81,7 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 sim: $(STAMP) ## Run 700 simulated worlds: 400 with faults, restarts and power cuts, 300 small ones with an oracle
 	$(BIN)/umi sim sweep --seeds 400 --small 300
 
-reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; about an hour on two cores)
+reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; two to three hours on two cores)
 	$(FIT)/bin/python lab/tools/pair_reader/fit.py
 
 $(FIT)/.installed: lab/tools/pair_reader/requirements.txt

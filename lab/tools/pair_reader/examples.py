@@ -1,6 +1,6 @@
-"""What the reader is fitted to, from the files of `data/reader`: histories, groups of statements, human pairs of task talk, plain chat.
+"""What the first passes are fitted to, from the files of `data/reader`: histories, groups of statements, human pairs of task talk, plain chat.
 
-Every example is an `Input` as the product makes it, with what the heads should say of it.
+They teach what a newer statement makes of an older one, without a question. `asked.py` has what comes after them.
 """
 
 from __future__ import annotations
@@ -16,15 +16,19 @@ from random import Random
 from typing import Any
 from zlib import crc32
 
+from layouts import PlainLayout, Told
+
 from umi._retrieval.segments import segments
-from umi.ports.pair_reader import VERDICTS, Pair, Passage
-from umi.providers.pair_reader import Input, Layout
+from umi.ports.pair_reader import Pair, Passage
+from umi.providers.pair_reader import Input
 
 Row = dict[str, Any]
 Span = tuple[int, int]
 
 HERE = Path(__file__).resolve().parents[3]
 DATA = HERE / "data" / "reader"
+VERDICTS = ("none", "update", "correct", "retract", "extend", "same", "contradict")
+CHANGES = frozenset({"update", "correct", "retract"})  # after these the older statement holds no longer
 SAYS = 0.5  # share of a listed span that a statement must hold to be the one that is listed
 TOUCHES = 0.1  # one that holds more than that, and less than SAYS, teaches nothing
 BEFORE_S = 12 * 3_600
@@ -71,12 +75,12 @@ class Maker:
         seed: Of the choice among pairs that are none.
     """
 
-    def __init__(self, layout: Layout, seed: int = 1) -> None:
+    def __init__(self, layout: PlainLayout, seed: int = 1) -> None:
         self._layout = layout
         self._random = Random(seed)
         self._names = first_names()
 
-    def strangers(self, author: str, verdict: str, pair: Pair) -> Iterator[Example]:
+    def strangers(self, author: str, verdict: str, told: Told) -> Iterator[Example]:
         """Of some pairs that concern each other, the same with the newer statement told of somebody else: then it is none.
 
         A name that both statements have is another in the newer message, or whoever speaks of themselves in both is
@@ -84,6 +88,7 @@ class Maker:
         """
         if verdict == "none" or self._random.random() >= STRANGERS:
             return
+        pair = told.pair
         older, newer = (one.text[slice(*one.span)] for one in (pair.older, pair.newer))
         shared = sorted({name for name in self._names & set(re.findall(r"\w+", older)) if name in newer})
         if len(shared) == 1:
@@ -93,55 +98,55 @@ class Maker:
             swapped = re.compile(rf"\b{shared[0]}\b")
             start = len(swapped.sub(other, pair.newer.text[: pair.newer.span[0]]))
             span = (start, start + len(swapped.sub(other, newer)))
-            told = replace(pair.newer, text=swapped.sub(other, pair.newer.text), span=span)
-            yield self.pair(author, "none", replace(pair, newer=told, before=swapped.sub(other, pair.before)))
+            swapped_newer = replace(pair.newer, text=swapped.sub(other, pair.newer.text), span=span)
+            yield self.pair(author, "none", Told(replace(pair, newer=swapped_newer), swapped.sub(other, told.before)))
         elif pair.older.speaker == pair.newer.speaker and OWN.search(older) and OWN.search(newer):
             other = self._random.choice(sorted(self._names - {pair.older.speaker}))
-            yield self.pair(author, "none", replace(pair, newer=replace(pair.newer, speaker=other), before=""))
+            yield self.pair(author, "none", Told(replace(pair, newer=replace(pair.newer, speaker=other))))
 
-    def pair(self, author: str, verdict: str, pair: Pair, spans: tuple[Span, Span] | None = None) -> Example:
+    def pair(self, author: str, verdict: str, told: Told, spans: tuple[Span, Span] | None = None) -> Example:
         """One pair of statements; `spans` are the words of each message that the verdict is about."""
-        given = self._layout.pair(pair)
-        words = None
+        marked = self._layout.pair(told)
+        given, words = marked.given, None
         if spans is not None:
             words = tuple(
                 bool(last > first)
                 and (_meets((first, last), spans[0]) if older else newer and _meets((first, last), spans[1]))
-                for (first, last), older, newer in zip(given.offsets, given.older, given.newer, strict=True)
+                for (first, last), older, newer in zip(marked.offsets, given.older, given.newer, strict=True)
             )
         return Example(given, author, VERDICTS.index(verdict), words=words)
 
     def of_history(self, history: Row, none_per_pair: int = 4) -> Iterator[Example]:
         """Pairs of its statements: all that are listed, of the others those of listed messages first, and some of the rest."""
         listed, none = [], []
-        for pair, example, touched in self.pairs_of(history):
+        for told, example, touched in self.pairs_of(history):
             if example.verdict:
                 listed.append(example)
-                listed.extend(self.strangers(example.author, VERDICTS[example.verdict], pair))
+                listed.extend(self.strangers(example.author, VERDICTS[example.verdict], told))
             else:
                 none.append((not touched, self._random.random(), len(none), example))
         none.sort(key=lambda one: one[:3])
         yield from listed
         yield from (one[-1] for one in none[: max(10, 4 + none_per_pair * len(listed))])
 
-    def pairs_of(self, history: Row) -> Iterator[tuple[Pair, Example, bool]]:
+    def pairs_of(self, history: Row) -> Iterator[tuple[Told, Example, bool]]:
         """Every pair of statements of two messages, its example, and whether the messages are listed as a pair."""
         listed: dict[tuple[int, int], list[Row]] = defaultdict(list)
         for row in history["pairs"]:
             listed[row["old"], row["new"]].append(row)
         for places, pairs in statement_pairs(history):
             rows = listed.get(places, [])
-            for pair in pairs:
-                verdict, spans = _verdict(rows, pair)
+            for told in pairs:
+                verdict, spans = _verdict(rows, told.pair)
                 if verdict is not None:
-                    yield pair, self.pair(history["author"], verdict, pair, spans), bool(rows)
+                    yield told, self.pair(history["author"], verdict, told, spans), bool(rows)
 
     def asked_of(self, history: Row, others_per_answer: int = 1) -> Iterator[Example]:
         """Its questions with statements that answer them, be they outdated, and some that do not."""
         for question in history["questions"]:
             yes, no = [], []
             for passage, answers in answers_to(question, history):
-                given = self._layout.question(question["text"], passage)
+                given = self._layout.answer(question["text"], passage)
                 (yes if answers else no).append(Example(given, history["author"], answers=answers))
             self._random.shuffle(no)
             yield from yes
@@ -160,9 +165,9 @@ class Maker:
                 for one, span in zip((old, new), spans, strict=True)
             ]
             known = (spans[0], spans[1]) if new["label"] != "none" else None
-            pair = Pair(*passages, new.get("before") or "", new["days"])
-            yield self.pair(group["author"], new["label"], pair, known)
-            yield from self.strangers(group["author"], new["label"], pair)
+            told = Told(Pair(*passages, new["days"]), new.get("before") or "")
+            yield self.pair(group["author"], new["label"], told, known)
+            yield from self.strangers(group["author"], new["label"], told)
 
     def of_changes(self, path: Path, most: int) -> Iterator[Example]:
         """Human pairs of one source, at most so many of a label."""
@@ -180,7 +185,7 @@ class Maker:
                     Passage(new, (0, len(new)), row.get("new_speaker") or "user"),
                 )
                 before = (row.get("before") or "").split(" / ")[-1]
-                yield self.pair(path.stem, label, Pair(*passages, before, row.get("days")))
+                yield self.pair(path.stem, label, Told(Pair(*passages, row.get("days")), before))
 
     def of_chat(self, path: Path, most: int) -> Iterator[Example]:
         """Pairs of turns of plain chat, in which next to nothing changes."""
@@ -194,12 +199,13 @@ class Maker:
                 old = self._random.choice(said[max(0, place - 12) : place])
                 if min(len(old["text"].split()), len(new["text"].split())) >= 3:
                     passages = [Passage(one["text"], segments(one["text"])[0], one["speaker"]) for one in (old, new)]
-                    made.append(Pair(*passages, f"{said[place - 1]['speaker']}: {said[place - 1]['text']}", 0))
+                    before = f"{said[place - 1]['speaker']}: {said[place - 1]['text']}"
+                    made.append(Told(Pair(*passages, 0), before))
         self._random.shuffle(made)
         yield from (self.pair("chat", "none", one) for one in made[:most])
 
 
-def statement_pairs(history: Row) -> Iterator[tuple[tuple[int, int], list[Pair]]]:
+def statement_pairs(history: Row) -> Iterator[tuple[tuple[int, int], list[Told]]]:
     """For every two messages of a history (places of the older and the newer) each pair of their statements."""
     said = history["messages"]
     passages = [[_passage(one, span) for span in segments(one["text"])] for one in said]
@@ -208,7 +214,7 @@ def statement_pairs(history: Row) -> Iterator[tuple[tuple[int, int], list[Pair]]
         just_before = "" if before is None else f"{before['speaker']}: {before['text']}"
         for old, earlier in enumerate(said[:new]):
             days = _seconds(earlier, later) / DAY_S
-            pairs = [Pair(one, other, just_before, days) for one in passages[old] for other in passages[new]]
+            pairs = [Told(Pair(one, other, days), just_before) for one in passages[old] for other in passages[new]]
             yield (old, new), pairs
 
 

@@ -1,61 +1,63 @@
-"""What a fitted reader is worth on authors that it was not fitted to: pairs and questions, author by author, and the product on their histories.
+"""What a fitted reader is worth on authors that it was not fitted to: the pairs that a recall asks it about, and the product on their histories.
 
-    python lab/tools/pair_reader/measure.py FILE --authors a,b [--json OUT]
+    python lab/tools/pair_reader/measure.py FILE --authors a,b             pairs of first hits, author by author
     python lab/tools/pair_reader/measure.py FILE --authors a,b --told      the product with that reader on their histories
     python lab/tools/pair_reader/measure.py FILE --authors a,b --together  the same, with all histories of an author in one memory
 
-`found` are listed changes among the pairs of messages that are judged changed from a bound on, `right` the share of those that are listed.
+`found` are the outdated first hits that are judged outdated from a bound on, `right` the share of those so judged that are.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from examples import DATA, HERE, Row, answers_to, authors, rows_of, statement_pairs
+from asked import is_outdated, pair_of, rivals
+from examples import HERE, Row, authors
+from recalled import Asked, histories_of, recalled_by
 
 import umi
-from umi.ports.pair_reader import CHANGES
 from umi.providers import pair_reader
 from umi.providers.local import LocalEmbedder
-from umi.providers.pair_reader import LocalPairReader
 
 sys.path.append(str(HERE / "tests" / "scenarios"))
 from recorded import Score, ask, tell
 
 BOUNDS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95)
-RIGHT = (0.98, 0.95, 0.9, 0.8)
+
+Judged = tuple[float, bool]  # how likely the older one is outdated, and whether it is
 
 
-def judged(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
-    """Every pair of messages: the surest pair of their statements, and whether a change is listed."""
-    found: list[Row] = []
-    for history in histories:
-        listed = {(row["old"], row["new"]): row["label"] for row in history["pairs"]}
-        changes = {(row["old"], row["new"]) for row in history["pairs"] if row["label"] in CHANGES}
-        for places, pairs in statement_pairs(history):
-            best = max((reader.compare(one) for one in pairs), key=lambda one: one.changed)
-            row = {name: history[name] for name in ("id", "author", "class")} | {"old": places[0], "new": places[1]}
-            label = "change" if places in changes else listed.get(places, "none")
-            found.append({**row, "changed": best.changed, "likely": dict(best.likely), "label": label})
+def judged(some: Sequence[Asked]) -> list[Judged]:
+    """Every first hit with those that the product compares it with, where the history says what the pair is."""
+    reader = LocalEmbedder().loaded_pair_reader()
+    found = []
+    for asked in some:
+        for newer in rivals(asked.hits) if asked.hits else ():
+            outdated = is_outdated(asked, asked.hits[0], newer)
+            if outdated is not None:
+                question = asked.question["text"]
+                found.append((reader.compare(question, pair_of(question, asked.hits[0], newer)).outdated, outdated))
     return found
 
 
-def asked(reader: LocalPairReader, histories: Sequence[Row]) -> list[Row]:
-    """Every question: how likely the likeliest statement answers, and whether that one is what is asked for."""
-    found: list[Row] = []
-    for history in histories:
-        for question in history["questions"]:
-            told = answers_to(question, history)
-            best = max((reader.answers(question["text"], passage), right) for passage, right in told)
-            found.append({"author": history["author"], "kind": question["kind"], "answers": best[0], "right": best[1]})
-    return found
+def table(found: Sequence[Judged], name: str) -> str:
+    """A line of the figures."""
+    likely, outdated = (np.array(column) for column in zip(*found, strict=True))
+    cells = [f"{name}: {outdated.sum()} outdated of {len(found):,}"]
+    for bound in BOUNDS:
+        said = likely >= bound
+        right = int((said & outdated).sum())
+        cells.append(f"{bound}: {100 * right / max(1, outdated.sum()):.1f} / {100 * right / max(1, said.sum()):.1f}")
+    ranks = np.argsort(np.argsort(likely))
+    count = int(outdated.sum())
+    others = len(found) - count
+    area = (ranks[outdated].sum() - count * (count - 1) / 2) / max(1, count * others)
+    return " | ".join([*cells, f"AUC {area:.3f}"])
 
 
 async def told(histories: Sequence[Row], *, together: bool) -> Score:
@@ -79,14 +81,6 @@ async def told(histories: Sequence[Row], *, together: bool) -> Score:
     return score
 
 
-def with_events(name: str, histories: Sequence[Row]) -> list[Row]:
-    """Histories of an author with the questions of `events/`, which look back, beside their own."""
-    path = DATA / "events" / f"{name}.jsonl"
-    more = {row["id"]: row["questions"] for row in rows_of(path)} if path.exists() else {}
-    looking_back = {id_: [{**one, "ban": [], "as_of": None} for one in some] for id_, some in more.items()}
-    return [{**one, "questions": [*one["questions"], *looking_back.get(one["id"], [])]} for one in histories]
-
-
 def sum_of(scores: Iterable[Score]) -> Score:
     """All of them together."""
     total = Score()
@@ -96,61 +90,11 @@ def sum_of(scores: Iterable[Score]) -> Score:
     return total
 
 
-def table(rows: Sequence[Row], questions: Sequence[Row], name: str) -> Row:
-    """The figures, printed as they are made."""
-    changed = np.array([row["changed"] for row in rows])
-    gold = np.array([row["label"] == "change" for row in rows])
-    figures: Row = {"pairs": len(rows), "changes": int(gold.sum())}
-    print(f"{name}: {len(rows)} pairs of messages, {gold.sum()} changes")
-    for bound in BOUNDS:
-        said = changed >= bound
-        figures[f"from {bound}"] = {
-            "found": _percent(gold & said, gold),
-            "right": _percent(gold & said, said),
-            "said": int(said.sum()),
-        }
-        print(
-            f"   from {bound}: found {figures[f'from {bound}']['found']}%, right {figures[f'from {bound}']['right']}% of {said.sum()}"
-        )
-    order = np.argsort(-changed)
-    shares = np.cumsum(gold[order]) / np.arange(1, len(order) + 1)
-    for right in RIGHT:
-        places = np.flatnonzero(shares >= right)
-        count = int(places.max()) + 1 if len(places) else 0
-        found = round(100 * float(gold[order][:count].sum()) / max(1, gold.sum()), 1)
-        figures[f"at {right}"] = {
-            "found": found,
-            "said": count,
-            "bound": float(changed[order][count - 1]) if count else 1.0,
-        }
-        print(f"   at {right} right: found {found}% ({count} said, bound {figures[f'at {right}']['bound']:.3f})")
-    known = [row for row in questions if row["kind"] != "absent"]
-    likely = np.array([row["answers"] for row in known])
-    absent = np.array([row["answers"] for row in questions if row["kind"] == "absent"])
-    auc = (
-        float(np.mean([(likely > one).mean() + 0.5 * (likely == one).mean() for one in absent])) if len(absent) else 0.0
-    )
-    figures |= {
-        "answer first": round(100 * float(np.mean([row["right"] for row in known])), 1),
-        "absent auc": round(auc, 3),
-    }
-    print(
-        f"   questions: what is asked for first {figures['answer first']}% of {len(known)}, absent AUC {auc:.3f}",
-        flush=True,
-    )
-    return figures
-
-
-def _percent(some: Any, of: Any) -> float:
-    return round(100 * float(some.sum()) / max(1, int(of.sum())), 1)
-
-
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("weights", type=Path)
     parser.add_argument("--authors", required=True)
-    parser.add_argument("--json", type=Path)
     parser.add_argument(
         "--told", action="store_true", help="tell the histories to Umi with that reader and ask their questions"
     )
@@ -162,25 +106,16 @@ def main() -> None:
     if unknown := set(names) - set(authors()):
         sys.exit(f"no such author: {', '.join(sorted(unknown))}")
     pair_reader.WEIGHTS = str(args.weights.resolve())
-    histories = {name: rows_of(DATA / "histories" / f"{name}.jsonl") for name in names}
     if args.told or args.together:
-        scores = {
-            name: asyncio.run(told(with_events(name, some), together=args.together)) for name, some in histories.items()
-        }
+        scores = {name: asyncio.run(told(histories_of(name), together=args.together)) for name in names}
         scores["all"] = sum_of(scores.values())
         for name, score in scores.items():
             print(f"{name}: {score}")
         return
-    reader = LocalEmbedder().loaded_pair_reader()
-    kept: Row = {"figures": {}, "pairs": [], "asked": []}
-    for name, some in histories.items():
-        pairs, questions = judged(reader, some), asked(reader, some)
-        kept["figures"][name] = table(pairs, questions, name)
-        kept["pairs"] += pairs
-        kept["asked"] += questions
-    kept["figures"]["all"] = table(kept["pairs"], kept["asked"], "all")
-    if args.json:
-        args.json.write_text(json.dumps(kept))
+    print("author: pairs | from a bound on: found / right, in percent")
+    pairs = {name: judged(recalled_by(name)) for name in names}
+    for name, found in [*pairs.items(), ("all", [one for some in pairs.values() for one in some])]:
+        print(table(found, name), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
-"""The network that is fitted: the local embedder's six layers, a table for the parts that tokens play, and three heads.
+"""The network that is fitted: the local embedder's six layers, tables for the parts that tokens play and the time between, and heads.
 
-`umi.providers.pair_reader` runs it; `kept` writes it as that module loads it.
+The first passes teach three heads that the product does not use: what a newer statement makes of an older one (`verdict`),
+on which words (`words`), and whether a statement answers a question (`answer`). The last passes teach the product's heads:
+whether the newer statement makes the older one outdated as an answer, after every layer. `kept` writes what
+`umi.providers.pair_reader` loads: of the heads only these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from examples import CHANGES, VERDICTS
 from torch import nn
 from torch.nn import functional
 
-from umi.ports.pair_reader import VERDICTS
 from umi.providers import minilm
 from umi.providers.local import NUMBERS, installed_folder
 from umi.providers.pair_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, PARTS_COUNT, Input
@@ -23,6 +26,7 @@ WIDTH = minilm.DIMENSIONS
 HEADS = 12
 DROPPED = 0.1
 SPREAD = 0.02  # of a new table's first entries
+TAUGHT = ("outdated", "better")  # by the last passes, a head of each after every layer
 STEPS = 63  # of a 7-bit number with sign
 
 
@@ -53,7 +57,7 @@ def batch_of(inputs: Sequence[Input]) -> Batch:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Logits: `verdict` (rows, 7), `words` (rows, tokens), `answer` (rows,); `early_...` are those after the lower layers."""
+    """Logits of the first passes: `verdict` (rows, 7), `words` (rows, tokens), `answer` (rows,); `early_...` are those after the lower layers."""
 
     verdict: torch.Tensor
     words: torch.Tensor
@@ -101,6 +105,17 @@ class Layer(nn.Module):
         for name in ("seen", "end"):
             found |= {f"{name}.gain": getattr(self, name).weight, f"{name}.shift": getattr(self, name).bias}
         return {name: found[name].detach().numpy() for name in ORDER}
+
+    def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """Take over tensors in the embedder's shapes, by the names of `ORDER`."""
+        self.qkv.weight.data = torch.cat([tensors[name].T for name in ("query", "key", "value")])
+        self.qkv.bias.data = torch.cat([tensors[f"{name}.bias"] for name in ("query", "key", "value")])
+        for name in ("out", "wide", "narrow"):
+            layer = getattr(self, name)
+            layer.weight.data, layer.bias.data = tensors[name].T.contiguous(), tensors[f"{name}.bias"]
+        for name in ("seen", "end"):
+            layer = getattr(self, name)
+            layer.weight.data, layer.bias.data = tensors[f"{name}.gain"], tensors[f"{name}.shift"]
 
     def packed(self, number: int) -> dict[str, np.ndarray]:
         """As `umi.providers.weights` unpacks it, under the layer's number."""
@@ -150,13 +165,35 @@ class Reader(nn.Module):
                 if (when, name) != ("early_", "words")
             }
         )
+        self.asked = nn.ModuleList(nn.Linear(3 * WIDTH, 2) for _ in range(LAYERS))
         self.drop = nn.Dropout(DROPPED)
 
-    def forward(self, given: Batch) -> Read:
+    def begin_asked(self) -> None:
+        """Let the heads of the last passes begin as what the first ones taught: log-odds of a change."""
+        changes = [place for place, name in enumerate(VERDICTS) if name in CHANGES]
+        for number, head in enumerate(self.asked, 1):
+            taught = self.heads["verdict" if number > EARLY_LAYERS else "early_verdict"]
+            for values, from_ in ((head.weight, taught.weight), (head.bias, taught.bias)):
+                begun = from_.data[changes].mean(dim=0, keepdim=True) - from_.data[:1]
+                values.data = torch.cat([begun, begun])
+
+    def after_each(self, given: Batch) -> list[torch.Tensor]:
+        """Log-odds that the older statement is outdated, and that the newer is the better answer, shape (rows, 2), after each layer."""
+        hidden, found = self._start(given), []
+        for layer, head in zip(self.layers, self.asked, strict=True):
+            hidden = layer(hidden, given.there)
+            found.append(head(self._pooled(self.drop(hidden), given)))
+        return found
+
+    def _start(self, given: Batch) -> torch.Tensor:
         length = given.ids.shape[1]
         start = self.words[given.ids] + self.places[:length] + self.part(given.parts)
         start = torch.cat([start[:, :1] + self.gap(given.gaps)[:, None], start[:, 1:]], dim=1)
-        hidden = self.norm(start)
+        normalised: torch.Tensor = self.norm(start)
+        return normalised
+
+    def forward(self, given: Batch) -> Read:
+        hidden = self._start(given)
         for layer in self.layers[:EARLY_LAYERS]:
             hidden = layer(hidden, given.there)
         early = self._pooled(self.drop(hidden), given)
@@ -180,6 +217,21 @@ class Reader(nn.Module):
 
         return torch.cat([hidden[:, 0], mean(given.older), mean(given.newer)], dim=-1)
 
+    def load(self, tables: Mapping[str, np.ndarray]) -> None:
+        """Go on from what `kept` gave, whose weights are rounded to 7 bits."""
+
+        def values(name: str) -> torch.Tensor:
+            return torch.tensor(tables[name].astype(np.float32) * tables.get(f"{name}.scale", 1))
+
+        self.norm.weight.data, self.norm.bias.data = values("0.gain"), values("0.shift")
+        for number, layer in enumerate(self.layers, 1):
+            layer.load({name: values(f"{number}.{name}") for name in ORDER})
+        for name in ("part", "gap"):
+            getattr(self, name).weight.data = values(name)
+        for place, name in enumerate(TAUGHT):
+            for head, weight, bias in zip(self.asked, values(name), values(f"{name}.bias"), strict=True):
+                head.weight.data[place], head.bias.data[place] = weight, bias
+
     def kept(self, version: str) -> dict[str, np.ndarray]:
         """As `umi.providers.pair_reader` loads it."""
         found = {"version": np.array(version)}
@@ -187,7 +239,7 @@ class Reader(nn.Module):
         for number, layer in enumerate(self.layers, 1):
             found |= layer.packed(number)
         found |= {name: getattr(self, name).weight.detach().numpy().astype(np.float16) for name in ("part", "gap")}
-        for name, head in self.heads.items():
-            found[name] = head.weight.T.detach().numpy().astype(np.float32)
-            found[f"{name}.bias"] = head.bias.detach().numpy().astype(np.float32)
+        for place, name in enumerate(TAUGHT):
+            found[name] = torch.stack([head.weight[place] for head in self.asked]).detach().numpy()
+            found[f"{name}.bias"] = torch.stack([head.bias[place] for head in self.asked]).detach().numpy()
         return found

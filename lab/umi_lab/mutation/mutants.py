@@ -27,6 +27,7 @@ from umi_lab.mutation.planted_expiry import EXPIRY
 from umi_lab.mutation.planted_facts import FACTS
 from umi_lab.mutation.planted_learning import LEARNING
 from umi_lab.mutation.planted_leaving import LEAVING
+from umi_lab.mutation.planted_order import ORDER
 from umi_lab.mutation.planted_origins import ORIGINS
 from umi_lab.mutation.planted_parts import PARTS
 from umi_lab.mutation.planted_retold import RETOLD
@@ -58,6 +59,7 @@ ALL: Final[tuple[Mutation, ...]] = (
     *LEAVING,
     *PARTS,
     *RETOLD,
+    *ORDER,
     *ROUTER,
     *VERDICTS,
 )

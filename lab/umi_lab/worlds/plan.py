@@ -22,6 +22,7 @@ from umi_lab.worlds.leaving_story import Cast, leaving_story
 from umi_lab.worlds.mixing import interleave
 from umi_lab.worlds.origins_story import origins_story
 from umi_lab.worlds.parts_story import parts_story
+from umi_lab.worlds.retelling_story import retelling_story
 from umi_lab.worlds.sayings import COUNTED, COUNTS, HARMLESS, IN_PASSING
 from umi_lab.worlds.steps import SPACES, Kind, Plan, Step
 
@@ -348,6 +349,8 @@ def make_plan(seed: int, steps_min: int = 40) -> Plan:
     steps = interleave(rng.fork("pass"), [steps, passing]) if passing else steps
     claims = origins_story(rng.fork("origins"), teller)
     steps = interleave(rng.fork("claims"), [steps, claims]) if claims else steps
+    retold = retelling_story(rng.fork("retelling"), teller)
+    steps = interleave(rng.fork("retold"), [steps, retold]) if retold else steps
     parted = parts_story(rng.fork("parts"), teller, _LEAVERS, TALK, GUESTS)
     steps = _with_contexts(rng.fork("contexts"), teller, steps)
     steps = interleave(rng.fork("parted"), [steps, parted]) if parted else steps

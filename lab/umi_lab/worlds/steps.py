@@ -14,6 +14,7 @@ PASSING: Final = "passing"  # a further namespace, of messages that expire
 PASSER: Final = "Gwen"  # of whom they speak
 CLAIMING: Final = "claiming"  # a further one, of messages of every origin
 CLAIMED: Final = "Ottilie"  # of whom they speak
+RETOLD: Final = "retold"  # a further one, of things that are told of again and again in words that nobody reads
 LABELLED: Final = "labelled"  # a further one, whose messages have labels, in worlds with filters
 THING: Final = "thing"  # the slot of statements in the language of `umi.sim.verdicts`
 
@@ -50,6 +51,8 @@ class Kind(StrEnum):
     EXPIRED = "expired"  # look at what has expired: now (0), just before the next expiry (1), at it (2)
     CLAIM = "claim"  # remember what somebody of the origin `count` says
     BELIEVED = "believed"  # look at what is held true by then
+    PLACED = "placed"  # remember where somebody of the origin `count` has seen the thing `slot`
+    WHERE = "where"  # ask where the thing `slot` is, now or as of `day`
     PART = "part"  # list, recall and history within the filter of place `count`
     PART_COPY = "part copy"  # export within such a filter, and restore it
     PART_FORGET = "part forget"  # forget what is within one

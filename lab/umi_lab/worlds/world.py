@@ -21,7 +21,6 @@ from umi.errors import EmbeddingError, EvolutionError, IdempotencyConflict, Stor
 from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
-from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultConfig, FaultInjector, FaultType
 from umi.sim.llm import Hostility, SimLLM, Temper
 from umi.sim.loop import run as run_virtually
@@ -44,9 +43,10 @@ from umi_lab.worlds.parts import Parts
 from umi_lab.worlds.parts_story import labelled
 from umi_lab.worlds.plan import PEOPLE, PLACES
 from umi_lab.worlds.providers import remote_embedder, remote_model
+from umi_lab.worlds.retelling import Retelling, paired
 from umi_lab.worlds.routing import route_tasks
 from umi_lab.worlds.set_facts import SetFacts
-from umi_lab.worlds.steps import CLAIMING, LABELLED, LEAVERS, PASSING, SPACES, THING, Kind, Plan, Step
+from umi_lab.worlds.steps import CLAIMING, LABELLED, LEAVERS, PASSING, RETOLD, SPACES, THING, Kind, Plan, Step
 
 if TYPE_CHECKING:
     from umi.ports import Matrix
@@ -91,7 +91,7 @@ class World:
         self.faults = FaultInjector(rng.fork("faults"), plan.faults)
         self._entropy = SimEntropy(rng.fork("ids"))
         drawn = rng.fork("embedder")
-        embedder = SimEmbedder(self.clock, drawn, faults=self.faults, reads=plan.reads) if plan.embedder else None
+        embedder = paired(self.clock, drawn, self.faults, reads=plan.reads) if plan.embedder else None
         self._llm = (
             SimLLM(plan.seed, faults=self.faults, clock=self.clock, temper=Temper(HOSTILE)) if plan.model else None
         )
@@ -122,6 +122,7 @@ class World:
         self.expiring = Expiring(self)
         self.origins = Origins(self)
         self.parts = Parts(self)
+        self.retelling = Retelling(self)
         self.receipts: dict[int, RememberReceipt] = {}
         self.messages: dict[int, tuple[str, Message]] = {}
         self._open: list[Memory] = []
@@ -161,7 +162,7 @@ class World:
                 intelligence=self.teaching.loader if self.plan.learn else None,
             )  # fmt: skip
             self._open.append(await memory)
-            spaces = (*SPACES, LEAVERS, LABELLED, PASSING, CLAIMING, TEACHING_SPACE)
+            spaces = (*SPACES, LEAVERS, LABELLED, PASSING, CLAIMING, RETOLD, TEACHING_SPACE)
             self._views.append({space: memory.switch(space) for space in spaces})
 
     async def close(self) -> None:
@@ -339,6 +340,7 @@ class World:
             **self.expiring.actions,
             **self.origins.actions,
             **self.parts.actions,
+            **self.retelling.actions,
             Kind.MAINTAIN: lambda _: self._maintain(),
             Kind.RESTART: lambda _: self.recover(),
             Kind.CUT: self._arm,

@@ -1,14 +1,14 @@
-"""Order the first hits of a question so that, of messages about the same thing, the newest comes first.
+"""Order the first hits of a question so that, of messages about the same thing, the newest that answers comes first.
 
-The pair reader judges both whether a message answers the question and whether a later one makes an earlier one outdated
-(ADR 17). This only changes the order: nothing is hidden and nothing is stored. What acts on a change is decided when a
-message is remembered.
+The pair reader compares the first hit with later ones: which of the two is the better answer, and does the later one make
+the first one outdated (ADR 17)? This only changes the order: nothing is hidden and nothing is stored. What acts on a
+change is decided when a message is remembered.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from umi._core.ranking import log_odds
@@ -17,12 +17,16 @@ from umi._core.text import analyse
 from umi._evolution.trust import USUAL, Trust
 from umi._retrieval.segments import segments
 from umi.limits import PAIR_READER_HITS_COUNT
-from umi.ports.pair_reader import Pair, PairReader, Passage
+from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
 from umi.types import Hit
 
-# Both were chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
-_LESS_WELL: Final = 2.0  # log-odds by which a newer hit may answer less well than the first hit
-_CHANGED_FROM: Final = 0.5  # least probability that the older statement no longer holds
+# Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
+_SCORE_WEIGHT: Final = (
+    0.4  # of a hit's lead in log-odds of the score, against the log-odds that the other answers better
+)
+_FAR: Final = 4.0  # such a lead from which on hits are not compared
+# Least probability that the first hit holds no longer, where the later hit says that it is newer than that one.
+_OUTDATED_FROM: Final = 0.5
 _DAY_S: Final = 86_400
 
 
@@ -34,13 +38,14 @@ async def in_order(
     not_so: Collection[tuple[str, str]] = (),
     trust: Trust = USUAL,
 ) -> list[Hit]:
-    """Put the newest hit that makes the first hit outdated above it; no hit is left out.
+    """Put the later hit that most likely answers better above the first one; no hit is left out.
 
-    Compares the first hit with those of the first `PAIR_READER_HITS_COUNT` that are later and trusted to change it. Where
-    the first hit is not trusted, also with what it would change. The same list object is returned when nothing moves.
+    The first hit is compared with those of the first `PAIR_READER_HITS_COUNT` that are later and trusted to change it. Where
+    the first one is not trusted, also with what it would change. What has risen is compared with what is later still. The
+    same list object is returned when nothing moves.
 
     Args:
-        reader: Compares statements.
+        reader: Compares statements in view of the question.
         question: What was asked.
         hits: Best first.
         not_so: Episode ids (earlier, later) of updates that somebody has undone.
@@ -49,38 +54,84 @@ async def in_order(
     Raises:
         EmbeddingError: When the reader fails.
     """
-    rivals = [hit for hit in hits[1:PAIR_READER_HITS_COUNT] if _may_rise(hit, hits[0], trust)]
-    rivals = [hit for hit in rivals if (hits[0].episode.id, hit.episode.id) not in not_so]
-    if not rivals:
+    if len(hits) < 2:
         return hits
-    top, *others = [_passage(hit, question) for hit in (hits[0], *rivals)]
-    # Pairs first: few are a change, and only for those it matters how well they answer.
-    likely = await reader.changes([_pair(hits[0], top, *rival) for rival in zip(rivals, others, strict=True)])
-    changed = [place for place, one in enumerate(likely) if one >= _CHANGED_FROM]
-    if not changed:
+    first, *others = hits[:PAIR_READER_HITS_COUNT]
+    others = [hit for hit in others if _lead(first, hit) < _FAR]
+    newer_than: list[str] = []
+    top = first
+    while others:
+        rivals = [_Rival(top, hit, trust) for hit in others]
+        rivals = [one for one in rivals if one.may_rise and one.ids not in not_so]
+        risen = await _risen(reader, question, rivals) if rivals else None
+        if risen is None:
+            break
+        best, compared = risen
+        if best.at > top.at and compared.outdated >= _OUTDATED_FROM:
+            newer_than.append(top.id)
+        # What came back: of A, B and A again, B makes A outdated, and the second A makes B so.
+        others = [hit for hit in others if hit.at > best.at]
+        top = best
+    if top is first:
         return hits
-    # Compared as log-odds, where a fixed distance means the same for likely and unlikely answers.
-    least, *odds = map(log_odds, await reader.answers(question, [top, *(others[place] for place in changed)]))
-    rising = [rivals[place] for place, mine in zip(changed, odds, strict=True) if mine >= least - _LESS_WELL]
-    if not rising:
-        return hits
-    best = max(rising, key=lambda hit: (hit.origin in trust.origins, hit.at, hit.episode.arrival))
-    # It takes the first hit's score, so that scores still fall, and says which hit it is newer than.
-    newer_than = (*best.newer_than, hits[0].id) if best.at > hits[0].at else best.newer_than
-    return [replace(best, score=hits[0].score, newer_than=newer_than), *(hit for hit in hits if hit is not best)]
+    # It takes the first hit's score, so that scores still fall.
+    told = replace(top, score=first.score, newer_than=(*top.newer_than, *newer_than))
+    return [told, *(hit for hit in hits if hit is not top)]
 
 
-def _may_rise(hit: Hit, top: Hit, trust: Trust) -> bool:
-    """Whether a hit may go above the first one: it is trusted to change it, and later, or the first one is not trusted to change it."""
-    return trust.may_change(top.origin, hit.origin) and (
-        hit.at > top.at or not trust.may_change(hit.origin, top.origin)
-    )
+async def _risen(reader: PairReader, question: str, rivals: Sequence[_Rival]) -> tuple[Hit, Compared] | None:
+    """The hit that is most likely better than the first one, and what the reader said of it."""
+    top, *others = [_passage_of(hit, question) for hit in (rivals[0].top, *(one.hit for one in rivals))]
+    pairs = [one.pair(top, other) for one, other in zip(rivals, others, strict=True)]
+    found = zip(rivals, await reader.compare(question, pairs), strict=True)
+    best, compared = max(found, key=lambda row: (row[0].better(row[1]), row[0].hit.at, row[0].hit.episode.arrival))
+    return (best.hit, compared) if best.better(compared) >= 0 else None
 
 
-def _pair(first: Hit, top: Passage, rival: Hit, other: Passage) -> Pair:
-    """The first hit and a rival, the older one first."""
-    days = (rival.at - first.at).total_seconds() / _DAY_S
-    return Pair(top, other, days=days) if days > 0 else Pair(other, top, days=-days)
+@dataclass(frozen=True, slots=True)
+class _Rival:
+    """A hit beside the first one."""
+
+    top: Hit
+    hit: Hit
+    trust: Trust
+
+    @property
+    def is_later(self) -> bool:
+        return self.hit.at > self.top.at
+
+    @property
+    def may_rise(self) -> bool:
+        """Whether it is trusted to change the first hit, and later; or that one is not trusted to change it."""
+        trusted = self.trust.may_change
+        return trusted(self.top.origin, self.hit.origin) and (
+            self.is_later or not trusted(self.hit.origin, self.top.origin)
+        )
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Episode ids, the earlier first."""
+        top, other = self.top.episode.id, self.hit.episode.id
+        return (top, other) if self.is_later else (other, top)
+
+    def pair(self, top: Passage, other: Passage) -> Pair:
+        """The two as the reader is asked about them, the earlier first."""
+        days = abs((self.hit.at - self.top.at).total_seconds()) / _DAY_S
+        return Pair(top, other, days) if self.is_later else Pair(other, top, days)
+
+    def better(self, compared: Compared) -> float:
+        """Log-odds that this one should stand first: for a later one that it answers better, less the other's lead.
+
+        For an earlier one that the first hit, which is not trusted to, makes it outdated.
+        """
+        if self.is_later:
+            return log_odds(compared.better) - _SCORE_WEIGHT * _lead(self.top, self.hit)
+        return log_odds(compared.outdated) - log_odds(_OUTDATED_FROM)
+
+
+def _lead(hit: Hit, other: Hit) -> float:
+    """By how much the score of a hit is above another's, in log-odds."""
+    return log_odds(hit.score) - log_odds(other.score)
 
 
 def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trust: Trust) -> list[Hit]:
@@ -109,10 +160,22 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trus
     return [places[id_] for id_ in order]
 
 
-def _passage(hit: Hit, question: str) -> Passage:
-    """The statement of a hit that the reader sees: of those in the matched span, the one that shares most words with the question."""
-    text, whole = hit.episode.content, hit.matched or (0, len(hit.episode.content))
+def _passage_of(hit: Hit, question: str) -> Passage:
+    """The statement of a hit that the reader compares."""
+    return passage(hit.episode.content, hit.speaker or hit.episode.role, question, hit.matched)
+
+
+def passage(text: str, speaker: str, question: str, matched: tuple[int, int] | None = None) -> Passage:
+    """The statement of a message that shares most words with a question, the first of them; fitting uses it as well.
+
+    Args:
+        text: The message.
+        speaker: Who said it.
+        question: What was asked.
+        matched: The half-open characters that the search has found; only statements that meet them are looked at.
+    """
+    whole = matched or (0, len(text))
     inside = [span for span in segments(text) if span[0] < whole[1] and whole[0] < span[1]] or [whole]
     terms = frozenset(analyse(question))
     best = max(inside, key=lambda span: (len(terms & frozenset(analyse(text[slice(*span)]))), -span[0]))
-    return Passage(text, best, hit.speaker or hit.episode.role)
+    return Passage(text, best, speaker)

@@ -1,13 +1,10 @@
-"""What the pair reader is asked: what a newer statement makes of an older one, and whether a statement answers a question."""
+"""What the pair reader is asked: which of two statements answers a question, and whether the newer makes the older outdated."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol, runtime_checkable
-
-VERDICTS: Final = ("none", "update", "correct", "retract", "extend", "same", "contradict")
-CHANGES: Final = ("update", "correct", "retract")  # after these the older statement holds no longer
+from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,52 +18,30 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """An older statement and a newer one; `before` is what was said just before the newer, `days` the time between the two."""
+    """An older statement and a newer one; `days` is the time between the two."""
 
     older: Passage
     newer: Passage
-    before: str = ""
     days: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a newer statement makes of an older one: how likely each of `VERDICTS` is, and on which words.
+    """Two probabilities of a pair, in view of a question.
 
-    `older_words` are the half-open characters of the older message that the verdict is about, `newer_words` those of the newer that say so.
+    `outdated`: what the older statement answers holds no longer, because of the newer one. `better`: the newer one
+    answers the question and the older one does not, or no longer.
     """
 
-    likely: Mapping[str, float]
-    older_words: tuple[int, int]
-    newer_words: tuple[int, int]
-
-    @property
-    def changed(self) -> float:
-        """How likely it is that the older statement holds no longer."""
-        return sum(self.likely[name] for name in CHANGES)
+    outdated: float
+    better: float
 
 
 class PairReader(Protocol):
-    """Compares statements. The same pair is judged the same, whatever was judged before."""
+    """Compares two statements in view of a question. The same pair is judged the same, whatever was judged before."""
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
-        """Each pair; some milliseconds of a thread's time.
-
-        Raises:
-            EmbeddingError: When its model cannot be loaded, or fails.
-        """
-        ...
-
-    async def changes(self, pairs: Sequence[Pair]) -> list[float]:
-        """How likely it is of each pair that the older statement holds no longer, as `Compared.changed`; soon told where it surely does.
-
-        Raises:
-            EmbeddingError: When its model cannot be loaded, or fails.
-        """
-        ...
-
-    async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """How likely it is of each statement that it answers a question, be it still so or not.
+    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
+        """Each pair; some milliseconds of a thread's time for each.
 
         Raises:
             EmbeddingError: When its model cannot be loaded, or fails.

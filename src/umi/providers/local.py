@@ -28,7 +28,7 @@ from umi._core.spread import spread
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
+from umi.ports.pair_reader import Compared, Pair, PairReader
 from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.minilm import DIMENSIONS, Floats, MiniLM, load
 from umi.providers.pair_reader import LocalPairReader
@@ -176,32 +176,14 @@ class LocalEmbedder:
         """The reader of statement pairs, see `umi.ports.pair_reader.HasPairReader`; loaded when it is first used."""
         return self
 
-    async def compare(self, pairs: Sequence[Pair]) -> list[Compared]:
-        """Judge pairs of statements, spread over all cores; see `umi.ports.pair_reader.PairReader`.
+    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
+        """Compare pairs in view of a question, spread over all cores; see `umi.ports.pair_reader.PairReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return await spread(lambda pair: self.loaded_pair_reader().compare(pair), pairs)
-
-    async def changes(self, pairs: Sequence[Pair]) -> list[float]:
-        """The probability that the older statement of each pair holds no longer; see `umi.ports.pair_reader.PairReader`.
-
-        Raises:
-            EmbedderUnavailable: A file is missing or not the pinned one.
-            EmbeddingError: The runtime failed.
-        """
-        return await spread(lambda pair: self.loaded_pair_reader().changes(pair), pairs)
-
-    async def answers(self, question: str, passages: Sequence[Passage]) -> list[float]:
-        """The probability that each statement answers a question; see `umi.ports.pair_reader.PairReader`.
-
-        Raises:
-            EmbedderUnavailable: A file is missing or not the pinned one.
-            EmbeddingError: The runtime failed.
-        """
-        return await spread(lambda passage: self.loaded_pair_reader().answers(question, passage), passages)
+        return await spread(lambda pair: self.loaded_pair_reader().compare(question, pair), pairs)
 
     def loaded_pair_reader(self) -> LocalPairReader:
         """The pair reader itself, loaded at the first call.

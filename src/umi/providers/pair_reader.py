@@ -1,15 +1,16 @@
-"""The local pair reader: an encoder of six layers that compares two statements, or a question with a statement.
+"""The local pair reader: an encoder of six layers that compares two statements in view of a question.
 
-Both texts stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with BERT"). Learned vectors
-mark the part that each token plays: a statement or the rest of its message, older or newer. One head gives the verdict
-on a pair, one says whether a statement answers a question, one marks the words concerned. Training starts from the
-local embedder's weights; `make reader` repeats it on the data listed in `data/reader/`. Words and positions are looked
-up in the embedder's own tables, and weights are kept and used in 7 bits like the embedder's. ADR 0017 has the design.
+The question and both statements stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with
+BERT"). Learned vectors mark the part that each token plays: the question, a statement or the rest of its message, older
+or newer; and how much time lies between. Two heads say whether the newer statement makes the older one outdated as an
+answer, and whether it is the better answer of the two. Training starts from the local embedder's weights; `make reader` repeats it on the
+data listed in `data/reader/`. Words and positions are looked up in the embedder's own tables, and weights are kept and
+used in 7 bits like the embedder's. ADR 0017 has the design.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -19,32 +20,26 @@ import numpy.typing as npt
 
 from umi._core.ranking import logistic
 from umi.errors import EmbeddingError
-from umi.ports.pair_reader import CHANGES, VERDICTS, Compared, Pair, Passage
+from umi.ports.pair_reader import Compared, Pair, Passage
 from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, Numbers, layers
-from umi.providers.weights import likely, unpacked
+from umi.providers.weights import unpacked
 
 WEIGHTS: Final = "pairs.npz"
 LAYERS: Final = 6
-EARLY_LAYERS: Final = 3  # after these a pair that is almost surely unrelated is decided, and a question is answered
+EARLY_LAYERS: Final = 3  # after these a pair that surely is no change is decided
 # Parts that a token can play: rows of the table `part`.
 APART, OLDER, NEWER_REST, NEWER, BEFORE, QUESTION = range(6)
-PARTS_COUNT: Final = 8  # rows of the table `part`, of which two are unused
+PARTS_COUNT: Final = 8  # rows of the table `part`; `BEFORE` is for training's first passes, two are unused
 GAPS_COUNT: Final = 16
 # Limits of each part of the input; training used the same.
 _PASSAGE_TOKENS_MAX: Final = 56
-_ANSWER_TOKENS_MAX: Final = 64
-_QUESTION_TOKENS_MAX: Final = 48
-_BEFORE_TOKENS_MAX: Final = 20
+_QUESTION_TOKENS_MAX: Final = 32
 _SPEAKER_TOKENS_MAX: Final = 8
 # Bounds between the classes of time between two statements: half an hour to 200 days.
 _DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)
-_UNDATED: Final = 7  # class when the time is not known
+UNDATED: Final = 7  # class when the time is not known
 _SAME_SPEAKER: Final = 8  # added to the class when the same person made both statements
-_SAYS_SO: Final = 0.5  # probability from which a word is one that the verdict is about
-_SURELY_NONE: Final = 0.97  # probability of "none" after the lower layers from which the upper ones are skipped
-# Probability of a change after the lower layers below which the upper ones find none: of 1,287 pairs of four authors whom the
-# reader was not fitted to no change is missed below .12.
-_SURELY_KEPT: Final = 0.08
+_SURELY: Final = 0.08  # probability after the lower layers below which the upper ones are not asked
 # Of a message that are tokenised on each side of a statement; far more than fit in the input.
 _AROUND_CHARACTERS: Final = 600
 _STATEMENT_CHARACTERS: Final = 1_200  # of a statement that are tokenised; far more than fit in the input
@@ -72,8 +67,7 @@ class Input:
     """One input of the encoder.
 
     `parts` is the part that each token plays; `older` and `newer` mark the tokens of the two statements; `gap` is the
-    class of the time between them. `offsets` are characters of the older message, then of the newer; (0, 0) for other
-    tokens.
+    class of the time between them.
     """
 
     ids: tuple[int, ...]
@@ -81,12 +75,11 @@ class Input:
     older: tuple[bool, ...]
     newer: tuple[bool, ...]
     gap: int
-    offsets: tuple[tuple[int, int], ...] = ()
 
 
 def gap_of(days: float | None, *, same_speaker: bool) -> int:
     """The row of the table `gap`: the class of the time between two statements, and whether one person made both."""
-    passed = _UNDATED if days is None else sum(days >= border for border in _DAYS)
+    passed = UNDATED if days is None else sum(days >= border for border in _DAYS)
     return passed + _SAME_SPEAKER * same_speaker
 
 
@@ -100,52 +93,39 @@ class Layout:
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
 
-    def pair(self, pair: Pair) -> Input:
-        """The input of a pair: [CLS] older [SEP] message before [SEP] newer [SEP], each with its speaker."""
-        old, new = (self._piece(one, _PASSAGE_TOKENS_MAX) for one in (pair.older, pair.newer))
-        before = self._encode(pair.before).ids[-_BEFORE_TOKENS_MAX:] if pair.before else ()
-        between = (*before, SEP) if before else ()
-        head, middle = len(old.ids) + 2, len(between)
-        nothing = (0, 0)
+    def asked(self, question: str, pair: Pair) -> Input:
+        """The input of a question and a pair: [CLS] question [SEP] older [SEP] newer [SEP], each statement with its speaker."""
+        asked = self.encode(question).ids[:_QUESTION_TOKENS_MAX]
+        old, new = (self.piece(one, _PASSAGE_TOKENS_MAX) for one in (pair.older, pair.newer))
+        before_old = [False] * (len(asked) + 2)
+        before_new = [False] * (len(before_old) + len(old.ids) + 1)
         return Input(
-            ids=(CLS, *old.ids, SEP, *between, *new.ids, SEP),
+            ids=(CLS, *asked, SEP, *old.ids, SEP, *new.ids, SEP),
             parts=(
                 APART,
+                *[QUESTION] * (len(asked) + 1),
                 *(OLDER if one else APART for one in old.focus),
                 APART,
-                *[BEFORE] * middle,
                 *(NEWER if one else NEWER_REST for one in new.focus),
                 NEWER_REST,
             ),
-            older=(False, *old.focus, *[False] * (1 + middle + len(new.ids) + 1)),
-            newer=(*[False] * (head + middle), *new.focus, False),
+            older=(*before_old, *old.focus, *[False] * (len(new.ids) + 2)),
+            newer=(*before_new, *new.focus, False),
             gap=gap_of(pair.days, same_speaker=pair.older.speaker == pair.newer.speaker),
-            offsets=(nothing, *old.offsets, *[nothing] * (1 + middle), *new.offsets, nothing),
         )
 
-    def question(self, question: str, passage: Passage) -> Input:
-        """The input of a question: [CLS] question [SEP] statement [SEP], the statement with its speaker."""
-        asked = self._encode(question).ids[:_QUESTION_TOKENS_MAX]
-        said = self._piece(passage, _ANSWER_TOKENS_MAX)
-        head = len(asked) + 2
-        return Input(
-            ids=(CLS, *asked, SEP, *said.ids, SEP),
-            parts=(*[QUESTION] * head, *(OLDER if one else APART for one in said.focus), APART),
-            older=(*[False] * head, *said.focus, False),
-            newer=(False, *[True] * len(asked), *[False] * (len(said.ids) + 2)),
-            gap=_UNDATED,
-        )
-
-    def _encode(self, text: str) -> Encoding:
+    def encode(self, text: str) -> Encoding:
+        """The tokens of a text, without [CLS] and [SEP]."""
         # No cache here: a text must not stay in memory after it was erased.
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         return Encoding(tuple(encoded.ids), tuple(encoded.offsets))
 
-    def _piece(self, passage: Passage, room: int) -> Piece:
+    def piece(self, passage: Passage, room: int) -> Piece:
+        """The speaker, and as many tokens around the statement as there is room for."""
         # Only the surroundings of the statement are tokenised, so that the cost does not grow with the message.
         begun = max(0, passage.span[0] - _AROUND_CHARACTERS)
         ended = min(passage.span[1], passage.span[0] + _STATEMENT_CHARACTERS)
-        text = self._encode(passage.text[begun : ended + _AROUND_CHARACTERS])
+        text = self.encode(passage.text[begun : ended + _AROUND_CHARACTERS])
         start, end = passage.span[0] - begun, passage.span[1] - begun
         focus = tuple(last > start and first < end for first, last in text.offsets)
         begin, stop = 0, len(text.ids)
@@ -155,7 +135,7 @@ class Layout:
             width = min(sum(focus), room)
             begin = max(0, min(first - (room - width) // 2, stop - room))
             stop = begin + room
-        who = self._encode(f"{passage.speaker}:").ids[:_SPEAKER_TOKENS_MAX]
+        who = self.encode(f"{passage.speaker}:").ids[:_SPEAKER_TOKENS_MAX]
         return Piece(
             (*who, *text.ids[begin:stop]),
             (*[False] * len(who), *focus[begin:stop]),
@@ -171,8 +151,8 @@ class LocalPairReader:
         tokenizer: The embedder's.
         lower: An onnxruntime session of the first `EARLY_LAYERS`.
         upper: One of the remaining layers.
-        tables: `part` (8, 384), `gap` (16, 384); the heads `verdict` (1152, 7) and `answer` (1152, 1), each also as
-            `early_...` for the output of the lower layers, and `words` (384, 1); each head with a bias.
+        tables: `part` (8, 384), `gap` (16, 384), and two heads for the output of each layer: `outdated` and `better`,
+            each (6, 1152), and `outdated.bias` and `better.bias`, each (6,).
         version: Names the weights.
     """
 
@@ -191,52 +171,19 @@ class LocalPairReader:
         """Name of the weights."""
         return self._version
 
-    def compare(self, pair: Pair) -> Compared:
-        """Judge one pair, in the calling thread.
+    def compare(self, question: str, pair: Pair) -> Compared:
+        """Compare a pair in view of a question, in the calling thread.
 
         Raises:
             EmbeddingError: When onnxruntime fails.
         """
-        given, lower, early = self._begun(pair)
-        # Most pairs are unrelated; for those the upper half of the work is saved.
-        if early["none"] >= _SURELY_NONE:
-            return Compared(early, pair.older.span, pair.newer.span)
-        hidden = self._run(self._upper, lower)
-        said = logistic(self._head("words", hidden)[:, 0].astype(np.float64))
-        return Compared(
-            self._verdict("verdict", hidden, given),
-            _words(said, given.older, given.offsets, pair.older.span),
-            _words(said, given.newer, given.offsets, pair.newer.span),
-        )
-
-    def changes(self, pair: Pair) -> float:
-        """The probability that the older statement of a pair holds no longer, computed in the calling thread.
-
-        Raises:
-            EmbeddingError: When onnxruntime fails.
-        """
-        given, lower, early = self._begun(pair)
-        changed = sum(early[name] for name in CHANGES)
-        if changed < _SURELY_KEPT or early["none"] >= _SURELY_NONE:
-            return changed
-        later = self._verdict("verdict", self._run(self._upper, lower), given)
-        return sum(later[name] for name in CHANGES)
-
-    def answers(self, question: str, passage: Passage) -> float:
-        """The probability that a statement answers a question, computed in the calling thread.
-
-        Raises:
-            EmbeddingError: When onnxruntime fails.
-        """
-        given = self._layout.question(question, passage)
-        lower = self._run(self._lower, self._start(given))
-        return float(logistic(self._head("early_answer", self._pooled(lower, given)).astype(np.float64))[0])
-
-    def _begun(self, pair: Pair) -> tuple[Input, Floats, dict[str, float]]:
-        """A pair's input, the output of the lower layers, and the verdict after them."""
-        given = self._layout.pair(pair)
-        lower = self._run(self._lower, self._start(given))
-        return given, lower, self._verdict("early_verdict", lower, given)
+        given = self._layout.asked(question, pair)
+        hidden = self._run(self._lower, self._start(given))
+        early = self._compared(hidden, given, EARLY_LAYERS)
+        # Most pairs are soon told apart; for those the upper half of the work is saved.
+        if early.outdated < _SURELY and not _SURELY < early.better < 1 - _SURELY:
+            return early
+        return self._compared(self._run(self._upper, hidden), given, LAYERS)
 
     def _start(self, given: Input) -> Floats:
         start = self._encoder.words[list(given.ids)] + self._encoder.places[: len(given.ids)]
@@ -252,16 +199,16 @@ class LocalPairReader:
             raise EmbeddingError(f"the local reader failed on {len(given)} tokens: {error}") from error
         return found
 
-    def _head(self, name: str, given: Floats) -> Floats:
-        return np.asarray(given @ self._tables[name] + self._tables[f"{name}.bias"])
-
-    def _verdict(self, name: str, hidden: Floats, given: Input) -> dict[str, float]:
-        return likely(VERDICTS, self._head(name, self._pooled(hidden, given)))
-
-    @staticmethod
-    def _pooled(hidden: Floats, given: Input) -> Floats:
-        """The input of a head, shape (1152,): the output of [CLS], and the mean over each statement's tokens."""
-        return np.concatenate([hidden[0], *(_mean(hidden, np.array(mask)) for mask in (given.older, given.newer))])
+    def _compared(self, hidden: Floats, given: Input, layer: int) -> Compared:
+        """What the output of a layer says."""
+        pooled = _pooled(hidden, given)
+        outdated, better = (
+            float(
+                logistic(np.float64(pooled @ self._tables[name][layer - 1] + self._tables[f"{name}.bias"][layer - 1]))
+            )
+            for name in ("outdated", "better")
+        )
+        return Compared(outdated, better)
 
 
 def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) -> LocalPairReader:
@@ -283,15 +230,10 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) 
     return LocalPairReader(encoder, tokenizer, lower, upper, heads, version)
 
 
+def _pooled(hidden: Floats, given: Input) -> Floats:
+    """The input of a head, shape (1152,): the output of [CLS], and the mean over each statement's tokens."""
+    return np.concatenate([hidden[0], *(_mean(hidden, np.array(mask)) for mask in (given.older, given.newer))])
+
+
 def _mean(hidden: Floats, mask: npt.NDArray[np.bool_]) -> Floats:
     return np.asarray(hidden[mask].mean(axis=0) if mask.any() else np.zeros_like(hidden[0]))
-
-
-def _words(
-    said: npt.NDArray[np.float64], mask: Sequence[bool], offsets: Sequence[tuple[int, int]], span: tuple[int, int]
-) -> tuple[int, int]:
-    """The characters from the first to the last word that the verdict is about; else the whole statement."""
-    chosen = [place for place, inside in enumerate(mask) if inside and said[place] >= _SAYS_SO]
-    if not chosen:
-        return span
-    return max(offsets[chosen[0]][0], span[0]), min(offsets[chosen[-1]][1], span[1])

@@ -13,7 +13,7 @@ everywhere.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -23,6 +23,7 @@ import numpy.typing as npt
 from umi._core.text import analyse
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.pair_reader import Compared, Pair, PairReader
 from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.local import LocalEmbedder
 from umi.sim.clock import SimClock
@@ -55,6 +56,7 @@ class SimEmbedder:
         rng: Source of latencies.
         faults: What may fail; operations `embed` and `embed_many`.
         reads: Whether the local embedder's reader of short messages is offered too; without it rules read them.
+        judge: What a pair reader says of a question and a pair; None offers no pair reader. Its operation is `compare`.
     """
 
     def __init__(
@@ -64,11 +66,13 @@ class SimEmbedder:
         *,
         faults: FaultInjector | None = None,
         reads: bool = False,
+        judge: Callable[[str, Pair], Compared] | None = None,
     ) -> None:
         self._clock = clock
         self._rng = rng
         self._faults = faults
         self._reads = reads
+        self._judge = judge
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -83,6 +87,22 @@ class SimEmbedder:
     def read(self, text: str) -> OpenText:
         """Open a text with the local embedder's reader."""
         return _reader().read(text)
+
+    @property
+    def pair_reader(self) -> PairReader | None:
+        """The reader of pairs, if there is one; see `umi.ports.pair_reader.HasPairReader`."""
+        return self if self._judge is not None else None
+
+    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
+        """Judge pairs as was said when this was made.
+
+        Raises:
+            EmbeddingError: By a fault.
+        """
+        if self._judge is None:
+            raise EmbedderUnavailable("this simulated embedder was made without a judge of pairs")
+        await self._arrive("compare")
+        return [self._judge(question, pair) for pair in pairs]
 
     async def embed(self, text: str) -> Vector:
         """Embed one query; words beyond the first window do not count.

@@ -59,6 +59,7 @@ class FaultType(StrEnum):
 
 _LLM: Final = ("llm_complete",)
 _EMBED: Final = ("embed", "embed_many")
+_EMBEDDER: Final = (*_EMBED, "compare")
 _READ: Final = ("storage_read", "disk_read")
 _WRITE: Final = ("storage_write", "disk_write")
 _NETWORK: Final = ("network_request",)
@@ -71,11 +72,11 @@ OPERATIONS: Final[Mapping[FaultType, tuple[str, ...]]] = {
     FaultType.LlmContextOverflow: _LLM,
     FaultType.LlmInvalidResponse: _LLM,
     FaultType.LlmServiceUnavailable: _LLM,
-    FaultType.EmbeddingFail: _EMBED,
-    FaultType.EmbeddingTimeout: _EMBED,
-    FaultType.EmbeddingRateLimit: _EMBED,
-    FaultType.EmbeddingUnavailable: _EMBED,
-    FaultType.EmbeddingSlow: _EMBED,
+    FaultType.EmbeddingFail: _EMBEDDER,
+    FaultType.EmbeddingTimeout: _EMBEDDER,
+    FaultType.EmbeddingRateLimit: _EMBEDDER,
+    FaultType.EmbeddingUnavailable: _EMBEDDER,
+    FaultType.EmbeddingSlow: _EMBEDDER,
     FaultType.EmbeddingWrongDimensions: _EMBED,
     FaultType.EmbeddingNotFinite: _EMBED,
     FaultType.VectorSearchFail: ("vector_search",),

@@ -1,0 +1,114 @@
+"""What a memory of told histories recalls for their questions, before the pair reader orders it: the pairs that the reader is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from examples import CHANGES, DATA, Row, rows_of
+
+import umi
+from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.text_reader import TextReader
+from umi.providers.local import LocalEmbedder
+
+HITS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A hit: its message, and `place`, the history and the number of the message there."""
+
+    text: str
+    speaker: str
+    at: datetime
+    matched: tuple[int, int] | None
+    place: tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of a history and its hits, best first; `changed` are the places (older, newer) of its listed changes."""
+
+    author: str
+    history: str
+    question: Row
+    together: bool
+    changed: frozenset[tuple[int, int]]
+    hits: tuple[Recalled, ...]
+
+
+class Unordered:
+    """The local embedder without its pair reader. Satisfies `umi.ports.EmbeddingProvider`."""
+
+    def __init__(self) -> None:
+        self._inner = LocalEmbedder()
+
+    @property
+    def identity(self) -> EmbedderIdentity:
+        return self._inner.identity
+
+    @property
+    def reader(self) -> TextReader:
+        return self._inner.reader
+
+    async def embed(self, text: str) -> Vector:
+        return await self._inner.embed(text)
+
+    async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
+        return await self._inner.embed_many(texts)
+
+
+def histories_of(author: str) -> list[Row]:
+    """Histories of an author with the questions of `events/`, which look back, beside their own."""
+    path = DATA / "events" / f"{author}.jsonl"
+    more = {row["id"]: row["questions"] for row in rows_of(path)} if path.exists() else {}
+    looking_back = {id_: [{**one, "ban": [], "as_of": None} for one in some] for id_, some in more.items()}
+    found = rows_of(DATA / "histories" / f"{author}.jsonl")
+    return [{**one, "questions": [*one["questions"], *looking_back.get(one["id"], [])]} for one in found]
+
+
+def recalled_by(author: str) -> list[Asked]:
+    """Every question of an author: asked with each history in a memory of its own, then with all in one."""
+    histories = histories_of(author)
+    groups = [*([one] for one in histories), histories]
+    return [asked for group in groups for asked in asyncio.run(_recalled(author, group))]
+
+
+async def _recalled(author: str, histories: Sequence[Row]) -> list[Asked]:
+    told = [
+        (one["at"], history["id"], number, one)
+        for history in histories
+        for number, one in enumerate(history["messages"])
+    ]
+    told.sort(key=lambda one: one[0])
+    places: dict[str, tuple[str, int]] = {}
+    found: list[Asked] = []
+    async with umi.Memory.open(":memory:", embedder=Unordered()) as memory:
+        for at, id_, number, message in told:
+            role = message.get("role") or "user"
+            done = await memory.remember(
+                message["text"], speaker=message["speaker"], role=role, at=datetime.fromisoformat(at)
+            )
+            places |= dict.fromkeys(done.episode_ids, (id_, number))
+        for history in histories:
+            changed = frozenset((one["old"], one["new"]) for one in history["pairs"] if one["label"] in CHANGES)
+            for question in history["questions"]:
+                as_of = question.get("as_of")
+                hits = await memory.recall(
+                    question["text"], limit=HITS, as_of=datetime.fromisoformat(as_of) if as_of else None
+                )
+                shown = tuple(
+                    Recalled(
+                        hit.episode.content,
+                        hit.speaker or hit.episode.role,
+                        hit.at,
+                        hit.matched,
+                        places[hit.episode.id],
+                    )
+                    for hit in hits.hits
+                )
+                found.append(Asked(author, history["id"], question, len(histories) > 1, changed, shown))
+    return found

@@ -1,0 +1,124 @@
+"""Things that are told of again, in a namespace of their own: the newest that is trusted and surely told stands first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from umi.limits import PAIR_READER_HITS_COUNT
+from umi.ports.pair_reader import Compared, Pair
+from umi.sim.clock import SimClock
+from umi.sim.embedder import SimEmbedder
+from umi.sim.faults import FaultInjector
+from umi.sim.rng import DeterministicRng
+from umi.types import Hit, Message, Origin, RecallReceipt
+from umi_lab.worlds.checks import Violation
+from umi_lab.worlds.expiring import Passing
+from umi_lab.worlds.retelling_story import ORIGINS
+from umi_lab.worlds.steps import RETOLD, Kind, Step
+
+_TOLD: Final = re.compile(r"Somebody (?P<how>left|may leave) the (?P<thing>\w+) behind the (?P<place>\w+)\.")
+_SURE, _UNSURE, _NOTHING = 0.9, 0.4, 0.2
+
+
+def judge(question: str, pair: Pair) -> Compared:
+    """What is so of messages of this story: a thing that was seen elsewhere later is not where it was; what may be changes nothing."""
+    older, newer = (_TOLD.fullmatch(one.text) for one in (pair.older, pair.newer))
+    if older is None or newer is None:
+        return Compared(0.0, _NOTHING)
+    about = [one["thing"] in question for one in (older, newer)]
+    if about[0] != about[1]:
+        return Compared(0.0, _SURE if about[1] else 1 - _SURE)
+    if older["thing"] != newer["thing"] or older["place"] == newer["place"]:
+        return Compared(0.0, _NOTHING)
+    outdated = _SURE if newer["how"] == "left" else _UNSURE
+    return Compared(outdated, outdated)
+
+
+def paired(clock: SimClock, rng: DeterministicRng, faults: FaultInjector, *, reads: bool) -> SimEmbedder:
+    """The embedder of a world, which judges pairs of this story."""
+    return SimEmbedder(clock, rng, faults=faults, reads=reads, judge=judge)
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """An acknowledged message."""
+
+    text: str
+    thing: str
+    at: datetime
+    origin: Origin
+
+
+class Retelling:
+    """Runs the steps of this module in one world and checks them."""
+
+    def __init__(self, world: Passing) -> None:
+        self._world = world
+        self._seen: dict[str, _Seen] = {}  # by the sender's id
+
+    @property
+    def actions(self) -> dict[Kind, Callable[[Step], Awaitable[str]]]:
+        """What does each kind of step of this module."""
+        return {Kind.PLACED: self.say, Kind.WHERE: self.ask}
+
+    async def say(self, step: Step) -> str:
+        """Remember where a thing was seen."""
+        origin, at, id_ = ORIGINS[step.count], self._world.message_time(step.day), f"{RETOLD}-{step.number}"
+        self._world.erasures.elsewhere.append(step.text)
+        message = Message(step.text, id=id_, at=at, origin=origin)
+        receipt = await self._world.memory(RETOLD, step.number).remember(message)
+        self._seen[id_] = _Seen(step.text, step.slot, at, origin)
+        return f"{origin} {receipt.episode_ids}"
+
+    async def ask(self, step: Step) -> str:
+        """Ask where a thing is; of what is told of it the first hit is outdated by nothing that follows."""
+        as_of = self._world.message_time(step.day) if step.day else None
+        memory = self._world.memory(RETOLD, step.number)
+        found: RecallReceipt = await memory.recall(f"Where is the {step.slot}?", as_of=as_of, min_score=0)
+        judged = self._world.plan.embedder and not (
+            self._world.plan.served or self._world.plan.model or self._world.plan.learn
+        )
+        if not judged or found.degraded or await memory.waiting():
+            return "not compared"
+        first = found.hits[:PAIR_READER_HITS_COUNT]
+        if not first:
+            return "nothing"
+        for hit in first[1:]:
+            if _ends(step.slot, first[0], hit):
+                raise Violation(
+                    f"{step.line()}: {first[0].content!r} stands above {hit.content!r}, which makes it outdated"
+                )
+            if _changes(step.slot, hit, first[0]) and not _is_trusted(hit, first[0]):
+                raise Violation(f"{step.line()}: {first[0].content!r}, of a document, stands above {hit.content!r}")
+        self._named(step, first[0], first)
+        return first[0].content
+
+    def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
+        """What the first hit says that it is newer than: below it, older, and the last of it made outdated by it."""
+        below = {hit.id: hit for hit in first[1:]}
+        for place, id_ in enumerate(reversed(top.newer_than)):
+            older = below.get(id_)
+            ends = older is not None and (_ends(step.slot, older, top) if not place else older.at < top.at)
+            if not ends:
+                raise Violation(f"{step.line()}: {top.content!r} says it is newer than {older and older.content!r}")
+        self._world.outcome.features["retellings put first"] += bool(top.newer_than)
+
+
+def _ends(thing: str, older: Hit, newer: Hit) -> bool:
+    """Whether a later message of the thing makes an earlier one outdated, and may."""
+    return _changes(thing, older, newer) and _is_trusted(older, newer)
+
+
+def _is_trusted(older: Hit, newer: Hit) -> bool:
+    return newer.origin is Origin.USER or older.origin is not Origin.USER
+
+
+def _changes(thing: str, older: Hit, newer: Hit) -> bool:
+    one, other = (_TOLD.fullmatch(hit.episode.content) for hit in (older, newer))
+    if newer.at <= older.at or one is None or other is None or {one["thing"], other["thing"]} != {thing}:
+        return False
+    return other["how"] == "left" and one["place"] != other["place"]
