@@ -24,7 +24,7 @@ from umi.types import Hit
 _SCORE_WEIGHT: Final = (
     0.4  # of a hit's lead in log-odds of the score, against the log-odds that the other answers better
 )
-_FAR: Final = 4.0  # such a lead from which on hits are not compared
+_FAR: Final = 3.0  # such a lead from which on hits are not compared
 # Least probability that the first hit holds no longer, where the later hit says that it is newer than that one.
 _OUTDATED_FROM: Final = 0.5
 _DAY_S: Final = 86_400

@@ -39,7 +39,9 @@ _SPEAKER_TOKENS_MAX: Final = 8
 _DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)
 UNDATED: Final = 7  # class when the time is not known
 _SAME_SPEAKER: Final = 8  # added to the class when the same person made both statements
-_SURELY: Final = 0.08  # probability after the lower layers below which the upper ones are not asked
+_UNSURE: Final = (
+    0.2  # the upper layers are asked where a probability after the lower ones is between this and 1 less this
+)
 # Of a message that are tokenised on each side of a statement; far more than fit in the input.
 _AROUND_CHARACTERS: Final = 600
 _STATEMENT_CHARACTERS: Final = 1_200  # of a statement that are tokenised; far more than fit in the input
@@ -181,7 +183,7 @@ class LocalPairReader:
         hidden = self._run(self._lower, self._start(given))
         early = self._compared(hidden, given, EARLY_LAYERS)
         # Most pairs are soon told apart; for those the upper half of the work is saved.
-        if early.outdated < _SURELY and not _SURELY < early.better < 1 - _SURELY:
+        if all(not _UNSURE < likely < 1 - _UNSURE for likely in (early.outdated, early.better)):
             return early
         return self._compared(self._run(self._upper, hidden), given, LAYERS)
 
