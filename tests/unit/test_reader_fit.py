@@ -75,7 +75,7 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     monkeypatch.setattr(pair_reader, "WEIGHTS", str(file))
     reader = LocalEmbedder().loaded_pair_reader()
     text = "The Pro plan costs $20 a month."
-    found = reader.outdated(
+    found = reader.compare(
         "What does it cost?", Pair(Passage(text, (0, len(text)), "user"), Passage(text, (0, len(text)), "user"))
     )
     assert 0 < found.outdated < 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Final
 
-from examples import Row
+from examples import DAY_S, Row
 from recalled import Asked, Recalled
 
 from umi._retrieval.pair_order import passage
@@ -26,7 +26,6 @@ OTHERS_KEPT: Final = 0.1
 OTHERS_KEPT_TOGETHER: Final = 0.03
 STILL_KEPT: Final = 0.4  # of a group's pairs for the question to which the older message stays the answer
 ALIENS: Final = 4  # changes of something else beside each group
-DAY_S: Final = 86_400
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
 from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
-_SCORE_WEIGHT: Final = (
-    0.4  # of a hit's lead in log-odds of the score, against the log-odds that the other answers better
-)
+# Weight of a hit's lead in log-odds of the score, against the log-odds that the other one answers better.
+_SCORE_WEIGHT: Final = 0.4
 _FAR: Final = 3.0  # such a lead from which on hits are not compared
 # Least probability that the first hit holds no longer, where the later hit says that it is newer than that one.
 _OUTDATED_FROM: Final = 0.5
