@@ -46,9 +46,8 @@ EACH = 0.15  # weight of what is said after each layer but the last, in the last
 WORDS = 0.5
 CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
-PLAIN = frozenset(
-    {"clubtalk", "kitchentalk", "officetalk", "plaintalk"}
-)  # authors of groups who tell changes in plain words, as few others do
+# Authors of groups who tell changes in plain words, as few others do.
+PLAIN = frozenset({"clubtalk", "kitchentalk", "officetalk", "plaintalk"})
 PLAIN_TIMES = 3  # how often their groups are told
 HISTORY_PASSES = 2
 AUTHORS_PASSES = 2

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Final
 
 from umi.limits import PAIR_READER_HITS_COUNT
@@ -43,22 +41,11 @@ def paired(clock: SimClock, rng: DeterministicRng, faults: FaultInjector, *, rea
     return SimEmbedder(clock, rng, faults=faults, reads=reads, judge=judge)
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    """An acknowledged message."""
-
-    text: str
-    thing: str
-    at: datetime
-    origin: Origin
-
-
 class Retelling:
     """Runs the steps of this module in one world and checks them."""
 
     def __init__(self, world: Passing) -> None:
         self._world = world
-        self._seen: dict[str, _Seen] = {}  # by the sender's id
 
     @property
     def actions(self) -> dict[Kind, Callable[[Step], Awaitable[str]]]:
@@ -67,12 +54,15 @@ class Retelling:
 
     async def say(self, step: Step) -> str:
         """Remember where a thing was seen."""
-        origin, at, id_ = ORIGINS[step.count], self._world.message_time(step.day), f"{RETOLD}-{step.number}"
         self._world.erasures.elsewhere.append(step.text)
-        message = Message(step.text, id=id_, at=at, origin=origin)
+        message = Message(
+            step.text,
+            id=f"{RETOLD}-{step.number}",
+            at=self._world.message_time(step.day),
+            origin=ORIGINS[step.count],
+        )
         receipt = await self._world.memory(RETOLD, step.number).remember(message)
-        self._seen[id_] = _Seen(step.text, step.slot, at, origin)
-        return f"{origin} {receipt.episode_ids}"
+        return f"{message.origin} {receipt.episode_ids}"
 
     async def ask(self, step: Step) -> str:
         """Ask where a thing is; of what is told of it the first hit is outdated by nothing that follows."""
