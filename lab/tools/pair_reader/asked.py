@@ -25,11 +25,11 @@ CHANGED_KEPT: Final = 0.6
 OTHERS_KEPT: Final = 0.1
 OTHERS_KEPT_TOGETHER: Final = 0.03
 STILL_KEPT: Final = 0.4  # of a group's pairs for the question to which the older message stays the answer
-ALIENS: Final = 4  # changes of something else beside each group
+OTHER_CHANGES: Final = 4  # changes of something else beside each group
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class AskedExample:
     """An input of the product, and what the two heads should say of it; None where nobody knows."""
 
     given: Input
@@ -92,7 +92,7 @@ class AskedMaker:
         self._layout = layout
         self._random = Random(seed)
 
-    def of_recall(self, asked: Asked) -> Iterator[Compared]:
+    def of_recall(self, asked: Asked) -> Iterator[AskedExample]:
         """Pairs of a question's first hits: those that the product compares, and some of the others."""
         hits, question = asked.hits[:MORE], asked.question["text"]
         for place, older in enumerate(hits[:FIRST]):
@@ -108,9 +108,9 @@ class AskedMaker:
                     if self._random.random() >= (CHANGED_KEPT if outdated else others):
                         continue
                 given = self._layout.asked(question, pair_of(question, older, newer))
-                yield Compared(given, outdated, better)
+                yield AskedExample(given, outdated, better)
 
-    def of_group(self, group: Row, others: Sequence[Row]) -> Iterator[Compared]:
+    def of_group(self, group: Row, others: Sequence[Row]) -> Iterator[AskedExample]:
         """An older message with each of the newer ones: for the question that some of them answer anew, and for the one that none does.
 
         And with changes of something else, which are no answer: newer messages of other groups of the author.
@@ -128,14 +128,16 @@ class AskedMaker:
                     continue
                 passages = (_passage(one, question) for one in (old, new))
                 given = self._layout.asked(question, Pair(*passages, days[number]))
-                yield Compared(given, number in outdated_by, number in outdated_by)
+                yield AskedExample(given, number in outdated_by, number in outdated_by)
         question = group["now"]["text"]
-        for other in self._random.sample(others, min(ALIENS, len(others))):
+        for other in self._random.sample(others, min(OTHER_CHANGES, len(others))):
             places = other["now"]["outdated_by"]
             if other is not group and places:
                 new = other["news"][self._random.choice(places)]
                 passages = (_passage(one, question) for one in (old, new))
-                yield Compared(self._layout.asked(question, Pair(*passages, new["days"])), outdated=False, better=False)
+                yield AskedExample(
+                    self._layout.asked(question, Pair(*passages, new["days"])), outdated=False, better=False
+                )
 
 
 def _passage(message: Row, question: str) -> Passage:

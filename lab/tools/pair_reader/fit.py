@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from asked import AskedMaker, Compared
+from asked import AskedExample, AskedMaker
 from examples import DATA, HERE, Example, Maker, authors, rows_of
 from layouts import PlainLayout
 from network import Batch, Read, Reader, batch_of
@@ -32,7 +32,7 @@ from torch.nn import functional
 
 from umi.providers.local import LocalEmbedder
 
-One = TypeVar("One", Example, Compared)
+One = TypeVar("One", Example, AskedExample)
 
 WEIGHTS = HERE / "src" / "umi" / "providers" / "pairs.npz"
 SIZE = 32
@@ -90,9 +90,9 @@ def of_others(maker: Maker) -> list[Example]:
     return found + list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
 
 
-def of_questions(without: Sequence[str], seed: int) -> list[Compared]:
+def of_questions(without: Sequence[str], seed: int) -> list[AskedExample]:
     """What the last passes are fitted to, of every author but some."""
-    maker, found = AskedMaker(layout(), seed), list[Compared]()
+    maker, found = AskedMaker(layout(), seed), list[AskedExample]()
     for path in sorted((DATA / "histories").glob("*.jsonl")):
         if path.stem not in without:
             for asked in recalled_by(path.stem):
@@ -143,7 +143,7 @@ def loss_of_first(model: Reader, some: Sequence[Example], given: Batch) -> torch
     return loss_of(read, some, given)
 
 
-def loss_of_asked(model: Reader, some: Sequence[Compared], given: Batch) -> torch.Tensor:
+def loss_of_asked(model: Reader, some: Sequence[AskedExample], given: Batch) -> torch.Tensor:
     """Of a batch of the last passes: after every layer, the last one most."""
     with torch.autocast("cpu", dtype=torch.bfloat16):
         found = model.after_each(given)

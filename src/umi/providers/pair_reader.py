@@ -3,9 +3,9 @@
 The question and both statements stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with
 BERT"). Learned vectors mark the part that each token plays: the question, a statement or the rest of its message, older
 or newer; and how much time lies between. Two heads say whether the newer statement makes the older one outdated as an
-answer, and whether it is the better answer of the two. Training starts from the local embedder's weights; `make reader` repeats it on the
-data listed in `data/reader/`. Words and positions are looked up in the embedder's own tables, and weights are kept and
-used in 7 bits like the embedder's. ADR 0017 has the design.
+answer, and whether it is the better answer of the two. Training starts from the local embedder's weights; `make reader`
+repeats it on the data listed in `data/reader/`. Words and positions are looked up in the embedder's own tables, and
+weights are kept and used in 7 bits like the embedder's. ADR 0017 has the design.
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ _SPEAKER_TOKENS_MAX: Final = 8
 _DAYS: Final = (1 / 48, 0.5, 2, 10, 45, 200)
 UNDATED: Final = 7  # class when the time is not known
 _SAME_SPEAKER: Final = 8  # added to the class when the same person made both statements
-_UNSURE: Final = (
-    0.2  # the upper layers are asked where a probability after the lower ones is between this and 1 less this
-)
+# The upper layers are asked where a probability after the lower ones is between this and 1 less this.
+_UNSURE: Final = 0.2
 # Of a message that are tokenised on each side of a statement; far more than fit in the input.
 _AROUND_CHARACTERS: Final = 600
 _STATEMENT_CHARACTERS: Final = 1_200  # of a statement that are tokenised; far more than fit in the input
@@ -203,14 +202,11 @@ class LocalPairReader:
 
     def _compared(self, hidden: Floats, given: Input, layer: int) -> Compared:
         """What the output of a layer says."""
-        pooled = _pooled(hidden, given)
+        pooled, place = _pooled(hidden, given), layer - 1
         outdated, better = (
-            float(
-                logistic(np.float64(pooled @ self._tables[name][layer - 1] + self._tables[f"{name}.bias"][layer - 1]))
-            )
-            for name in ("outdated", "better")
+            pooled @ self._tables[name][place] + self._tables[f"{name}.bias"][place] for name in ("outdated", "better")
         )
-        return Compared(outdated, better)
+        return Compared(float(logistic(np.float64(outdated))), float(logistic(np.float64(better))))
 
 
 def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) -> LocalPairReader:
