@@ -78,13 +78,13 @@ class Retelling:
         if not first:
             return "nothing"
         for hit in first[1:]:
-            if _ends(step.slot, first[0], hit):
+            if _is_of(step.slot, first[0]) and _ends(first[0], hit):
                 raise Violation(
                     f"{step.line()}: {first[0].content!r} stands above {hit.content!r}, which makes it outdated"
                 )
-            if _changes(step.slot, hit, first[0]) and not _is_trusted(hit, first[0]):
+            if _is_of(step.slot, hit) and _changes(hit, first[0]) and not _is_trusted(hit, first[0]):
                 raise Violation(f"{step.line()}: {first[0].content!r}, of a document, stands above {hit.content!r}")
-        self._named(step, first[0], first)
+        self._named(step, first[0], first)  # also where nothing is told of the thing, and other things are found
         return first[0].content
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
@@ -92,23 +92,28 @@ class Retelling:
         below = {hit.id: hit for hit in first[1:]}
         for place, id_ in enumerate(reversed(top.newer_than)):
             older = below.get(id_)
-            ends = older is not None and (_ends(step.slot, older, top) if not place else older.at < top.at)
+            ends = older is not None and (_ends(older, top) if not place else older.at < top.at)
             if not ends:
                 raise Violation(f"{step.line()}: {top.content!r} says it is newer than {older and older.content!r}")
         self._world.outcome.features["retellings put first"] += bool(top.newer_than)
 
 
-def _ends(thing: str, older: Hit, newer: Hit) -> bool:
-    """Whether a later message of the thing makes an earlier one outdated, and may."""
-    return _changes(thing, older, newer) and _is_trusted(older, newer)
+def _is_of(thing: str, hit: Hit) -> bool:
+    told = _TOLD.fullmatch(hit.episode.content)
+    return told is not None and told["thing"] == thing
+
+
+def _ends(older: Hit, newer: Hit) -> bool:
+    """Whether a later message makes an earlier one of the same thing outdated, and may."""
+    return _changes(older, newer) and _is_trusted(older, newer)
 
 
 def _is_trusted(older: Hit, newer: Hit) -> bool:
     return newer.origin is Origin.USER or older.origin is not Origin.USER
 
 
-def _changes(thing: str, older: Hit, newer: Hit) -> bool:
+def _changes(older: Hit, newer: Hit) -> bool:
     one, other = (_TOLD.fullmatch(hit.episode.content) for hit in (older, newer))
-    if newer.at <= older.at or one is None or other is None or {one["thing"], other["thing"]} != {thing}:
+    if newer.at <= older.at or one is None or other is None or one["thing"] != other["thing"]:
         return False
     return other["how"] == "left" and one["place"] != other["place"]
