@@ -91,7 +91,7 @@ class Asks:
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
             self._recall_around, self._recall_ranges, self._history, self._history, self._history_counts, self._why, self._facts, self._get,
-            self._sessions, self._profile, self._profile, self._contexts.some, self._elsewhere, self._answers.some,
+            self._sessions, self._profile, self._profile, self._contexts.some, self._contexts.changes, self._elsewhere, self._answers.some,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):

@@ -9,6 +9,7 @@ from umi_lab.worlds.ledger.book import Look
 from umi_lab.worlds.ledger.expected import same, tokens_of
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.lately import Lately
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import NAMES
@@ -24,6 +25,11 @@ class Contexts:
         self._opened = opened
         self._journal = journal
         self._book = journal.book
+        self._lately = Lately(opened, journal)
+
+    async def changes(self, rng: DeterministicRng) -> None:
+        """What has changed of late, and nothing else."""
+        await self._lately.changes(rng)
 
     async def some(self, rng: DeterministicRng) -> None:
         """A context keeps to its room by the counter that it was given, tells what holds, and says what it left out."""
