@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -48,8 +49,12 @@ class Words(Waiting):
         before = self._opened.model.calls
         found = await self._opened.call("remember", content, **arguments)
         calls = self._opened.model.calls - before
-        added = self._add(step.number, given["messages"], messages, found.episode_ids)
-        self._calls[step.number] = (content, arguments, added, given["call_key"])
+        kept, kept_arguments = copy.deepcopy((content, arguments))
+        added = self._add(step.number, given["messages"], copy.deepcopy(messages), found.episode_ids)
+        self._calls[step.number] = (kept, kept_arguments, added, given["call_key"])
+        for one in messages:  # what the caller does later with what it gave is no concern of the memory
+            one["metadata"].get("tags", []).append("changed")
+            one["metadata"]["level"] = "changed"
         read_at = self.now
         if given["later"]:
             self._deferred_before, self._was_deferred = self._was_deferred, True
@@ -107,7 +112,7 @@ class Words(Waiting):
             "session": given["session"],
             "at": at,
             "id": f"m{number}.{place}" if given["own_id"] else None,
-            "metadata": given["metadata"],
+            "metadata": copy.deepcopy(given["metadata"]),
             "origin": given["origin"],
             "expires_at": expires,
         }
