@@ -31,6 +31,7 @@ class Lessons:
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._places: dict[int, int] = {}  # new place by arrival, of candidates that were moved
+        self._factors: dict[int, float] = {}  # by arrival, of candidates about which something was learned
         self.moved = 0
         self.embedding: Vector | None = None
         self.sequence = 0
@@ -58,6 +59,7 @@ class Lessons:
             return ranking
         judge = Judge(version.totals, self._now)
         factors = np.array([judge.judge(beliefs.get(int(key), ())).factor for key in keys])
+        self._factors = {int(key): float(factor) for key, factor in zip(keys, factors, strict=True) if factor != 1}
         # Rounded and stable, so that equal candidates keep their order on every machine.
         order = np.argsort(-np.round(_odds(ranking.scores[:head]) * factors, DECIMALS), kind="stable")
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
@@ -72,6 +74,20 @@ class Lessons:
             scores=np.concatenate([ranking.scores[:head][order], ranking.scores[head:]]),
             parts=parts,
         )
+
+    def order_of(self, scores: Sequence[float], arrivals: Sequence[int], floor: float) -> list[int]:
+        """The order of a ranking's candidates by scores of their own, after `reordered`; places of those given, best first.
+
+        Args:
+            scores: One per candidate; they never rise.
+            arrivals: Of the candidates' episodes.
+            floor: The least score that is relevant enough; candidates below it stay behind.
+        """
+        values = np.array(scores, dtype=np.float64)
+        head = int(np.count_nonzero(values >= floor))
+        factors = np.array([self._factors.get(arrival, 1.0) for arrival in arrivals[:head]])
+        order = np.argsort(-np.round(_odds(values[:head]) * factors, DECIMALS), kind="stable")
+        return [*map(int, order), *range(head, len(values))]
 
     def noted(self, snapshot: Snapshot, hits: Sequence[Hit], embedding: Vector | None, *, explain: bool) -> list[Hit]:
         """Note the hits that are shown. With `explain`, each hit about which something was learned gets its lesson."""

@@ -34,6 +34,7 @@ from umi.ports.candidates import NO_KEYS, TextCandidates, VectorCandidates
 from umi.types import Degradation, Hit, HitState
 
 FACT_SCORE: Final = 0.95  # the least score of a looked-up fact; a convention, not a fitted probability (ADR 8)
+_FIRST_READ_COUNT: Final = limits.RECALL_LIMIT_DEFAULT + 2  # places of a ranking that are read at first
 _FEEDBACK_EPISODES: Final = 3  # first hits that a deep search moves its query towards
 _SUPPORTED: Final = 0.97  # from this score on a hit stays, whatever fact the question was taken to ask for
 
@@ -100,6 +101,7 @@ class SnapshotSearch:
                 given.add(shown.episode.id)
             above = score
         hits[count:] = self._newest_first(hits[count:], standings)
+        self._note_best(hits)
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
@@ -123,6 +125,11 @@ class SnapshotSearch:
         """Put flagged updates above what they update, and order amounts by time; for hits that `run` has found."""
         ordered = pair_order.newer_first(hits, self.told_again, self._query.view.trust)
         return newest_amount_first(self._query.text, ordered)
+
+    def _note_best(self, hits: Sequence[Hit]) -> None:
+        """No hit has a score above the best: that of a looked-up fact comes from no ranking."""
+        if hits:
+            self.best_score = max(self.best_score or 0.0, *(hit.score for hit in hits))
 
     def why_nothing(self) -> str:
         """Why there is no hit, as text for the caller."""
@@ -154,7 +161,9 @@ class SnapshotSearch:
         if mine is not None and disputed:
             yield mine
         before = (*look.successors, *self._denied(snapshot, mine))
-        ids = [id_ for id_ in standings.episodes_of(before) if id_ not in given] if before else []
+        # A message that changes or denies a statement of its own is one hit, too.
+        shown = {*given, mine.episode.id} if mine is not None else given
+        ids = [id_ for id_ in standings.episodes_of(before) if id_ not in shown] if before else []
         if ids:
             episodes = snapshot.episodes(ids)
             counting = [episodes[id_] for id_ in ids if id_ in episodes and self._where.admits(episodes[id_])]
@@ -262,7 +271,8 @@ class SnapshotSearch:
         self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
     ) -> Iterator[tuple[int, float, Look]]:
         """Places of the ranking, best first, each with its score and what the view shows there. Read in growing portions."""
-        start, portion = 0, self._query.limit + 2
+        # The first portion decides whether statements are scored, so it does not depend on the limit.
+        start, portion = 0, _FIRST_READ_COUNT
         while start < len(ranking.keys):
             keys = [int(key) for key in ranking.keys[start : start + portion]]
             episodes = standings.read_at(keys)
@@ -273,7 +283,7 @@ class SnapshotSearch:
             places = [start + step for step, key in enumerate(keys) if key in episodes]
             looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
             yield from ((place, float(ranking.scores[place]), look) for place, look in zip(places, looks, strict=True))
-            start, portion = start + portion, portion * 2
+            start, portion = start + portion, max(portion * 2, self._query.limit + 2)
 
     def _statements(
         self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
@@ -281,6 +291,13 @@ class SnapshotSearch:
         """As `_looks`, for the first places of a ranking whose messages a model read: one entry per statement."""
         question = statement_scores.Question(tuple(dict.fromkeys(terms)), self._variants[0].embedding)
         head = statement_scores.candidates(snapshot, ranking, question, self._where)
+        if head:  # with scores of their own, in place of their messages'
+            rest = ranking.scores[limits.STATEMENT_CANDIDATES_COUNT :]
+            self.best_score = max(head[0].score, float(rest.max(initial=0.0)))
+        lessons = self._query.lessons
+        if lessons is not None:
+            scores, arrivals = [one.score for one in head], [one.episode.arrival for one in head]
+            head = [head[place] for place in lessons.order_of(scores, arrivals, self._floor(ranking))]
         standings.read(dict.fromkeys(one.episode.id for one in head))
         for one in head:
             chosen = () if one.entity_id is None else (one.entity_id,)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from umi_lab.worlds.ledger.echoes import Echoes
 from umi_lab.worlds.ledger.judgements import Judgements
 from umi_lab.worlds.ledger.plain_words import PlainWords
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.relations import Relations
 from umi_lab.worlds.ledger.upkeep import Upkeep
-from umi_lab.worlds.ledger.words import Words
 
 
-class Acts(Words, Relations, Upkeep, Judgements, PlainWords):
+class Acts(Echoes, Relations, Upkeep, Judgements, PlainWords):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

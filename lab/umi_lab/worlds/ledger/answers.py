@@ -18,6 +18,23 @@ from umi_lab.worlds.ledger.rules import may_change
 _NOTHING: Final = Usage()
 
 
+def prompt_line(hit: Any) -> str:
+    """The line of a hit in a prompt: date, state where it is not current, origin where it is no person's, speaker and words."""
+    state = "" if hit.state == "current" else f" [{hit.state}]"
+    origin = f" ({hit.episode.origin})" if hit.episode.origin in ("tool", "document") else ""
+    speaker = f" {hit.episode.speaker}:" if hit.episode.speaker else ""
+    return f"- {hit.episode.at:%Y-%m-%d}{state}{origin}{speaker} {hit.content}"
+
+
+def _matched(hit: Any) -> None:
+    """The characters of the message that answer are the words of the hit's statement."""
+    if hit.entity is None:
+        same("what matched where nothing is read", hit.matched, None)
+        return
+    start, end = hit.matched
+    same("the words that matched", hit.episode.content[start:end], hit.entity.content)
+
+
 class Answers:
     """Compares receipts of recalls."""
 
@@ -36,6 +53,11 @@ class Answers:
         same("scores from 0 to 1", [score for score in scores if not 0 <= score <= 1], [])
         if not self._opened.plan.learn:  # else they stand in order of their odds times what was learned
             same("scores that rise", [pair for pair in pairwise(scores) if pair[0] < pair[1]], [])
+        best = found.best_score
+        same("scores above the best", [score for score in scores if best is not None and score > best], [])
+        same("messages of two hits", len({hit.episode.id for hit in found.hits}), len(found.hits))
+        for hit in found.hits:
+            _matched(hit)
         self._newer(found.hits, known_at)
         self._lines(found)
         self._journal.compared.record("recall", found, {"usage": usage, "stale_s": None})
@@ -45,7 +67,7 @@ class Answers:
         """A hit names those below it of which its message was flagged as a change that nobody has settled."""
         ids = {hit.episode.id: hit.id for hit in hits}
         right: dict[str, set[str]] = {hit.id: set() for hit in hits}
-        for link in self._flagged(known_at):
+        for link in self.flagged(known_at):
             earlier, later = ids.get(link.old.said.id), ids.get(link.new.said.id)
             if earlier is not None and later is not None and earlier != later and may_change(link.old, link.new):
                 right[later].add(earlier)
@@ -65,19 +87,9 @@ class Answers:
             for group in groups.values()
             for hit in sorted(group, key=lambda one: (one.episode.at, one.episode.arrival))
         ]
-        lines = found.as_context().splitlines()
-        same(
-            "lines for a prompt",
-            [line.partition(" ")[2][:10] for line in lines],
-            [f"{hit.at:%Y-%m-%d}" for hit in right],
-        )
-        same(
-            "words of the lines",
-            [hit.content in line for hit, line in zip(right, lines, strict=True)],
-            [True] * len(right),
-        )
+        same("lines for a prompt", found.as_context(), "\n".join(prompt_line(hit) for hit in right))
 
-    def _flagged(self, known_at: datetime | None = None) -> list[Link]:
+    def flagged(self, known_at: datetime | None = None) -> list[Link]:
         """Updates that do not act, and that nobody has settled."""
         links = [link for link in self._journal.book.links if link.type == "update" and not link.acted]
         return [link for link in links if link.alive(known_at) and link.kept(known_at) is None]
@@ -103,17 +115,27 @@ class Answers:
         same("a context within its room", tokens_of(lines) <= room, True)  # noqa: FBT003
         likely = await self._asked(deep=False, min_score=least)
         # Of two that a flagged update connects, the first has the score of the other, without which it may be too unlikely.
-        moved = {one.said.id for link in self._flagged() for one in (link.old, link.new)}
+        moved = {one.said.id for link in self.flagged() for one in (link.old, link.new)}
         own = [hit.id for hit in whole.hits if hit.score >= least and hit.episode.id not in moved]
         found = [hit.id for hit in likely.hits]
         same(f"hits from {least} on", [id_ for id_ in own if id_ not in found], [])
         same(f"hits below {least}", [hit.id for hit in whole.hits if hit.score < least and hit.id in found], [])
         sure = await self._asked(deep=False, min_score=None)
         same("hits above the threshold", [hit.id for hit in sure.hits], shown[: len(sure.hits)])
-        before = self._opened.model.calls
-        deep = await self._asked(deep=rng.choice((None, True)))
-        calls = self._opened.model.calls - before
+        await self._deep(rng, shown)
+
+    async def _deep(self, rng: DeterministicRng, shown: Sequence[str]) -> None:
+        """A deep search finds all that one search finds, and says in which other words it has searched."""
+        model = self._opened.model
+        model.rewordings = rng.choice(([], ["logged item1"], ["item1", "item2 logged", "item3"]))
+        before = model.calls
+        forced = rng.chance(0.6)
+        deep = await self._asked(deep=True if forced else None)
+        calls, told = model.calls - before, tuple(model.rewordings) if forced else ()
+        model.rewordings = []
         same("hits of a deep search", sorted(hit.id for hit in deep.hits), sorted(shown))
+        variations = {"deep_search_used": forced, "query_variations": told}
+        self._journal.compared.record("a deep search", deep, variations)
         self.receipt(deep, Usage(calls, 10 * calls, 10 * calls))
 
     async def _asked(self, **given: Any) -> Any:

@@ -23,6 +23,7 @@ from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
 from umi_lab.worlds.ledger.profiles import Profiles
+from umi_lab.worlds.ledger.recalls import Recalls
 from umi_lab.worlds.ledger.reviews import Reviews
 
 _QUESTIONS: Final = 4  # after each step
@@ -45,6 +46,7 @@ class Asks:
         self._profiles = Profiles(opened, journal)
         self._answers = Answers(opened, journal)
         self._contexts = Contexts(opened, journal)
+        self._recalls = Recalls(opened, journal, self._answers)
 
     async def everything(self) -> None:
         """Compare all messages, statements and relations, and the counts."""
@@ -91,7 +93,7 @@ class Asks:
         kinds = (
             self._pages, self._episode_pages, self._recall_one, self._recall_all, self._recall_one, self._recall_all,
             self._recall_around, self._recall_ranges, self._history, self._history, self._history_counts, self._why, self._facts, self._get,
-            self._sessions, self._profile, self._profile, self._contexts.some, self._elsewhere, self._answers.some,
+            self._sessions, self._profile, self._profile, self._contexts.some, self._contexts.changes, self._elsewhere, self._agreeing, self._agreeing, self._agreeing, self._answers.some,
             self._reviews.undecided, self._reviews.activity,
         )  # fmt: skip
         if any(link.undone_at is None and not link.acted for link in self._book.links):
@@ -287,6 +289,10 @@ class Asks:
             **beside,
         )
 
+    async def _agreeing(self, rng: DeterministicRng) -> None:
+        """Questions that are asked again in another way."""
+        await self._recalls.agreeing(rng, self._look(rng) if rng.chance(0.6) else TODAY)
+
     async def _recall_one(self, rng: DeterministicRng) -> None:
         """The word that one statement alone has finds it, unless it is hidden."""
         # What is only wished or supposed stands behind what else its message says.
@@ -304,9 +310,9 @@ class Asks:
         others = [link for link in self._book.links if link.new.said is one.said and link.new is not one]
         denied = [link for link in self._book.links if link.old.said is one.said and link.old is not one]
         if any(link.type in ("update", "contradict") for link in others) or any(
-            link.type == "contradict" for link in denied
+            link.type == "contradict" or (link.type == "update" and not link.acted) for link in denied
         ):
-            return  # the message may also be found as what replaced or denies another, and shows then what does so
+            return  # the message may also be found as what replaced, denies or is denied by another, and shows then that
         word = ITEM.search(one.content)
         explained = rng.chance(0.3)
         found = await self._recall(word[0] if word else "", look, explain=explained)

@@ -9,6 +9,7 @@ from umi_lab.worlds.ledger.book import Look
 from umi_lab.worlds.ledger.expected import same, tokens_of
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.lately import Lately
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import NAMES
@@ -24,6 +25,11 @@ class Contexts:
         self._opened = opened
         self._journal = journal
         self._book = journal.book
+        self._lately = Lately(opened, journal)
+
+    async def changes(self, rng: DeterministicRng) -> None:
+        """What has changed of late, and nothing else."""
+        await self._lately.changes(rng)
 
     async def some(self, rng: DeterministicRng) -> None:
         """A context keeps to its room by the counter that it was given, tells what holds, and says what it left out."""
@@ -39,8 +45,8 @@ class Contexts:
             "the context", found, {"tokens": tokens, "degraded": ("no_embedder",) if query else ()}
         )
         same("a context within its room", found.tokens <= room, True)  # noqa: FBT003
-        if about is not None:
-            self._journal.compared.record("the context", found, {"about": about if parts["profile"] else ""})
+        whose = (about or self._first_speaker(where)) if parts["profile"] else ""
+        self._journal.compared.record("the context", found, {"about": whose})
         same("whether the context has a text", bool(found.text), bool(found.items))
         self._recalled(found, query)
         sections = [_ORDER.index(item.section) for item in found.items]
@@ -55,6 +61,11 @@ class Contexts:
             self._left(one)
         names = ("text", "items", "left_out", "left_out_count")
         self._opened.tally.saw("Context", dict.fromkeys(names))
+
+    def _first_speaker(self, where: Any) -> str:
+        """Who is the first to speak as "user" in what the filter admits; "" for nobody. Whoever sets a fact does not speak."""
+        spoken = [one.said for one in self._book.arrived() if not one.slot and passes(where or {}, one.said)]
+        return next((said.speaker or said.role for said in spoken if said.role == "user"), "")
 
     def _recalled(self, found: Any, query: str | None) -> None:
         if query is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Final
 
 from umi_lab.worlds.ledger.expected import same
@@ -26,7 +27,7 @@ class Judgements(Journal):
         spaces = [name for name in wanted if name != "ledger" or self.book.said]
         if not spaces:
             return
-        found = await self._view(spaces[0]).recall("logged", namespaces=spaces, min_score=0.0, deep=False)
+        found, *more = await self._recalled_at_once(spaces, 1 + given["more"])
         if given["restart"] and self._opened.plan.store != "dict":
             await self._opened.open()
         for name in spaces:
@@ -36,6 +37,25 @@ class Judgements(Journal):
         if "elsewhere" not in spaces:
             there = self._view("elsewhere")
             await self._refused("NotFound", there.feedback(found.id, outcome="success"))
+        for one in more:
+            await self._judge_one_of_many(spaces, one)
+
+    async def _recalled_at_once(self, spaces: list[str], count: int) -> list[Any]:
+        """The same question so many times at once, which all have the same answer."""
+        view = self._view(spaces[0])
+        asked = (view.recall("logged", namespaces=spaces, min_score=0.0, deep=False) for _ in range(count))
+        found = await asyncio.gather(*asked)
+        answers = [[(hit.id, hit.score) for hit in one.hits] for one in found]
+        same("answers to the same question at once", answers, answers[:1] * count)
+        return found
+
+    async def _judge_one_of_many(self, spaces: list[str], found: Any) -> None:
+        """Each recall can be judged, in each of its namespaces, however many were made at once."""
+        for name in spaces:
+            mine = tuple(hit.id for hit in found.hits if hit.namespace == name)
+            receipt = await self._view(name).feedback(found.id, outcome="success")
+            right = {"recall_id": found.id, "quality": 1.0, "credited": mine, "replayed": False}
+            self.compared.record("feedback on one of many recalls", receipt, right)
 
     async def _judge_in(
         self, name: str, recall: str, mine: list[str], others: list[str], given: dict[str, Any]

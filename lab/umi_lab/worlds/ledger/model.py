@@ -26,6 +26,7 @@ class ScriptedModel:
     def __init__(self) -> None:
         self.down = False
         self.calls = 0
+        self.rewordings: list[str] = []  # of every question
         self.verdicts: list[tuple[str, str, str]] = []  # word of the new statement, verdict, word of the earlier one
 
     async def complete(self, request: CompletionRequest | str) -> Completion:
@@ -44,7 +45,7 @@ class ScriptedModel:
         elif asked.task == "evolve":
             answer = {"relations": self._judged(asked.prompt)}
         elif asked.task == "rewrite":
-            answer = {"queries": []}
+            answer = {"queries": self.rewordings}
         return Completion(json.dumps(answer), Usage(1, 10, 10))
 
     def _judged(self, prompt: str) -> list[dict[str, object]]:

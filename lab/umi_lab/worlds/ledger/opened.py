@@ -74,6 +74,11 @@ class OpenedMemory:
             raise Wrong("the small world is not open")
         return self._memory
 
+    @property
+    def beside(self) -> Memory:
+        """The second memory on the file, where there is one."""
+        return self.memory if self._second is None else self._second
+
     def other(self, url: str) -> Memory:
         """Another memory with the same parts, not yet open."""
         config = Config(act_from=self.plan.act_from, learn=self.plan.learn)

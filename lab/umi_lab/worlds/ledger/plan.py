@@ -26,7 +26,7 @@ MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothe
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 0.8), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 3.0), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -256,7 +256,9 @@ class _Draw:
         rng = self._rng
         given = {
             "what": self._statement(), "role": rng.choice(("assistant", "tool")), "said": self._sentence(),
-            "call_key": not rng.chance(0.3), "first": rng.chance(0.5), "gone": rng.chance(0.3),
+            "call_key": not rng.chance(0.3), "first": rng.chance(0.5), "alone": rng.chance(0.3),
+            "kept": rng.choice((None, None, "gone", "gone", "user")),
+            "through": rng.choice(("recall", "recall", "prompt", "context")), "mark": rng.choice(("", "", "> ", "- ")),
         }  # fmt: skip
         self._said.append((number, 0, 1))
         return given
@@ -272,6 +274,7 @@ class _Draw:
             "restart": rng.chance(0.4),
             "otherwise": rng.choice((None, "used", "outcome", "human_verdict", "quality_score")),
             "reset": rng.chance(0.5),
+            "more": rng.choice((0, 0, 3, 6)),
         }
 
     def _clear(self, _number: int) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -17,7 +18,7 @@ from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.rules import Recorder
 from umi_lab.worlds.ledger.waiting import Waiting
 
-_PLAIN: Final[dict[str, Any]] = {
+PLAIN: Final[dict[str, Any]] = {
     "role": "user", "speaker": None, "session": None, "at": None, "metadata": {}, "origin": None, "expires_at": None,
 }  # fmt: skip
 _WORD: Final = re.compile(r"item\d+|beside\d+")
@@ -48,8 +49,12 @@ class Words(Waiting):
         before = self._opened.model.calls
         found = await self._opened.call("remember", content, **arguments)
         calls = self._opened.model.calls - before
-        added = self._add(step.number, given["messages"], messages, found.episode_ids)
-        self._calls[step.number] = (content, arguments, added, given["call_key"])
+        kept, kept_arguments = copy.deepcopy((content, arguments))
+        added = self._add(step.number, given["messages"], copy.deepcopy(messages), found.episode_ids)
+        self._calls[step.number] = (kept, kept_arguments, added, given["call_key"])
+        for one in messages:  # what the caller does later with what it gave is no concern of the memory
+            one["metadata"].get("tags", []).append("changed")
+            one["metadata"]["level"] = "changed"
         read_at = self.now
         if given["later"]:
             self._deferred_before, self._was_deferred = self._was_deferred, True
@@ -107,7 +112,7 @@ class Words(Waiting):
             "session": given["session"],
             "at": at,
             "id": f"m{number}.{place}" if given["own_id"] else None,
-            "metadata": given["metadata"],
+            "metadata": copy.deepcopy(given["metadata"]),
             "origin": given["origin"],
             "expires_at": expires,
         }
@@ -236,7 +241,7 @@ class Words(Waiting):
         self, step: Step, content: list[Any], arguments: dict[str, Any], added: list[Said]
     ) -> None:
         """Messages that are known, or were deleted, and a new one in the same call."""
-        told = {**_PLAIN, "content": f"Kiba logged beside{step.number}.", "id": f"m{step.number}.new"}
+        told = {**PLAIN, "content": f"Kiba logged beside{step.number}.", "id": f"m{step.number}.new"}
         beside = {"extract_entities": True, "track_evolution": arguments["track_evolution"]}
         found = await self._opened.call("remember", [*content, Message(**told)], **beside)
         left = [said for said in added if said in self.book.said]
@@ -248,54 +253,6 @@ class Words(Waiting):
         self.compared.record("the receipt", found, {"replayed": False, "forgotten": gone, "deferred": ()})
         right = sorted(one.id for one in [*new, *(one for old in left for one in self.book.of(old))])
         same("statements of the receipt", sorted(one.id for one in found.entities), right)
-
-    async def _repeat_what_is_gone(self, step: Step, said: Said, repeated: dict[str, Any]) -> None:
-        """What recall has shown is no echo once its message is forgotten, by whichever memory: said again, it is kept."""
-        if repeated["content"] != said.content:
-            return
-        same("what forget gives", await self._opened.call("forget", said.id), 1)
-        self._bury([said])
-        self.recorder().delete((said,), ())
-        await self.adopt_all()
-        found = await self._opened.memory.remember([Message(**repeated)])
-        added = self._add(step.number, [repeated], [repeated], found.episode_ids)
-        new, recorder = self._read(added[0], extract=True), self.recorder()
-        told = self._judged(recorder, new)
-        self._made[step.number] = recorder.made
-        self._learn_ids(found.entities, added)
-        self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
-
-    async def _echo(self, step: Step) -> None:
-        """What recall has shown, said again by no person, stands for its message; words beside it are new."""
-        given = step.arguments
-        one = self._standing(given["what"])
-        if one is None or one.said.content.strip() == "":
-            return
-        # A memory knows as an echo what it has shown itself.
-        found = await self._opened.memory.recall(one.name, limit=1_000, min_score=0.0, deep=False)
-        shown = next((hit for hit in found.hits if hit.episode.id == one.said.id), None)
-        if shown is None or "\n" in shown.content or not shown.content.strip():
-            return
-        told = {**_PLAIN, "content": given["said"], "id": None}
-        repeated = {**_PLAIN, "content": shown.content, "role": given["role"], "id": None}
-        if given["gone"]:
-            await self._repeat_what_is_gone(step, one.said, repeated)
-            return
-        both = [repeated, told] if given["first"] else [told, repeated]
-        content = [Message(**one) for one in both]
-        arguments: dict[str, Any] = {"idempotency_key": f"call{step.number}"} if given["call_key"] else {}
-        found = await self._opened.call("remember", content, **arguments)
-        same("messages of the receipt", list(found.episode_ids)[1:], [one.said.id])
-        added = self._add(step.number, [told], [told], found.episode_ids[:1])
-        new, recorder = self._read(added[0], extract=True), self.recorder()
-        self._judged(recorder, new)
-        self._made[step.number] = recorder.made
-        self._learn_ids(found.entities, added)
-        self.compared.record("the receipt", found, {"replayed": False, "forgotten": (), "deferred": ()})
-        right = sorted(each.id for each in [*new, *self.book.of(one.said)])
-        same("statements of the receipt", sorted(each.id for each in found.entities), right)
-        if given["call_key"]:
-            self._calls[step.number] = (content, arguments, added, True)
 
 
 def _other(content: Any, arguments: dict[str, Any], field: str) -> tuple[Any, dict[str, Any]]:

@@ -1,0 +1,98 @@
+"""Steps in which somebody who is no person says again what the memory has shown: it stands for its message, until that is gone."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from umi.types import Message, Usage
+from umi_lab.worlds.ledger.book import Said, Statement
+from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.model import SENTENCE
+from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.words import PLAIN, Words
+
+_ENOUGH: Final = 100_000  # tokens, in which every line finds room
+
+
+class Echoes(Words):
+    """Repeats what a recall or a context has shown."""
+
+    async def _echo(self, step: Step) -> None:
+        """What a recall has shown, said again by no person, stands for its message; words beside it are new."""
+        given = step.arguments
+        one = self._standing(given["what"])
+        if one is None:
+            return
+        shown = await self._shown(one, given["through"])
+        if shown is None or "\n" in shown or not shown.strip():
+            return
+        by_user = given["kept"] == "user"
+        if given["kept"] is not None and (not SENTENCE.search(shown) or (by_user and "=item" in shown)):
+            return  # verdicts name statements by their words, which are then in two
+        role = "user" if by_user else given["role"]
+        repeated = {**PLAIN, "content": given["mark"] + shown, "role": role, "id": None}
+        if given["kept"] is not None:
+            await self._keep(step, one.said, repeated, gone=not by_user)
+        elif given["alone"]:
+            await self._repeat_alone(one.said, repeated)
+        else:
+            await self._repeat_beside_new(step, one.said, repeated)
+
+    async def _shown(self, one: Statement, through: str) -> str | None:
+        """How the memory shows a message: its words, its line for a prompt, or its line in a context. None where it does not."""
+        memory = self._opened.memory  # which knows as an echo what it has shown itself
+        if through == "context":
+            packed = await memory.context(one.name, max_tokens=_ENOUGH, profile=False, changes=False)
+            return next((item.line for item in packed.items if item.episode_id == one.said.id), None)
+        found = await memory.recall(one.name, limit=1_000, min_score=0.0, deep=False)
+        hit = next((hit for hit in found.hits if hit.episode.id == one.said.id), None)
+        if hit is None or through == "recall":
+            return None if hit is None else hit.content
+        return next((line for line in found.as_context().splitlines() if line.endswith(hit.content)), None)
+
+    async def _keep(self, step: Step, said: Said, repeated: dict[str, Any], *, gone: bool) -> None:
+        """It is kept where a person says it, and where its message was forgotten meanwhile, by whichever memory."""
+        if gone:
+            await self._forget_said(said)
+        found = await self._opened.memory.remember([Message(**repeated)])
+        added = self._add(step.number, [repeated], [repeated], found.episode_ids)
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        told = self._judged(recorder, new)
+        self._made[step.number] = recorder.made
+        self._learn_ids(found.entities, added)
+        self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
+        if not gone:
+            await self._forget_said(added[0])  # no word is in two statements, since verdicts name them by it
+
+    async def _forget_said(self, said: Said) -> None:
+        same("what forget gives", await self._opened.beside.forget(said.id), 1)
+        self._bury([said])
+        self.recorder().delete((said,), ())
+        await self.adopt_all()
+
+    async def _repeat_alone(self, said: Said, repeated: dict[str, Any]) -> None:
+        """Nothing is written, and the receipt tells of the message that it repeats."""
+        mine = self.book.of(said)
+        told = sorted((link for link in self.book.links if link.new in mine), key=lambda link: link.id)
+        found = await self._opened.memory.remember([Message(**repeated)])
+        self._receipt(found, [said], told, replayed=True, usage=Usage())
+
+    async def _repeat_beside_new(self, step: Step, said: Said, repeated: dict[str, Any]) -> None:
+        """Beside a message with words of its own the repetition stands for its message, and the other is new."""
+        given = step.arguments
+        told = {**PLAIN, "content": given["said"], "id": None}
+        both = [repeated, told] if given["first"] else [told, repeated]
+        content = [Message(**one) for one in both]
+        arguments: dict[str, Any] = {"idempotency_key": f"call{step.number}"} if given["call_key"] else {}
+        found = await self._opened.call("remember", content, **arguments)
+        same("messages of the receipt", list(found.episode_ids)[1:], [said.id])
+        added = self._add(step.number, [told], [told], found.episode_ids[:1])
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        self._judged(recorder, new)
+        self._made[step.number] = recorder.made
+        self._learn_ids(found.entities, added)
+        self.compared.record("the receipt", found, {"replayed": False, "forgotten": (), "deferred": ()})
+        right = sorted(each.id for each in [*new, *self.book.of(said)])
+        same("statements of the receipt", sorted(each.id for each in found.entities), right)
+        if given["call_key"]:
+            self._calls[step.number] = (content, arguments, added, True)
