@@ -12,7 +12,7 @@ import umi
 from umi import HitState
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, Passage
+from umi.ports.pair_reader import Compared, Pair
 from umi.providers.local import LocalEmbedder
 
 BETWEEN = "It rained all day and the cat slept."
@@ -27,16 +27,14 @@ TOLD = [
 
 
 Judge = Callable[[str, Pair], Compared]
-Answers = Callable[[Passage], float]
 
 
 class Judged:
     """The local embedder with a pair reader of a test's own. Satisfies `EmbeddingProvider` and `PairReader`."""
 
-    def __init__(self, inner: LocalEmbedder, judge: Judge, answers: Answers = lambda _: 0.5) -> None:
+    def __init__(self, inner: LocalEmbedder, judge: Judge) -> None:
         self.inner = inner
         self.judge = judge
-        self.answering = answers
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -51,9 +49,6 @@ class Judged:
 
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         return await self.inner.embed_many(texts)
-
-    async def answers(self, question: str, statements: Sequence[Passage]) -> list[float]:
-        return [self.answering(one) for one in statements]
 
     async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
         return [self.judge(question, pair) for pair in pairs]
@@ -111,14 +106,10 @@ def judge_of(outdated: dict[tuple[str, str], float], better: dict[tuple[str, str
 
 
 async def first_of(
-    tmp_path: Path,
-    embedder: LocalEmbedder,
-    judge: Judge,
-    told: Sequence[tuple[str, str, str]],
-    answers: Answers = lambda _: 0.5,
+    tmp_path: Path, embedder: LocalEmbedder, judge: Judge, told: Sequence[tuple[str, str, str]]
 ) -> list[umi.Hit]:
     """Hits of the question after (message, day, origin) were told; the same messages without a reader are in another order."""
-    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, judge, answers)) as memory:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, judge)) as memory:
         for text, when, origin in told:
             await memory.remember(text, speaker="Ana", at=day(when), origin=origin)
         return list((await memory.recall(QUESTION)).hits)
@@ -185,40 +176,8 @@ async def test_a_web_page_makes_nothing_outdated_that_a_user_said(tmp_path: Path
     assert (await first_of(tmp_path, embedder, judge_of(sure, {}, []), told))[0].content == BLUE
 
 
-async def test_what_answers_stands_above_what_does_not(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    """Also where it is older: it makes nothing outdated, and scores still fall."""
-    for place, answer in enumerate((BLUE, GREEN)):
-        folder = tmp_path / answer
-        folder.mkdir()
-        told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-03-11", "user")]
-        hits = await first_of(
-            folder, embedder, judge_of({}, {}, []), told, lambda one, answer=answer: 0.99 if one.text == answer else 0.1
-        )
-        assert hits[0].content == (BLUE, GREEN)[place]
-        assert not any(hit.newer_than for hit in hits)
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
-async def test_the_same_words_are_read_once_and_hits_far_behind_are_not(
-    tmp_path: Path, embedder: LocalEmbedder
-) -> None:
-    read: list[str] = []
-
-    def answers(one: Passage) -> float:
-        read.append(one.text)
-        return 0.5
-
-    told = [(text, f"2026-01-{day_}", "user") for day_, text in enumerate((BLUE, BLUE, GREEN, BETWEEN), 10)]
-    hits = await first_of(tmp_path, embedder, judge_of({}, {}, []), told, answers)
-    assert [hit.content for hit in hits].count(BLUE) == 2
-    assert sorted(read) == [BLUE, GREEN]
-
-
 async def test_where_nothing_seems_to_answer_nothing_is_read(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    def unwanted(_: object) -> float:
-        raise AssertionError("read")
-
-    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, failing, unwanted)) as memory:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, failing)) as memory:
         for text, when in ((BLUE, "2026-01-10"), (GREEN, "2026-03-11"), (BETWEEN, "2026-03-12")):
             await memory.remember(text, speaker="Ana", at=day(when))
         found = await memory.recall("Which opera did the ambassador attend?", min_score=0)

@@ -37,39 +37,26 @@ async def test_side_by_side_is_as_one_by_one() -> None:
     assert await EMBEDDER.compare(PRICE, []) == []
 
 
-TOLD = (
-    (PRICE, OLD, NEW, "The Team plan costs $60 a month."),
-    ("What does Carol like to drink?", "Carol prefers tea.", "Carol prefers coffee now.", "Carol's brother prefers coffee."),
-    ("How old is Tom?", "Tom is 29 years old.", "Tom turned 30.", "Tom's brother is 35 years old."),
-    ("Where does the choir rehearse?", "The choir rehearses in the church hall.", "The choir rehearses in the school gym since the flood.", "The orchestra rehearses in the school gym."),
-    ("What is my longest run?", "My longest run so far is 7 km.", "Ran 9 km on Sunday, my longest so far.", "Jo ran 9 km on Sunday."),
-    ("Where does Ana work?", "I work at Acme.", "I left Acme, I'm at Globex now.", "My cat is called Fig."),
-)  # fmt: skip
-
-
 def test_changes_are_told_from_look_alikes() -> None:
     """Of plain statements; what it is worth on talk by strangers is in data/reader/CARD.md."""
+    told = (
+        (PRICE, OLD, NEW, "The Team plan costs $60 a month."),
+        ("What does Carol like to drink?", "Carol prefers tea.", "Carol prefers coffee now.", "Carol's brother prefers coffee."),
+        ("How old is Tom?", "Tom is 29 years old.", "Tom turned 30.", "Tom's brother is 35 years old."),
+        ("Where does the choir rehearse?", "The choir rehearses in the church hall.", "The choir rehearses in the school gym since the flood.", "The orchestra rehearses in the school gym."),
+        ("What is my longest run?", "My longest run so far is 7 km.", "Ran 9 km on Sunday, my longest so far.", "Jo ran 9 km on Sunday."),
+        ("Where does Ana work?", "I work at Acme.", "I left Acme, I'm at Globex now.", "My cat is called Fig."),
+    )  # fmt: skip
     changed, other = (
         [
             READER.compare(row[0], Pair(whole(row[1], "Ana"), whole(row[column], "Ana"), days=60)).outdated
-            for row in TOLD
+            for row in told
         ]
         for column in (2, 3)
     )
     assert sum(one > two for one, two in zip(changed, other, strict=True)) >= 5
     assert sum(one >= 0.5 for one in changed) >= 4
     assert sum(one >= 0.5 for one in other) <= 1
-
-
-def test_statements_that_answer_are_told_from_others() -> None:
-    old, other = ([READER.answers(row[0], whole(row[column], "Ana")) for row in TOLD] for column in (1, 3))
-    assert sum(one > two for one, two in zip(old, other, strict=True)) >= 5
-    assert READER.answers(PRICE, whole(OLD)) > 0.5 > READER.answers(PRICE, whole("My cat is called Fig."))
-
-
-async def test_statements_side_by_side_are_read_as_one_by_one() -> None:
-    statements = [whole(row[1]) for row in TOLD]
-    assert await EMBEDDER.answers(PRICE, statements) == [READER.answers(PRICE, one) for one in statements]
 
 
 def test_what_answers_is_better_than_what_does_not() -> None:
@@ -113,9 +100,6 @@ def test_any_text_is_judged(question: str, old: str, new: str, speaker: str) -> 
     given_ = LAYOUT.asked(question, pair)
     assert len(given_.ids) == len(given_.parts) == len(given_.older) == len(given_.newer)
     assert len(given_.ids) <= 170
-    assert 0 <= READER.answers(question, whole(old, speaker)) <= 1
-    alone = LAYOUT.answering(question, whole(old, speaker))
-    assert len(alone.ids) == len(alone.parts) == len(alone.older) == len(alone.newer)
 
 
 def test_judging_needs_no_loop_of_its_own() -> None:

@@ -80,4 +80,3 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     )
     assert 0 < found.outdated < 1
     assert 0 < found.better < 1
-    assert 0 < reader.answers("What does it cost?", Passage(text, (0, len(text)), "user")) < 1

@@ -1,6 +1,6 @@
-"""What the last passes are fitted to: questions with statements that may answer them, and with an older and a newer statement.
+"""What the last passes are fitted to: a question with an older and a newer statement, and which of them answers it.
 
-From histories come what the product asks about: the first hits of a recall, one by one and in pairs, the older one first. From groups come their two questions.
+From histories come the pairs that the product asks about: hits of a recall, the older one first. From groups come their two questions.
 """
 
 from __future__ import annotations
@@ -26,11 +26,6 @@ OTHERS_KEPT: Final = 0.1
 OTHERS_KEPT_TOGETHER: Final = 0.03
 STILL_KEPT: Final = 0.4  # of a group's pairs for the question to which the older message stays the answer
 OTHER_CHANGES: Final = 4  # changes of something else beside each group
-ANSWERS_OF: Final = 6  # first hits of a recall that are told apart by whether they answer
-OTHER_STATEMENTS: Final = (
-    2  # statements of other groups beside each group's own look-alikes, of which there are at most so many:
-)
-LOOK_ALIKES: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +37,11 @@ class AskedExample:
     better: bool | None
 
 
-@dataclass(frozen=True, slots=True)
-class AnswersExample:
-    """Statements beside a question, each an input of its own, and which of them answer it."""
-
-    inputs: tuple[Input, ...]
-    answers: tuple[bool, ...]
-
-
 def pair_of(question: str, older: Recalled, newer: Recalled) -> Pair:
     """Two hits as the product compares them."""
     days = (newer.at - older.at).total_seconds() / DAY_S
-    return Pair(_hit_passage(older, question), _hit_passage(newer, question), days)
+    one, other = (passage(hit.text, hit.speaker, question, hit.matched) for hit in (older, newer))
+    return Pair(one, other, days)
 
 
 def rivals(hits: tuple[Recalled, ...]) -> list[Recalled]:
@@ -92,18 +80,6 @@ def is_better(asked: Asked, older: Recalled, newer: Recalled) -> bool | None:
     return None if holds == told else told
 
 
-def is_answer(asked: Asked, hit: Recalled) -> bool | None:
-    """Whether a hit answers a question; None where it did once, and where the history does not say."""
-    want, ban, text = asked.question.get("want") or [], asked.question.get("ban") or [], hit.text.lower()
-    if asked.question["kind"] == "absent":
-        return False
-    if asked.question["kind"] not in {"now", "then", "event"} or not want:
-        return None
-    if all(word in text for word in want):
-        return True
-    return None if any(word in text for word in ban) else False
-
-
 class AskedMaker:
     """Makes examples.
 
@@ -134,24 +110,6 @@ class AskedMaker:
                 given = self._layout.asked(question, pair_of(question, older, newer))
                 yield AskedExample(given, outdated, better)
 
-    def answers_of_recall(self, asked: Asked) -> Iterator[AnswersExample]:
-        """A question's first hits, where some answer it, or none."""
-        question = asked.question["text"]
-        known = [(hit, answers) for hit in asked.hits[:ANSWERS_OF] if (answers := is_answer(asked, hit)) is not None]
-        if len(known) > 1 or (known and asked.question["kind"] == "absent"):
-            inputs = tuple(self._layout.answering(question, _hit_passage(hit, question)) for hit, _ in known)
-            yield AnswersExample(inputs, tuple(answers for _, answers in known))
-
-    def answers_of_group(self, group: Row, others: Sequence[Row]) -> AnswersExample:
-        """An older message, which answers its question, beside look-alikes and messages about something else."""
-        question = group["now"]["text"]
-        alike = [new for new in group["news"] if new["label"] == "none"][:LOOK_ALIKES]
-        drawn = self._random.sample(others, min(OTHER_STATEMENTS + 1, len(others)))
-        else_ = [other["old"] for other in drawn if other is not group][:OTHER_STATEMENTS]
-        statements = [group["old"], *else_, *alike]
-        inputs = tuple(self._layout.answering(question, _passage(one, question)) for one in statements)
-        return AnswersExample(inputs, (True, *[False] * (len(statements) - 1)))
-
     def of_group(self, group: Row, others: Sequence[Row]) -> Iterator[AskedExample]:
         """An older message with each of the newer ones: for the question that some of them answer anew, and for the one that none does.
 
@@ -180,10 +138,6 @@ class AskedMaker:
                 yield AskedExample(
                     self._layout.asked(question, Pair(*passages, new["days"])), outdated=False, better=False
                 )
-
-
-def _hit_passage(hit: Recalled, question: str) -> Passage:
-    return passage(hit.text, hit.speaker, question, hit.matched)
 
 
 def _passage(message: Row, question: str) -> Passage:

@@ -146,7 +146,7 @@ class Maker:
         for question in history["questions"]:
             yes, no = [], []
             for passage, answers in answers_to(question, history):
-                given = self._layout.answering(question["text"], passage)
+                given = self._layout.answer(question["text"], passage)
                 (yes if answers else no).append(Example(given, history["author"], answers=answers))
             self._random.shuffle(no)
             yield from yes

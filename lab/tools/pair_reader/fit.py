@@ -5,8 +5,8 @@
     python lab/tools/pair_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
 
 Some two hours on two quiet cores. The first passes teach what a newer statement makes of an older one: one over task talk and chat written by many hands, two over histories, two over
-histories and groups of statements together. The last passes teach what the product asks: does a statement answer a question, and does a newer one make it outdated as an answer? They are fitted to
-the first hits of recalls from the histories, one by one and in pairs, and to the groups with their two questions. Authors are told apart throughout. Same data and seed on the same machine give the same file.
+histories and groups of statements together. The last passes teach what the product asks: does the newer statement make the older one outdated as an answer to a question? Their pairs are
+the first hits of recalls from the histories, and the groups with their two questions. Authors are told apart throughout. Same data and seed on the same machine give the same file.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import TypeVar
 
 import numpy as np
 import torch
-from asked import AnswersExample, AskedExample, AskedMaker
+from asked import AskedExample, AskedMaker
 from examples import DATA, HERE, Example, Maker, authors, rows_of
 from layouts import PlainLayout
 from network import Batch, Read, Reader, batch_of
@@ -31,22 +31,19 @@ from recalled import recalled_by
 from torch.nn import functional
 
 from umi.providers.local import LocalEmbedder
-from umi.providers.pair_reader import EARLY_LAYERS, LAYERS, Input
 
-Asked = AskedExample | AnswersExample
-One = TypeVar("One", Example, Asked)
+One = TypeVar("One", Example, AskedExample)
 
 WEIGHTS = HERE / "src" / "umi" / "providers" / "pairs.npz"
-SIZE = 32  # inputs of a batch
+SIZE = 32
 SORTED = 30  # batches of about one length are cut from so many batches' examples
 WARM = 60  # steps in which the learning rate rises
 RATE = 1.5e-4  # of the first passes
 ASKED_RATE = 1.5e-4  # of the last ones
 SMOOTHED = 0.03
 EARLY = 0.4  # weight of what is said after the lower layers
-EACH = 0.15  # weight of what is said after each other layer, in the last passes
+EACH = 0.15  # weight of what is said after each layer but the last, in the last passes
 WORDS = 0.5
-CHOICE = 0.5  # weight of which of a question's statements answer it, beside whether each does
 CHANGES_MOST = 500  # pairs of a label and source of task talk
 CHAT_MOST = 1_500
 # Authors of groups who tell changes in plain words, as few others do.
@@ -93,20 +90,20 @@ def of_others(maker: Maker) -> list[Example]:
     return found + list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
 
 
-def of_questions(without: Sequence[str], seed: int) -> list[Asked]:
+def of_questions(without: Sequence[str], seed: int) -> list[AskedExample]:
     """What the last passes are fitted to, of every author but some."""
-    maker, found = AskedMaker(layout(), seed), list[Asked]()
+    maker, found = AskedMaker(layout(), seed), list[AskedExample]()
     for path in sorted((DATA / "histories").glob("*.jsonl")):
         if path.stem not in without:
             for asked in recalled_by(path.stem):
-                found += [*maker.of_recall(asked), *maker.answers_of_recall(asked)]
+                found += maker.of_recall(asked)
             print(f"recalled for {path.stem}: {len(found):,} examples", flush=True)
     for path in sorted((DATA / "groups").glob("*.jsonl")):
         if path.stem not in without:
             # Each time with other times between the messages.
             groups = rows_of(path)
             for group in groups * (PLAIN_TIMES if path.stem in PLAIN else 1):
-                found += [*maker.of_group(group, groups), maker.answers_of_group(group, groups)]
+                found += maker.of_group(group, groups)
     return found
 
 
@@ -146,67 +143,18 @@ def loss_of_first(model: Reader, some: Sequence[Example], given: Batch) -> torch
     return loss_of(read, some, given)
 
 
-def loss_of_asked(model: Reader, some: Sequence[Asked], given: Batch) -> torch.Tensor:
-    """Of a batch of the last passes, which is of one kind: after every layer, the last one most."""
-    answers = [one for one in some if isinstance(one, AnswersExample)]
-    pairs = [one for one in some if isinstance(one, AskedExample)]
+def loss_of_asked(model: Reader, some: Sequence[AskedExample], given: Batch) -> torch.Tensor:
+    """Of a batch of the last passes: after every layer, the last one most."""
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = model.answering(given) if answers else model.compared(given)
-    losses = [
-        loss_of_answers(logits.float(), answers) if answers else loss_of_pairs(logits.float(), pairs)
-        for logits in found
-    ]
-    weights = {EARLY_LAYERS: EARLY, LAYERS: 1.0}
-    return torch.stack([weights.get(layer, EACH) * missed for layer, missed in enumerate(losses, 1)]).sum()
-
-
-def loss_of_pairs(logits: torch.Tensor, some: Sequence[AskedExample]) -> torch.Tensor:
-    """Of both heads of a pair, each where it is known."""
+        found = model.after_each(given)
     said = [(one.outdated, one.better) for one in some]
     known = torch.tensor([[value is not None for value in row] for row in said])
-    right = smoothed([[bool(value) for value in row] for row in said])
-    return functional.binary_cross_entropy_with_logits(logits[known], right[known])
-
-
-def loss_of_answers(logits: torch.Tensor, some: Sequence[AnswersExample]) -> torch.Tensor:
-    """Whether each statement answers its question; and which do, where some do and some do not.
-
-    The second part is the listwise loss of Cao et al. (2007), "Learning to Rank: From Pairwise Approach to Listwise Approach".
-    """
-    each = functional.binary_cross_entropy_with_logits(
-        logits, smoothed([value for one in some for value in one.answers])
-    )
-    choices = [
-        row.logsumexp(0) - row[torch.tensor(one.answers)].logsumexp(0)
-        for one, row in zip(some, logits.split([len(one.answers) for one in some]), strict=True)
-        if 0 < sum(one.answers) < len(one.answers)
-    ]
-    return each + CHOICE * torch.stack(choices).mean() if choices else each
-
-
-def smoothed(values: Sequence[bool] | Sequence[Sequence[bool]]) -> torch.Tensor:
-    """What a head should say, a little less sure."""
-    return torch.tensor(values, dtype=torch.float) * (1 - SMOOTHED) + SMOOTHED / 2
-
-
-def inputs_of(example: Example | Asked) -> tuple[Input, ...]:
-    """The inputs of an example."""
-    return example.inputs if isinstance(example, AnswersExample) else (example.given,)
-
-
-def batches_of(examples: Sequence[One], random: Random) -> list[list[One]]:
-    """All examples in random order, in batches of one kind and of about one length."""
-    found: list[list[One]] = []
-    for kind in dict.fromkeys(type(one) for one in examples):
-        mine = [one for one in examples if type(one) is kind]
-        random.shuffle(mine)
-        size = max(1, SIZE * len(mine) // sum(len(inputs_of(one)) for one in mine))
-        pools = [mine[start : start + size * SORTED] for start in range(0, len(mine), size * SORTED)]
-        for pool in pools:
-            pool.sort(key=lambda one: max(len(given.ids) for given in inputs_of(one)))
-            found += [pool[start : start + size] for start in range(0, len(pool), size)]
-    random.shuffle(found)
-    return found
+    right = torch.tensor([[float(bool(value)) for value in row] for row in said]) * (1 - SMOOTHED) + SMOOTHED / 2
+    total = torch.zeros(())
+    for place, logits in enumerate(found):
+        weight = 1.0 if place == len(found) - 1 else EACH
+        total = total + weight * functional.binary_cross_entropy_with_logits(logits.float()[known], right[known])
+    return total
 
 
 def fit(
@@ -224,24 +172,29 @@ def fit(
     torch.manual_seed(seed)
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    batches = [batch for _ in range(passes) for batch in [*batches_of(examples, random), None]]
-    steps, step, lately = len(batches) - passes, 0, deque[float](maxlen=LOG_STEPS)
-    for some in batches:
-        if some is None:
-            after_pass()
-            continue
-        for group in optimizer.param_groups:
-            group["lr"] = rate * min(1, (step + 1) / WARM) * max(0.02, 1 - step / steps)
-        missed = loss(model, some, batch_of([given for one in some for given in inputs_of(one)]))
-        optimizer.zero_grad()
-        missed.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        lately.append(missed.item())
-        step += 1
-        if step % LOG_STEPS == 0:
-            passed = time.monotonic() - since
-            print(f"{name}: step {step}/{steps}, loss {np.mean(lately):.3f}, {passed:.0f} s", flush=True)
+    steps, step, lately = passes * (len(examples) // SIZE + 1), 0, deque[float](maxlen=LOG_STEPS)
+    for _ in range(passes):
+        order = list(range(len(examples)))
+        random.shuffle(order)
+        pools = [order[start : start + SIZE * SORTED] for start in range(0, len(order), SIZE * SORTED)]
+        pools = [sorted(pool, key=lambda place: len(examples[place].given.ids)) for pool in pools]
+        batches = [pool[start : start + SIZE] for pool in pools for start in range(0, len(pool), SIZE)]
+        random.shuffle(batches)
+        for places in batches:
+            some = [examples[place] for place in places]
+            for group in optimizer.param_groups:
+                group["lr"] = rate * min(1, (step + 1) / WARM) * max(0.02, 1 - step / steps)
+            missed = loss(model, some, batch_of([one.given for one in some]))
+            optimizer.zero_grad()
+            missed.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            lately.append(missed.item())
+            step += 1
+            if step % LOG_STEPS == 0:
+                passed = time.monotonic() - since
+                print(f"{name}: step {step}/{steps}, loss {np.mean(lately):.3f}, {passed:.0f} s", flush=True)
+        after_pass()
     model.eval()
 
 
@@ -295,10 +248,8 @@ def main() -> None:
         first_passes(model, without, args.share, args.seed)
         model.begin_asked()
     examples = sample(of_questions(without, args.seed), args.share)
-    pairs = [one for one in examples if isinstance(one, AskedExample)]
     print(
-        f"{len(pairs):,} pairs with a question, {sum(bool(one.outdated) for one in pairs):,} outdated, {sum(one.better is not None for one in pairs):,} with a better answer; "
-        f"{len(examples) - len(pairs):,} questions with statements",
+        f"{len(examples):,} pairs with a question, {sum(bool(one.outdated) for one in examples):,} outdated, {sum(one.better is not None for one in examples):,} with a better answer",
         flush=True,
     )
     version = hashlib.sha256((manifest() + ",".join(without)).encode()).hexdigest()[:8]

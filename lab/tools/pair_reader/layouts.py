@@ -1,11 +1,14 @@
-"""Input of the fit's first passes: a pair of statements without a question. The product's own inputs are made by `umi.providers.pair_reader.Layout`."""
+"""Inputs of the fit's first passes: a pair of statements without a question, and a question with one statement.
+
+The product's own input, a question with a pair, is `umi.providers.pair_reader.Layout.asked`.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from umi.ports.pair_reader import Pair
+from umi.ports.pair_reader import Pair, Passage
 from umi.providers.minilm import CLS, SEP
 from umi.providers.pair_reader import (
     APART,
@@ -13,12 +16,16 @@ from umi.providers.pair_reader import (
     NEWER,
     NEWER_REST,
     OLDER,
+    QUESTION,
+    UNDATED,
     Input,
     Layout,
     gap_of,
 )
 
 PASSAGE_TOKENS_MAX: Final = 56
+ANSWER_TOKENS_MAX: Final = 64
+QUESTION_TOKENS_MAX: Final = 48
 BEFORE_TOKENS_MAX: Final = 20
 NOWHERE: Final = (0, 0)
 
@@ -64,3 +71,16 @@ class PlainLayout(Layout):
             gap=gap_of(pair.days, same_speaker=pair.older.speaker == pair.newer.speaker),
         )
         return Marked(given, (NOWHERE, *old.offsets, *[NOWHERE] * (1 + middle), *new.offsets, NOWHERE))
+
+    def answer(self, question: str, passage: Passage) -> Input:
+        """[CLS] question [SEP] statement [SEP], the statement with its speaker."""
+        asked = self.encode(question).ids[:QUESTION_TOKENS_MAX]
+        said = self.piece(passage, ANSWER_TOKENS_MAX)
+        head = len(asked) + 2
+        return Input(
+            ids=(CLS, *asked, SEP, *said.ids, SEP),
+            parts=(*[QUESTION] * head, *(OLDER if one else APART for one in said.focus), APART),
+            older=(*[False] * head, *said.focus, False),
+            newer=(False, *[True] * len(asked), *[False] * (len(said.ids) + 2)),
+            gap=UNDATED,
+        )

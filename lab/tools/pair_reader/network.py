@@ -1,9 +1,8 @@
 """The network that is fitted: the local embedder's six layers, tables for the parts that tokens play and the time between, and heads.
 
 The first passes teach three heads that the product does not use: what a newer statement makes of an older one (`verdict`),
-on which words (`words`), and whether a statement answers a question (`answer`). The last passes teach the product's heads, one of
-each after every layer: whether a statement answers a question, whether a newer one makes it outdated as an answer, and
-which of the two answers better. `kept` writes what
+on which words (`words`), and whether a statement answers a question (`answer`). The last passes teach the product's heads:
+whether the newer statement makes the older one outdated as an answer, after every layer. `kept` writes what
 `umi.providers.pair_reader` loads: of the heads only these.
 """
 
@@ -27,7 +26,7 @@ WIDTH = minilm.DIMENSIONS
 HEADS = 12
 DROPPED = 0.1
 SPREAD = 0.02  # of a new table's first entries
-COMPARED = ("outdated", "better")  # what the last passes teach of a pair, a head of each after every layer
+TAUGHT = ("outdated", "better")  # by the last passes, a head of each after every layer
 STEPS = 63  # of a 7-bit number with sign
 
 
@@ -166,8 +165,7 @@ class Reader(nn.Module):
                 if (when, name) != ("early_", "words")
             }
         )
-        self.asked = nn.ModuleList(nn.Linear(3 * WIDTH, len(COMPARED)) for _ in range(LAYERS))
-        self.answers = nn.ModuleList(nn.Linear(3 * WIDTH, 1) for _ in range(LAYERS))
+        self.asked = nn.ModuleList(nn.Linear(3 * WIDTH, 2) for _ in range(LAYERS))
         self.drop = nn.Dropout(DROPPED)
 
     def begin_asked(self) -> None:
@@ -178,20 +176,11 @@ class Reader(nn.Module):
             for values, from_ in ((head.weight, taught.weight), (head.bias, taught.bias)):
                 begun = from_.data[changes].mean(dim=0, keepdim=True) - from_.data[:1]
                 values.data = torch.cat([begun, begun])
-            answer = self.heads["answer" if number > EARLY_LAYERS else "early_answer"]
-            self.answers[number - 1].load_state_dict(answer.state_dict())
 
-    def compared(self, given: Batch) -> list[torch.Tensor]:
+    def after_each(self, given: Batch) -> list[torch.Tensor]:
         """Log-odds that the older statement is outdated, and that the newer is the better answer, shape (rows, 2), after each layer."""
-        return self._after_each(given, self.asked)
-
-    def answering(self, given: Batch) -> list[torch.Tensor]:
-        """Log-odds that the statement, the older one of each input, answers the question, shape (rows,), after each layer."""
-        return [found[:, 0] for found in self._after_each(given, self.answers)]
-
-    def _after_each(self, given: Batch, heads: nn.ModuleList) -> list[torch.Tensor]:
         hidden, found = self._start(given), []
-        for layer, head in zip(self.layers, heads, strict=True):
+        for layer, head in zip(self.layers, self.asked, strict=True):
             hidden = layer(hidden, given.there)
             found.append(head(self._pooled(self.drop(hidden), given)))
         return found
@@ -239,13 +228,9 @@ class Reader(nn.Module):
             layer.load({name: values(f"{number}.{name}") for name in ORDER})
         for name in ("part", "gap"):
             getattr(self, name).weight.data = values(name)
-        for name, heads, place in self._taught():
-            for head, weight, bias in zip(heads, values(name), values(f"{name}.bias"), strict=True):
+        for place, name in enumerate(TAUGHT):
+            for head, weight, bias in zip(self.asked, values(name), values(f"{name}.bias"), strict=True):
                 head.weight.data[place], head.bias.data[place] = weight, bias
-
-    def _taught(self) -> list[tuple[str, nn.ModuleList, int]]:
-        """The product's heads: name, one module for each layer, row there."""
-        return [*((name, self.asked, place) for place, name in enumerate(COMPARED)), ("answers", self.answers, 0)]
 
     def kept(self, version: str) -> dict[str, np.ndarray]:
         """As `umi.providers.pair_reader` loads it."""
@@ -254,7 +239,7 @@ class Reader(nn.Module):
         for number, layer in enumerate(self.layers, 1):
             found |= layer.packed(number)
         found |= {name: getattr(self, name).weight.detach().numpy().astype(np.float16) for name in ("part", "gap")}
-        for name, heads, place in self._taught():
-            found[name] = torch.stack([head.weight[place] for head in heads]).detach().numpy()
-            found[f"{name}.bias"] = torch.stack([head.bias[place] for head in heads]).detach().numpy()
+        for place, name in enumerate(TAUGHT):
+            found[name] = torch.stack([head.weight[place] for head in self.asked]).detach().numpy()
+            found[f"{name}.bias"] = torch.stack([head.bias[place] for head in self.asked]).detach().numpy()
         return found

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from umi.limits import PAIR_READER_HITS_COUNT
-from umi.ports.pair_reader import Compared, Pair, Passage
+from umi.ports.pair_reader import Compared, Pair
 from umi.sim.clock import SimClock
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultInjector
@@ -36,15 +36,9 @@ def judge(question: str, pair: Pair) -> Compared:
     return Compared(outdated, outdated)
 
 
-def answers(question: str, statement: Passage) -> float:
-    """Whether a message of this story tells where the thing is, or may be, that is asked for."""
-    told = _TOLD.fullmatch(statement.text)
-    return _SURE if told is not None and told["thing"] in question else _NOTHING
-
-
 def paired(clock: SimClock, rng: DeterministicRng, faults: FaultInjector, *, reads: bool) -> SimEmbedder:
     """The embedder of a world, which judges pairs of this story."""
-    return SimEmbedder(clock, rng, faults=faults, reads=reads, judge=judge, answers=answers)
+    return SimEmbedder(clock, rng, faults=faults, reads=reads, judge=judge)
 
 
 class Retelling:

@@ -1,8 +1,8 @@
 """Order the first hits of a question so that, of messages about the same thing, the newest that answers comes first.
 
-The pair reader is asked which of the first hits answer the question. The one that most likely does is then compared with
-later ones: which of the two is the better answer, and does the later one make the other outdated (ADR 17)? This only
-changes the order: nothing is hidden and nothing is stored. What acts on a change is decided when a message is remembered.
+The pair reader compares the first hit with later ones: which of the two is the better answer, and does the later one make
+the first one outdated (ADR 17)? This only changes the order: nothing is hidden and nothing is stored. What acts on a
+change is decided when a message is remembered.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from umi.limits import PAIR_READER_HITS_COUNT
 from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
 from umi.types import Hit
 
-# Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for others.
+# Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
 _HOPELESS: Final = 0.15  # score of the first hit below which nothing is read: what is below it rarely answers
-_CLOSE: Final = 1.0  # lead of the first hit's score, in log-odds, from which on a hit is not read alone
-_SCORE_WEIGHT: Final = 0.5  # of a score's log-odds beside those of answering
-_FAR: Final = 4.0  # such a lead of score and answer from which on hits are not compared
-_LEAD_WEIGHT: Final = 0.2  # of that lead against the log-odds that the other hit answers better
+# Weight of a hit's lead in log-odds of the score, against the log-odds that the other one answers better.
+_SCORE_WEIGHT: Final = 0.4
+_FAR: Final = 3.0  # such a lead from which on hits are not compared
 # Least probability that the first hit holds no longer, where the later hit says that it is newer than that one.
 _OUTDATED_FROM: Final = 0.5
 _DAY_S: Final = 86_400
@@ -39,16 +38,16 @@ async def in_order(
     not_so: Collection[tuple[str, str]] = (),
     trust: Trust = USUAL,
 ) -> list[Hit]:
-    """Put first what answers best and holds still; no hit is left out.
+    """Put the later hit that most likely answers better above the first one; no hit is left out.
 
-    Of the first `PAIR_READER_HITS_COUNT`, those whose score is near the first one's are ordered by whether they answer. What
-    then stands first is compared with those that are later and trusted to change it; where it is not trusted, also with what
-    it would change. What has risen is compared with what is later still. The same list object is returned when nothing moves.
+    The first hit is compared with those of the first `PAIR_READER_HITS_COUNT` that are later and trusted to change it. Where
+    the first one is not trusted, also with what it would change. What has risen is compared with what is later still. The
+    same list object is returned when nothing moves.
 
     Args:
-        reader: Reads statements in view of the question.
+        reader: Compares statements in view of the question.
         question: What was asked.
-        hits: Best first.
+        hits: Best first. Where the first one's score is low, nothing is read.
         not_so: Episode ids (earlier, later) of updates that somebody has undone.
         trust: Whose messages may make others outdated.
 
@@ -57,104 +56,67 @@ async def in_order(
     """
     if len(hits) < 2 or hits[0].score < _HOPELESS:
         return hits
-    near = hits[:PAIR_READER_HITS_COUNT]
-    found = await _by_answer(reader, question, [_Found(hit, _passage_of(hit, question)) for hit in near])
-    first, *others = found
-    others = [one for one in others if first.lead(one) < _FAR]
+    first, *others = hits[:PAIR_READER_HITS_COUNT]
+    others = [hit for hit in others if _lead(first, hit) < _FAR]
     newer_than: list[str] = []
     top = first
     while others:
-        rivals = [_Rival(top, one, trust) for one in others]
+        rivals = [_Rival(top, hit, trust) for hit in others]
         rivals = [one for one in rivals if one.may_rise and one.ids not in not_so]
         risen = await _risen(reader, question, rivals) if rivals else None
         if risen is None:
             break
         best, compared = risen
-        if best.hit.at > top.hit.at and compared.outdated >= _OUTDATED_FROM:
-            newer_than.append(top.hit.id)
+        if best.at > top.at and compared.outdated >= _OUTDATED_FROM:
+            newer_than.append(top.id)
         # What came back: of A, B and A again, B makes A outdated, and the second A makes B so.
-        others = [one for one in others if one.hit.at > best.hit.at]
+        others = [hit for hit in others if hit.at > best.at]
         top = best
-    order = [top.hit, *(one.hit for one in found if one is not top)]
-    if order == near and not newer_than:
+    if top is first:
         return hits
-    # Scores stay at their places, so that they still fall.
-    first_hit, *rest = [replace(hit, score=place.score) for hit, place in zip(order, near, strict=True)]
-    first_hit = replace(first_hit, newer_than=(*first_hit.newer_than, *newer_than))
-    return [first_hit, *rest, *hits[len(near) :]]
+    # It takes the first hit's score, so that scores still fall.
+    told = replace(top, score=first.score, newer_than=(*top.newer_than, *newer_than))
+    return [told, *(hit for hit in hits if hit is not top)]
 
 
-async def _by_answer(reader: PairReader, question: str, found: Sequence[_Found]) -> list[_Found]:
-    """Those near the first by how likely they answer and by score; the others after them, as they are."""
-    close = [one for one in found if _lead(found[0].hit, one.hit) < _CLOSE]
-    if len(close) < 2:
-        return list(found)
-    # What was said in the same words is read once.
-    told = list(dict.fromkeys(one.passage for one in close))
-    answers = dict(zip(told, await reader.answers(question, told), strict=True))
-    asked = [replace(one, answers=log_odds(answers[one.passage])) for one in close]
-    asked.sort(key=lambda one: -one.strength)
-    least = min(one.answers for one in asked)
-    return [*asked, *(replace(one, answers=least) for one in found[len(close) :])]
-
-
-async def _risen(reader: PairReader, question: str, rivals: Sequence[_Rival]) -> tuple[_Found, Compared] | None:
+async def _risen(reader: PairReader, question: str, rivals: Sequence[_Rival]) -> tuple[Hit, Compared] | None:
     """The hit that is most likely better than the first one, and what the reader said of it."""
-    found = zip(rivals, await reader.compare(question, [one.pair for one in rivals]), strict=True)
+    top, *others = [_passage_of(hit, question) for hit in (rivals[0].top, *(one.hit for one in rivals))]
+    pairs = [one.pair(top, other) for one, other in zip(rivals, others, strict=True)]
+    found = zip(rivals, await reader.compare(question, pairs), strict=True)
     best, compared = max(found, key=lambda row: (row[0].better(row[1]), row[0].hit.at, row[0].hit.episode.arrival))
-    return (best.other, compared) if best.better(compared) >= 0 else None
-
-
-@dataclass(frozen=True, slots=True)
-class _Found:
-    """A hit, its statement, and the log-odds that it answers, beside those of other hits; 0 for all where none was asked."""
-
-    hit: Hit
-    passage: Passage
-    answers: float = 0.0
-
-    @property
-    def strength(self) -> float:
-        return _SCORE_WEIGHT * log_odds(self.hit.score) + self.answers
-
-    def lead(self, other: _Found) -> float:
-        """By how much it is stronger than another."""
-        return self.strength - other.strength
+    return (best.hit, compared) if best.better(compared) >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Rival:
     """A hit beside the first one."""
 
-    top: _Found
-    other: _Found
+    top: Hit
+    hit: Hit
     trust: Trust
 
     @property
-    def hit(self) -> Hit:
-        return self.other.hit
-
-    @property
     def is_later(self) -> bool:
-        return self.hit.at > self.top.hit.at
+        return self.hit.at > self.top.at
 
     @property
     def may_rise(self) -> bool:
         """Whether it is trusted to change the first hit, and later; or that one is not trusted to change it."""
-        trusted, top, other = self.trust.may_change, self.top.hit.origin, self.hit.origin
-        return trusted(top, other) and (self.is_later or not trusted(other, top))
+        trusted = self.trust.may_change
+        return trusted(self.top.origin, self.hit.origin) and (
+            self.is_later or not trusted(self.hit.origin, self.top.origin)
+        )
 
     @property
     def ids(self) -> tuple[str, str]:
         """Episode ids, the earlier first."""
-        top, other = self.top.hit.episode.id, self.hit.episode.id
+        top, other = self.top.episode.id, self.hit.episode.id
         return (top, other) if self.is_later else (other, top)
 
-    @property
-    def pair(self) -> Pair:
+    def pair(self, top: Passage, other: Passage) -> Pair:
         """The two as the reader is asked about them, the earlier first."""
-        top, other = self.top.passage, self.other.passage
-        days = abs((self.hit.at - self.top.hit.at).total_seconds()) / _DAY_S
+        days = abs((self.hit.at - self.top.at).total_seconds()) / _DAY_S
         return Pair(top, other, days) if self.is_later else Pair(other, top, days)
 
     def better(self, compared: Compared) -> float:
@@ -163,7 +125,7 @@ class _Rival:
         For an earlier one that the first hit, which is not trusted to, makes it outdated.
         """
         if self.is_later:
-            return log_odds(compared.better) - _LEAD_WEIGHT * self.top.lead(self.other)
+            return log_odds(compared.better) - _SCORE_WEIGHT * _lead(self.top, self.hit)
         return log_odds(compared.outdated) - log_odds(_OUTDATED_FROM)
 
 

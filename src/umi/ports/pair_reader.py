@@ -1,4 +1,4 @@
-"""What the pair reader is asked: whether a statement answers a question; which of two does, and whether the newer makes the older outdated."""
+"""What the pair reader is asked: which of two statements answers a question, and whether the newer makes the older outdated."""
 
 from __future__ import annotations
 
@@ -38,15 +38,7 @@ class Compared:
 
 
 class PairReader(Protocol):
-    """Reads one statement or two in view of a question. The same is judged the same, whatever was judged before."""
-
-    async def answers(self, question: str, statements: Sequence[Passage]) -> list[float]:
-        """The probability that each statement answers the question; some milliseconds of a thread's time for each.
-
-        Raises:
-            EmbeddingError: When its model cannot be loaded, or fails.
-        """
-        ...
+    """Compares two statements in view of a question. The same pair is judged the same, whatever was judged before."""
 
     async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
         """Each pair; some milliseconds of a thread's time for each.

@@ -28,7 +28,7 @@ from umi._core.spread import spread
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
+from umi.ports.pair_reader import Compared, Pair, PairReader
 from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.minilm import DIMENSIONS, Floats, MiniLM, load
 from umi.providers.pair_reader import LocalPairReader
@@ -175,15 +175,6 @@ class LocalEmbedder:
     def pair_reader(self) -> PairReader:
         """The reader of statement pairs, see `umi.ports.pair_reader.HasPairReader`; loaded when it is first used."""
         return self
-
-    async def answers(self, question: str, statements: Sequence[Passage]) -> list[float]:
-        """Whether statements answer a question, spread over all cores; see `umi.ports.pair_reader.PairReader`.
-
-        Raises:
-            EmbedderUnavailable: A file is missing or not the pinned one.
-            EmbeddingError: The runtime failed.
-        """
-        return await spread(lambda one: self.loaded_pair_reader().answers(question, one), statements)
 
     async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
         """Compare pairs in view of a question, spread over all cores; see `umi.ports.pair_reader.PairReader`.

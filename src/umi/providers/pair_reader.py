@@ -1,16 +1,16 @@
-"""The local pair reader: an encoder of six layers that reads one statement or two in view of a question.
+"""The local pair reader: an encoder of six layers that compares two statements in view of a question.
 
-The question and the statements stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with
+The question and both statements stand in one input (a cross-encoder: Nogueira and Cho, 2019, "Passage Re-ranking with
 BERT"). Learned vectors mark the part that each token plays: the question, a statement or the rest of its message, older
-or newer; and how much time lies between. Of one statement a head says whether it answers the question; of two, whether the
-newer one makes the older one outdated as an answer, and whether it is the better answer. Training starts from the local embedder's weights; `make reader`
+or newer; and how much time lies between. Two heads say whether the newer statement makes the older one outdated as an
+answer, and whether it is the better answer of the two. Training starts from the local embedder's weights; `make reader`
 repeats it on the data listed in `data/reader/`. Words and positions are looked up in the embedder's own tables, and
 weights are kept and used in 7 bits like the embedder's. ADR 0017 has the design.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -115,22 +115,6 @@ class Layout:
             gap=gap_of(pair.days, same_speaker=pair.older.speaker == pair.newer.speaker),
         )
 
-    def answering(self, question: str, statement: Passage) -> Input:
-        """The input of a question and a statement: [CLS] question [SEP] statement [SEP], the statement with its speaker.
-
-        The statement stands where the older one of a pair does; where the newer one is marked, the question is.
-        """
-        asked = self.encode(question).ids[:_QUESTION_TOKENS_MAX]
-        told = self.piece(statement, _PASSAGE_TOKENS_MAX)
-        head = len(asked) + 2
-        return Input(
-            ids=(CLS, *asked, SEP, *told.ids, SEP),
-            parts=(APART, *[QUESTION] * (head - 1), *(OLDER if one else APART for one in told.focus), APART),
-            older=(*[False] * head, *told.focus, False),
-            newer=(False, *[True] * len(asked), *[False] * (len(told.ids) + 2)),
-            gap=UNDATED,
-        )
-
     def encode(self, text: str) -> Encoding:
         """The tokens of a text, without [CLS] and [SEP]."""
         # No cache here: a text must not stay in memory after it was erased.
@@ -168,8 +152,8 @@ class LocalPairReader:
         tokenizer: The embedder's.
         lower: An onnxruntime session of the first `EARLY_LAYERS`.
         upper: One of the remaining layers.
-        tables: `part` (8, 384), `gap` (16, 384), and three heads for the output of each layer: `answers`, `outdated` and
-            `better`, each (6, 1152), and `answers.bias`, `outdated.bias` and `better.bias`, each (6,).
+        tables: `part` (8, 384), `gap` (16, 384), and two heads for the output of each layer: `outdated` and `better`,
+            each (6, 1152), and `outdated.bias` and `better.bias`, each (6,).
         version: Names the weights.
     """
 
@@ -188,30 +172,19 @@ class LocalPairReader:
         """Name of the weights."""
         return self._version
 
-    def answers(self, question: str, statement: Passage) -> float:
-        """How likely a statement answers a question, in the calling thread.
-
-        Raises:
-            EmbeddingError: When onnxruntime fails.
-        """
-        return self._read(self._layout.answering(question, statement), ("answers",))[0]
-
     def compare(self, question: str, pair: Pair) -> Compared:
         """Compare a pair in view of a question, in the calling thread.
 
         Raises:
             EmbeddingError: When onnxruntime fails.
         """
-        return Compared(*self._read(self._layout.asked(question, pair), ("outdated", "better")))
-
-    def _read(self, given: Input, heads: Sequence[str]) -> list[float]:
-        """The probabilities that some heads give an input."""
+        given = self._layout.asked(question, pair)
         hidden = self._run(self._lower, self._start(given))
-        early = self._said(hidden, given, heads, EARLY_LAYERS)
-        # Most inputs are soon told apart; for those the upper half of the work is saved.
-        if all(not _UNSURE < likely < 1 - _UNSURE for likely in early):
+        early = self._compared(hidden, given, EARLY_LAYERS)
+        # Most pairs are soon told apart; for those the upper half of the work is saved.
+        if all(not _UNSURE < likely < 1 - _UNSURE for likely in (early.outdated, early.better)):
             return early
-        return self._said(self._run(self._upper, hidden), given, heads, LAYERS)
+        return self._compared(self._run(self._upper, hidden), given, LAYERS)
 
     def _start(self, given: Input) -> Floats:
         start = self._encoder.words[list(given.ids)] + self._encoder.places[: len(given.ids)]
@@ -227,11 +200,13 @@ class LocalPairReader:
             raise EmbeddingError(f"the local reader failed on {len(given)} tokens: {error}") from error
         return found
 
-    def _said(self, hidden: Floats, given: Input, heads: Sequence[str], layer: int) -> list[float]:
+    def _compared(self, hidden: Floats, given: Input, layer: int) -> Compared:
         """What the output of a layer says."""
         pooled, place = _pooled(hidden, given), layer - 1
-        odds = (pooled @ self._tables[name][place] + self._tables[f"{name}.bias"][place] for name in heads)
-        return [float(logistic(np.float64(one))) for one in odds]
+        outdated, better = (
+            pooled @ self._tables[name][place] + self._tables[f"{name}.bias"][place] for name in ("outdated", "better")
+        )
+        return Compared(float(logistic(np.float64(outdated))), float(logistic(np.float64(better))))
 
 
 def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) -> LocalPairReader:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from umi._core.text import analyse
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, PairReader, Passage
+from umi.ports.pair_reader import Compared, Pair, PairReader
 from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.local import LocalEmbedder
 from umi.sim.clock import SimClock
@@ -36,7 +36,6 @@ TIMEOUT_S: Final = 10.0
 WINDOW_WORDS: Final = 128
 OVERLAP_WORDS: Final = 16
 _SLOW: Final = (10.0, 100.0)  # factor on the latency under EmbeddingSlow
-_NOT_KNOWN: Final = 0.5  # the probability that a statement answers, where nothing is known of it
 _WORDS_CACHED_COUNT: Final = 16_384
 _TEXTS_CACHED_COUNT: Final = 1_024
 
@@ -58,8 +57,6 @@ class SimEmbedder:
         faults: What may fail; operations `embed` and `embed_many`.
         reads: Whether the local embedder's reader of short messages is offered too; without it rules read them.
         judge: What a pair reader says of a question and a pair; None offers no pair reader. Its operation is `compare`.
-        answers: The probability with which that reader says that a statement answers a question; operation `answers`. None
-            says the same of every statement.
     """
 
     def __init__(
@@ -70,14 +67,12 @@ class SimEmbedder:
         faults: FaultInjector | None = None,
         reads: bool = False,
         judge: Callable[[str, Pair], Compared] | None = None,
-        answers: Callable[[str, Passage], float] | None = None,
     ) -> None:
         self._clock = clock
         self._rng = rng
         self._faults = faults
         self._reads = reads
         self._judge = judge
-        self._answers = answers
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -97,15 +92,6 @@ class SimEmbedder:
     def pair_reader(self) -> PairReader | None:
         """The reader of pairs, if there is one; see `umi.ports.pair_reader.HasPairReader`."""
         return self if self._judge is not None else None
-
-    async def answers(self, question: str, statements: Sequence[Passage]) -> list[float]:
-        """Whether statements answer, as was said when this was made.
-
-        Raises:
-            EmbeddingError: By a fault.
-        """
-        await self._arrive("answers")
-        return [_NOT_KNOWN if self._answers is None else self._answers(question, one) for one in statements]
 
     async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
         """Judge pairs as was said when this was made.
