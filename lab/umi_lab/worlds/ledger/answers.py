@@ -122,10 +122,10 @@ class Answers:
         same(f"hits below {least}", [hit.id for hit in whole.hits if hit.score < least and hit.id in found], [])
         sure = await self._asked(deep=False, min_score=None)
         same("hits above the threshold", [hit.id for hit in sure.hits], shown[: len(sure.hits)])
-        await self._deep(rng, shown)
+        await self._deep(rng, whole.hits)
 
-    async def _deep(self, rng: DeterministicRng, shown: Sequence[str]) -> None:
-        """A deep search finds all that one search finds, and says in which other words it has searched."""
+    async def _deep(self, rng: DeterministicRng, hits: Sequence[Any]) -> None:
+        """A deep search finds all messages that one search finds, and says in which other words it has searched."""
         model = self._opened.model
         model.rewordings = rng.choice(([], ["logged item1"], ["item1", "item2 logged", "item3"]))
         before = model.calls
@@ -133,7 +133,9 @@ class Answers:
         deep = await self._asked(deep=True if forced else None)
         calls, told = model.calls - before, tuple(model.rewordings) if forced else ()
         model.rewordings = []
-        same("hits of a deep search", sorted(hit.id for hit in deep.hits), sorted(shown))
+        # By other words another statement of a message may be the one that answers.
+        found, right = (sorted(hit.episode.id for hit in some) for some in (deep.hits, hits))
+        same("messages of a deep search", found, right)
         variations = {"deep_search_used": forced, "query_variations": told}
         self._journal.compared.record("a deep search", deep, variations)
         self.receipt(deep, Usage(calls, 10 * calls, 10 * calls))
