@@ -1,5 +1,7 @@
 """What a receipt of recall says of itself: the best score, the order that was learned, and one hit a message whatever the limit."""
 
+from __future__ import annotations
+
 import pytest
 
 import umi
@@ -9,7 +11,7 @@ JUDGED = 25  # so often that what was learned outweighs the lead in relevance
 
 
 @pytest.mark.parametrize("model", [None, ScriptedModel()])
-async def test_no_hit_has_a_score_above_the_best(model):
+async def test_no_hit_has_a_score_above_the_best(model: ScriptedModel | None) -> None:
     async with umi.Memory.open("dict:", llm=model, embedder=None) as memory:
         await memory.remember("Zoe works at Acme.")
         await memory.remember("Kiba logged item1. Lomo logged item2 (mode=wished).")
@@ -19,7 +21,7 @@ async def test_no_hit_has_a_score_above_the_best(model):
 
 
 @pytest.mark.parametrize("model", [None, ScriptedModel()])
-async def test_what_was_learned_orders_hits_whoever_reads_messages(model):
+async def test_what_was_learned_orders_hits_whoever_reads_messages(model: ScriptedModel | None) -> None:
     config = umi.Config(learn=True)
     async with umi.Memory.open("dict:", llm=model, embedder=None, config=config) as memory:
         for said in ("item0", "item1 (type=event sure=0.9)", "item2 (type=event sure=0.9 sure=0.9)"):
@@ -33,7 +35,7 @@ async def test_what_was_learned_orders_hits_whoever_reads_messages(model):
         assert found.hits[0].score < found.hits[1].score
 
 
-async def test_a_message_that_denies_itself_is_shown_alike_whatever_the_limit():
+async def test_a_message_that_denies_itself_is_shown_alike_whatever_the_limit() -> None:
     async with umi.Memory.open("dict:", llm=ScriptedModel(), embedder=None) as memory:
         said = await memory.remember("Kiba logged item1. Kiba logged item2.")
         first, second = (one.id for one in said.entities)

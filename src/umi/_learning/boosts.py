@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from umi._core.ranking import Array, Ranking
 from umi._learning.credit import DECIMALS, Judge
@@ -60,8 +61,7 @@ class Lessons:
         judge = Judge(version.totals, self._now)
         factors = np.array([judge.judge(beliefs.get(int(key), ())).factor for key in keys])
         self._factors = {int(key): float(factor) for key, factor in zip(keys, factors, strict=True) if factor != 1}
-        # Rounded and stable, so that equal candidates keep their order on every machine.
-        order = np.argsort(-np.round(_odds(ranking.scores[:head]) * factors, DECIMALS), kind="stable")
+        order = _order(ranking.scores[:head], factors)
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
         # `parts` may be shorter than the head. It is reordered only when all of its rows stay among its rows.
         parts = ranking.parts.copy()
@@ -86,8 +86,7 @@ class Lessons:
         values = np.array(scores, dtype=np.float64)
         head = int(np.count_nonzero(values >= floor))
         factors = np.array([self._factors.get(arrival, 1.0) for arrival in arrivals[:head]])
-        order = np.argsort(-np.round(_odds(values[:head]) * factors, DECIMALS), kind="stable")
-        return [*map(int, order), *range(head, len(values))]
+        return [*map(int, _order(values[:head], factors)), *range(head, len(values))]
 
     def noted(self, snapshot: Snapshot, hits: Sequence[Hit], embedding: Vector | None, *, explain: bool) -> list[Hit]:
         """Note the hits that are shown. With `explain`, each hit about which something was learned gets its lesson."""
@@ -128,6 +127,12 @@ class Teller:
         # Signals that credit several entities of an episode count once per entity.
         counted = sum(belief.signals for belief in beliefs)
         return Lesson(id_, found.factor, found.estimate, found.usual, found.evidence, counted, newest)
+
+
+def _order(scores: Array, factors: Array) -> npt.NDArray[np.intp]:
+    """Places of candidates, the highest odds times factor first; equal ones keep their order."""
+    # Rounded and stable, so that it is the same order on every machine.
+    return np.argsort(-np.round(_odds(scores) * factors, DECIMALS), kind="stable")
 
 
 def _odds(scores: Array) -> Array:

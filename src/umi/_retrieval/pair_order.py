@@ -59,11 +59,12 @@ async def in_order(
     first, *others = hits[:PAIR_READER_HITS_COUNT]
     others = [hit for hit in others if _lead(first, hit) < _FAR]
     newer_than: list[str] = []
+    statements: dict[str, Passage] = {}
     top = first
     while others:
         rivals = [_Rival(top, hit, trust) for hit in others]
         rivals = [one for one in rivals if one.may_rise and one.ids not in not_so]
-        risen = await _risen(reader, question, rivals) if rivals else None
+        risen = await _risen(reader, question, rivals, statements) if rivals else None
         if risen is None:
             break
         best, compared = risen
@@ -79,10 +80,17 @@ async def in_order(
     return [told, *(hit for hit in hits if hit is not top)]
 
 
-async def _risen(reader: PairReader, question: str, rivals: Sequence[_Rival]) -> tuple[Hit, Compared] | None:
-    """The hit that is most likely better than the first one, and what the reader said of it."""
-    top, *others = [_passage_of(hit, question) for hit in (rivals[0].top, *(one.hit for one in rivals))]
-    pairs = [one.pair(top, other) for one, other in zip(rivals, others, strict=True)]
+async def _risen(
+    reader: PairReader, question: str, rivals: Sequence[_Rival], statements: dict[str, Passage]
+) -> tuple[Hit, Compared] | None:
+    """The hit that is most likely better than the first one, and what the reader said of it.
+
+    `statements` has the statements that were found so far, by episode id; those that are missing are added.
+    """
+    for hit in (rivals[0].top, *(one.hit for one in rivals)):
+        if hit.episode.id not in statements:
+            statements[hit.episode.id] = _passage_of(hit, question)
+    pairs = [one.pair(statements[one.top.episode.id], statements[one.hit.episode.id]) for one in rivals]
     found = zip(rivals, await reader.compare(question, pairs), strict=True)
     best, compared = max(found, key=lambda row: (row[0].better(row[1]), row[0].hit.at, row[0].hit.episode.arrival))
     return (best.hit, compared) if best.better(compared) >= 0 else None

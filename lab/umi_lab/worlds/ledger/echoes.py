@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 from umi.types import Message, Usage
-from umi_lab.worlds.ledger.book import Said, Statement
+from umi_lab.worlds.ledger.book import Link, Said, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.model import SENTENCE
 from umi_lab.worlds.ledger.plan import Step
@@ -55,14 +56,21 @@ class Echoes(Words):
         if gone:
             await self._forget_said(said)
         found = await self._opened.memory.remember([Message(**repeated)])
-        added = self._add(step.number, [repeated], [repeated], found.episode_ids)
-        new, recorder = self._read(added[0], extract=True), self.recorder()
-        told = self._judged(recorder, new)
-        self._made[step.number] = recorder.made
-        self._learn_ids(found.entities, added)
+        added, _, told = self._kept(step, repeated, found, found.episode_ids)
         self._receipt(found, added, told, replayed=False, degraded=("no_embedder",))
         if not gone:
             await self._forget_said(added[0])  # no word is in two statements, since verdicts name them by it
+
+    def _kept(
+        self, step: Step, told: dict[str, Any], found: Any, ids: Iterable[str]
+    ) -> tuple[list[Said], list[Statement], list[Link]]:
+        """Enter a message that was kept: it, its statements, and the relations that the model's verdicts on them make."""
+        added = self._add(step.number, [told], [told], ids)
+        new, recorder = self._read(added[0], extract=True), self.recorder()
+        judged = self._judged(recorder, new)
+        self._made[step.number] = recorder.made
+        self._learn_ids(found.entities, added)
+        return added, new, judged
 
     async def _forget_said(self, said: Said) -> None:
         same("what forget gives", await self._opened.beside.forget(said.id), 1)
@@ -86,13 +94,7 @@ class Echoes(Words):
         arguments: dict[str, Any] = {"idempotency_key": f"call{step.number}"} if given["call_key"] else {}
         found = await self._opened.call("remember", content, **arguments)
         same("messages of the receipt", list(found.episode_ids)[1:], [said.id])
-        added = self._add(step.number, [told], [told], found.episode_ids[:1])
-        new, recorder = self._read(added[0], extract=True), self.recorder()
-        self._judged(recorder, new)
-        self._made[step.number] = recorder.made
-        self._learn_ids(found.entities, added)
-        self.compared.record("the receipt", found, {"replayed": False, "forgotten": (), "deferred": ()})
-        right = sorted(each.id for each in [*new, *self.book.of(said)])
-        same("statements of the receipt", sorted(each.id for each in found.entities), right)
+        added, new, _ = self._kept(step, told, found, found.episode_ids[:1])
+        self._receipt_beside(found, new, [said])
         if given["call_key"]:
             self._calls[step.number] = (content, arguments, added, True)

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from umi import limits
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.book import CURRENT, DISPUTED, Link, Look, Said, Statement
+from umi_lab.worlds.ledger.book import CURRENT, DISPUTED, Link, Look, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
@@ -80,18 +80,15 @@ class Lately:
         said, other = (link.new.said, link.old.said) if rng.chance(0.8) else (link.old.said, link.new.said)
         names = [name for name in _FIELDS if getattr(said, name) is not None]
         apart = [name for name in names if getattr(said, name) != getattr(other, name)]
-        return _only(said, rng.choice(apart or names))
+        name = rng.choice(apart or names)
+        return {name: getattr(said, name)}
 
     def _state(self, one: Statement) -> str:
         return self._book.state(one, Look(now=self._opened.clock.now()))
 
     def _holds(self, one: Statement) -> bool:
         look = Look(now=self._opened.clock.now())
-        return self._book.shown(one, look) and self._book.state(one, look) in (CURRENT, DISPUTED)
-
-
-def _only(said: Said, name: str) -> dict[str, Any]:
-    return {name: getattr(said, name)}
+        return self._book.shown(one, look) and self._state(one) in (CURRENT, DISPUTED)
 
 
 def _changed(link: Link, new: Statement) -> bool:

@@ -249,9 +249,14 @@ class Words(Waiting):
         (said,) = self._add(step.number, [told], [told], found.episode_ids[-1:])
         new = self._read(said, extract=True)
         self._learn_ids(found.entities, [said])
-        gone = tuple(one.message_id for one in added if one not in left)
-        self.compared.record("the receipt", found, {"replayed": False, "forgotten": gone, "deferred": ()})
-        right = sorted(one.id for one in [*new, *(one for old in left for one in self.book.of(old))])
+        self._receipt_beside(found, new, left, tuple(one.message_id for one in added if one not in left))
+
+    def _receipt_beside(
+        self, found: Any, new: list[Statement], known: Iterable[Said], forgotten: tuple[str | None, ...] = ()
+    ) -> None:
+        """The receipt of a call with a new message beside known ones names the statements of all of them."""
+        self.compared.record("the receipt", found, {"replayed": False, "forgotten": forgotten, "deferred": ()})
+        right = sorted(one.id for one in [*new, *(one for said in known for one in self.book.of(said))])
         same("statements of the receipt", sorted(one.id for one in found.entities), right)
 
 
