@@ -82,11 +82,11 @@ sim: $(STAMP) ## Run 700 simulated worlds: 400 with faults, restarts and power c
 	$(BIN)/umi sim sweep --seeds 400 --small 300
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; two to three hours on two cores)
-	$(FIT)/bin/python lab/tools/pair_reader/fit.py
+	$(FIT)/bin/python lab/tools/answer_reader/fit.py
 
-$(FIT)/.installed: lab/tools/pair_reader/requirements.txt
+$(FIT)/.installed: lab/tools/answer_reader/requirements.txt
 	$(PYTHON) -m venv $(FIT)
-	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement lab/tools/pair_reader/requirements.txt
+	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --requirement lab/tools/answer_reader/requirements.txt
 	$(FIT)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --editable lab
 	@touch $@
 

@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from answer_reader.network import Layer
 from evolution_examples import Example, of_bank, of_chats, of_own, told_banks, voices
-from pair_reader.network import Layer
 from torch import nn
 from torch.nn import functional
 

@@ -12,7 +12,7 @@ import umi
 from umi import HitState
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair
+from umi.ports.answer_reader import Compared, Pair
 from umi.providers.local import LocalEmbedder
 
 BETWEEN = "It rained all day and the cat slept."
@@ -30,7 +30,7 @@ Judge = Callable[[str, Pair], Compared]
 
 
 class Judged:
-    """The local embedder with a pair reader of a test's own. Satisfies `EmbeddingProvider` and `PairReader`."""
+    """The local embedder with a answer reader of a test's own. Satisfies `EmbeddingProvider` and `AnswerReader`."""
 
     def __init__(self, inner: LocalEmbedder, judge: Judge) -> None:
         self.inner = inner
@@ -41,7 +41,7 @@ class Judged:
         return self.inner.identity
 
     @property
-    def pair_reader(self) -> Judged:
+    def answer_reader(self) -> Judged:
         return self
 
     async def embed(self, text: str) -> Vector:

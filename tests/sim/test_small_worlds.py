@@ -8,7 +8,7 @@ from umi._evolution import set_facts
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
 from umi._reading.grammar import slot_matching
-from umi._retrieval import pair_order
+from umi._retrieval import answer_order
 from umi.stores.sql.write import SqlTransaction
 from umi_lab.mutation.planted import edited
 from umi_lab.worlds.ledger.coverage import unconfirmed
@@ -45,7 +45,7 @@ def test_every_call_argument_and_field_is_drawn_and_confirmed(swept):
         (RelationWriter, "undo", "row.acted and row.part is None", "False"),
         (StateResolver, "_show_bare", "episode.at > self._view.as_of", "episode.recorded_at > self._view.as_of"),
         (set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
-        (pair_order, "newer_first", "if trusted:", "if not trusted:"),
+        (answer_order, "newer_first", "if trusted:", "if not trusted:"),
         (slot_matching, "valid_from", "date.start < at", "date.start > at"),
         (SqlTransaction, "_seal", "for key in self._touched", "for key in ()"),
     ],

@@ -19,15 +19,15 @@ import pytest
 import umi
 from umi import limits
 from umi.bench.texts import question, sentence, turns
+from umi.providers.answer_reader import LocalAnswerReader
 from umi.providers.minilm import MiniLM
-from umi.providers.pair_reader import LocalPairReader
 from umi.providers.reader import LocalText
 from umi.stores.sqlite.store import SqliteStore
 
 MEMORIES_COUNT = 600
 SAMPLES_COUNT = 40
 # Every run of a model's layers in onnxruntime is one call of one of these.
-RUNS = ((MiniLM, "states"), (MiniLM, "finish"), (LocalText, "judge"), (LocalPairReader, "_run"))
+RUNS = ((MiniLM, "states"), (MiniLM, "finish"), (LocalText, "judge"), (LocalAnswerReader, "_run"))
 
 
 @dataclass

@@ -161,7 +161,7 @@ def own_folder(tmp_path: Path) -> Path:
 async def test_the_second_embedder_loads_nothing(own_folder: Path) -> None:
     first, second = LocalEmbedder(own_folder), LocalEmbedder(own_folder)
     assert await _used(first) is await _used(second)
-    assert first.loaded_pair_reader() is second.loaded_pair_reader()
+    assert first.loaded_answer_reader() is second.loaded_answer_reader()
     other = LocalEmbedder()
     assert await _used(first) is not await _used(other), "other files are another model"
 
@@ -170,7 +170,7 @@ async def test_closing_one_leaves_the_others_alone_and_the_last_one_frees_the_mo
     first, second = LocalEmbedder(own_folder), LocalEmbedder(own_folder)
     await _used(first)
     model = weakref.ref(first._shared())
-    second.loaded_pair_reader()
+    second.loaded_answer_reader()
     await first.close()
     assert (await second.embed("hello")).shape == (DIMENSIONS,)
     assert model() is second._shared()
@@ -189,7 +189,7 @@ def test_threads_and_loops_that_begin_at_once_load_once(own_folder: Path) -> Non
         embedder = LocalEmbedder(own_folder)
         together.wait()
         model = asyncio.run(_used(embedder))
-        found.append((model, embedder.loaded_pair_reader(), embedder))
+        found.append((model, embedder.loaded_answer_reader(), embedder))
 
     threads = [threading.Thread(target=work) for _ in range(count)]
     for thread in threads:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from umi.ports.pair_reader import Pair, Passage
-from umi.providers import pair_reader
+from umi.ports.answer_reader import Pair, Passage
+from umi.providers import answer_reader
 from umi.providers.local import LocalEmbedder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,10 +70,10 @@ def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     others = sorted(path.stem for path in (DATA / "histories").glob("*.jsonl") if path.stem != "bench")
     options = ["--share", "0.004", "--passes", "1", "--without", ",".join(others), "--write", str(file)]
     subprocess.run(
-        [sys.executable, str(ROOT / "lab/tools/pair_reader/fit.py"), *options], check=True, capture_output=True
+        [sys.executable, str(ROOT / "lab/tools/answer_reader/fit.py"), *options], check=True, capture_output=True
     )
-    monkeypatch.setattr(pair_reader, "WEIGHTS", str(file))
-    reader = LocalEmbedder().loaded_pair_reader()
+    monkeypatch.setattr(answer_reader, "WEIGHTS", str(file))
+    reader = LocalEmbedder().loaded_answer_reader()
     text = "The Pro plan costs $20 a month."
     found = reader.compare(
         "What does it cost?", Pair(Passage(text, (0, len(text)), "user"), Passage(text, (0, len(text)), "user"))

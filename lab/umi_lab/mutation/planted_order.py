@@ -1,30 +1,30 @@
-"""Planted faults in how the pair reader's word orders the first hits."""
+"""Planted faults in how the answer reader's word orders the first hits."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import Final
 
-from umi._retrieval import pair_order
+from umi._retrieval import answer_order
 from umi_lab.mutation.planted import Mutation, edited
 
 ORDER: Final[tuple[Mutation, ...]] = (
     Mutation(
-        "pairs-asked-backwards",
-        "The pair reader is given the newer message as the older one.",
-        "umi._retrieval.pair_order._Rival.pair",
-        partial(edited, pair_order._Rival, "pair", "Pair(top, other, days) if", "Pair(other, top, days) if"),  # noqa: SLF001
+        "hits-read-backwards",
+        "The answer reader is given the newest message as the oldest.",
+        "umi._retrieval.answer_order._read",
+        partial(edited, answer_order, "_read", "hit.episode.arrival))", "hit.episode.arrival), reverse=True)"),
     ),
     Mutation(
-        "what-came-back-is-overlooked",
-        "Where something is again as it was before, the message between stands first.",
-        "umi._retrieval.pair_order.in_order",
-        partial(edited, pair_order, "in_order", "[hit for hit in others if hit.at > best.at]", "[]"),
+        "the-score-alone-decides",
+        "What the answer reader says of the first hits does not order them.",
+        "umi._retrieval.answer_order._strength",
+        partial(edited, answer_order, "_strength", "log(max(one.reading.answers, float_info.min))", "0.0"),
     ),
     Mutation(
         "documents-rise",
         "What a document says later stands above what a person said.",
-        "umi._retrieval.pair_order.in_order",
-        partial(edited, pair_order, "in_order", "one.may_rise and", "one.is_later and"),
+        "umi._retrieval.answer_order.in_order",
+        partial(edited, answer_order, "in_order", "trust.may_change(hit.origin, top.hit.origin) and", ""),
     ),
 )

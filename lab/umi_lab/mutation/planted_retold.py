@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final
 
 from umi._evolution import value_features, value_updates
-from umi._retrieval import pair_order, snapshot_search
+from umi._retrieval import answer_order, snapshot_search
 from umi_lab.mutation.planted import Mutation, edited, patched
 
 RETOLD: Final[tuple[Mutation, ...]] = (
@@ -19,10 +19,10 @@ RETOLD: Final[tuple[Mutation, ...]] = (
     Mutation(
         "older-mention-first",
         "Of two mentions of the same thing recall shows the older one first.",
-        "umi._retrieval.pair_order.newer_first",
+        "umi._retrieval.answer_order.newer_first",
         partial(
             edited,
-            pair_order,
+            answer_order,
             "newer_first",
             "order.index(above) > order.index(below)",
             "order.index(above) < order.index(below)",

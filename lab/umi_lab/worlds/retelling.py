@@ -6,8 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from umi.limits import PAIR_READER_HITS_COUNT
-from umi.ports.pair_reader import Compared, Pair
+from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.ports.answer_reader import Dated, Reading
 from umi.sim.clock import SimClock
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultInjector
@@ -19,25 +19,32 @@ from umi_lab.worlds.retelling_story import ORIGINS
 from umi_lab.worlds.steps import RETOLD, Kind, Step
 
 _TOLD: Final = re.compile(r"Somebody (?P<how>left|may leave) the (?P<thing>\w+) behind the (?P<place>\w+)\.")
-_SURE, _UNSURE, _NOTHING = 0.9, 0.4, 0.2
+_SURE, _UNSURE, _NOTHING = 0.9, 0.4, 1e-6
 
 
-def judge(question: str, pair: Pair) -> Compared:
+def judge(question: str, told: Sequence[Dated]) -> list[Reading]:
     """What is so of messages of this story: a thing that was seen elsewhere later is not where it was; what may be changes nothing."""
-    older, newer = (_TOLD.fullmatch(one.text) for one in (pair.older, pair.newer))
-    if older is None or newer is None:
-        return Compared(0.0, _NOTHING)
-    about = [one["thing"] in question for one in (older, newer)]
-    if about[0] != about[1]:
-        return Compared(0.0, _SURE if about[1] else 1 - _SURE)
-    if older["thing"] != newer["thing"] or older["place"] == newer["place"]:
-        return Compared(0.0, _NOTHING)
-    outdated = _SURE if newer["how"] == "left" else _UNSURE
-    return Compared(outdated, outdated)
+    found = [_TOLD.fullmatch(one.passage.text) for one in told]
+    outdated = [
+        max((_ended_by(one, later) for later in found[place + 1 :]), default=0.0) for place, one in enumerate(found)
+    ]
+    holds = [
+        one is not None and one["thing"] in question and likely < _SURE
+        for one, likely in zip(found, outdated, strict=True)
+    ]
+    share = _SURE / max(1, sum(holds))
+    return [Reading(share if held else _NOTHING, likely) for held, likely in zip(holds, outdated, strict=True)]
+
+
+def _ended_by(one: re.Match[str] | None, later: re.Match[str] | None) -> float:
+    """How likely a message is outdated because of a later one."""
+    if one is None or later is None or one["thing"] != later["thing"] or one["place"] == later["place"]:
+        return 0.0
+    return _SURE if later["how"] == "left" else _UNSURE
 
 
 def paired(clock: SimClock, rng: DeterministicRng, faults: FaultInjector, *, reads: bool) -> SimEmbedder:
-    """The embedder of a world, which judges pairs of this story."""
+    """The embedder of a world, which reads hits of this story."""
     return SimEmbedder(clock, rng, faults=faults, reads=reads, judge=judge)
 
 
@@ -74,7 +81,7 @@ class Retelling:
         )
         if not judged or found.degraded or await memory.waiting():
             return "not compared"
-        first = found.hits[:PAIR_READER_HITS_COUNT]
+        first = found.hits[:ANSWER_READER_HITS_COUNT]
         if not first:
             return "nothing"
         for hit in first[1:]:
@@ -88,12 +95,11 @@ class Retelling:
         return first[0].content
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
-        """What the first hit says that it is newer than: below it, older, and the last of it made outdated by it."""
+        """What the first hit says that it is newer than: below it, older, and made outdated by one of the first hits."""
         below = {hit.id: hit for hit in first[1:]}
-        for place, id_ in enumerate(reversed(top.newer_than)):
+        for id_ in top.newer_than:
             older = below.get(id_)
-            ends = older is not None and (_ends(older, top) if not place else older.at < top.at)
-            if not ends:
+            if older is None or older.at >= top.at or not any(_changes(older, hit) for hit in first):
                 raise Violation(f"{step.line()}: {top.content!r} says it is newer than {older and older.content!r}")
         self._world.outcome.features["retellings put first"] += bool(top.newer_than)
 

@@ -1,4 +1,4 @@
-"""A story of things that are seen in one place after another, told in words that no rule reads: only the pair reader can tell what is outdated."""
+"""A story of things that are seen in one place after another, told in words that no rule reads: only the answer reader can tell what is outdated."""
 
 from __future__ import annotations
 

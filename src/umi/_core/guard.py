@@ -26,7 +26,7 @@ from umi.ports import (
     SupportsPrepare,
     Vector,
 )
-from umi.ports.pair_reader import HasPairReader, PairReader
+from umi.ports.answer_reader import AnswerReader, HasAnswerReader
 from umi.ports.text_reader import HasTextReader, TextReader
 
 T = TypeVar("T")
@@ -99,9 +99,9 @@ class GuardedEmbedder:
         return self._inner.reader if isinstance(self._inner, HasTextReader) else None
 
     @property
-    def pair_reader(self) -> PairReader | None:
-        """The reader of pairs of statements, when the inner embedder's model has one."""
-        return self._inner.pair_reader if isinstance(self._inner, HasPairReader) else None
+    def answer_reader(self) -> AnswerReader | None:
+        """The reader of first hits, when the inner embedder's model has one."""
+        return self._inner.answer_reader if isinstance(self._inner, HasAnswerReader) else None
 
     async def prepare(self, kept: EmbedderIdentity | None) -> None:
         """Let the inner embedder load what it needs, from disk or from its server.

@@ -19,7 +19,7 @@ from umi._core.guard import GuardedEmbedder
 from umi._core.merging import reciprocal_rank_fusion
 from umi._core.query_features import is_question
 from umi._core.stages import stage
-from umi._retrieval import pair_order, statement_scores
+from umi._retrieval import answer_order, statement_scores
 from umi._retrieval.hits import within_tokens
 from umi._retrieval.query import Found, Query, Variant
 from umi._retrieval.question_wording import as_told, named, without_boilerplate
@@ -28,7 +28,7 @@ from umi._retrieval.snapshot_search import SnapshotSearch
 from umi._retrieval.variants import MODEL_WEIGHT, Variation, rule_variants, wants_deep
 from umi.errors import EmbeddingError, UmiError
 from umi.ports import EmbeddingProvider, LLMProvider, Snapshot, StorageBackend, VectorBackend
-from umi.ports.pair_reader import PairReader
+from umi.ports.answer_reader import AnswerReader
 from umi.types import Degradation, Hit
 
 
@@ -113,8 +113,8 @@ class DualRetriever:
         # The question is embedded in the speaker's words, before it is read who speaks here: once more where that was another.
         speakers = frozenset(self._known.intersection(names))
         reader = self._reader_for(query)
-        # The pair reader compares the first few hits, even where fewer are wanted.
-        most = query.limit if reader is None else max(query.limit, limits.PAIR_READER_HITS_COUNT)
+        # The answer reader compares the first few hits, even where fewer are wanted.
+        most = query.limit if reader is None else max(query.limit, limits.ANSWER_READER_HITS_COUNT)
         found: tuple[SnapshotSearch, list[Hit]] | None = None
         while found is None:
             variants, _ = await asyncio.gather(self._prepare(variations, speakers, degraded), self._catch_up())
@@ -157,27 +157,27 @@ class DualRetriever:
         self._known.difference_update(names)
         self._known.update(speakers)
 
-    def _reader_for(self, query: Query) -> PairReader | None:
-        """The pair reader that orders the hits by what still holds; None where it must not decide.
+    def _reader_for(self, query: Query) -> AnswerReader | None:
+        """The answer reader that orders the hits by what still holds; None where it must not decide.
 
         It orders questions only, not where outdated memories are wanted too, and not where learning sets the order.
         """
         wanted = is_question(query.text) and not query.view.include_superseded and query.lessons is None
-        return None if self._embedder is None or not wanted else self._embedder.pair_reader
+        return None if self._embedder is None or not wanted else self._embedder.answer_reader
 
     async def _in_order(
         self,
-        reader: PairReader,
+        reader: AnswerReader,
         query: Query,
         hits: list[Hit],
         asked: SnapshotSearch,
         degraded: dict[Degradation, None],
     ) -> list[Hit]:
-        """Put the newest of hits that answer about equally well and say the same thing first, as the pair reader judges."""
+        """Put the newest of hits that answer about equally well and say the same thing first, as the answer reader judges."""
         if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
             return hits  # they were looked up, or a model read them and has judged what is outdated
         try:
-            ordered = await pair_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
+            ordered = await answer_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
         except EmbeddingError:
             degraded[Degradation.EMBEDDING_FAILED] = None
             return hits

@@ -20,7 +20,7 @@ from umi._core.vectors import normalised
 from umi._evolution.states import Look, Shown, StatementState, StateResolver
 from umi._evolution.untrusted_claims import untrusted_claims
 from umi._reading.short_messages.classifier import EMBEDDER
-from umi._retrieval import pair_order, statement_scores
+from umi._retrieval import answer_order, statement_scores
 from umi._retrieval.hits import fact_hit, hit_of
 from umi._retrieval.newest_value import newest_amount_first
 from umi._retrieval.period import asked_period
@@ -123,7 +123,7 @@ class SnapshotSearch:
 
     def newest_first(self, hits: Sequence[Hit]) -> list[Hit]:
         """Put flagged updates above what they update, and order amounts by time; for hits that `run` has found."""
-        ordered = pair_order.newer_first(hits, self.told_again, self._query.view.trust)
+        ordered = answer_order.newer_first(hits, self.told_again, self._query.view.trust)
         return newest_amount_first(self._query.text, ordered)
 
     def _note_best(self, hits: Sequence[Hit]) -> None:

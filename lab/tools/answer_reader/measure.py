@@ -1,8 +1,8 @@
 """What a fitted reader is worth on authors that it was not fitted to: the pairs that a recall asks it about, and the product on their histories.
 
-    python lab/tools/pair_reader/measure.py FILE --authors a,b             pairs of first hits, author by author
-    python lab/tools/pair_reader/measure.py FILE --authors a,b --told      the product with that reader on their histories
-    python lab/tools/pair_reader/measure.py FILE --authors a,b --together  the same, with all histories of an author in one memory
+    python lab/tools/answer_reader/measure.py FILE --authors a,b             pairs of first hits, author by author
+    python lab/tools/answer_reader/measure.py FILE --authors a,b --told      the product with that reader on their histories
+    python lab/tools/answer_reader/measure.py FILE --authors a,b --together  the same, with all histories of an author in one memory
 
 `found` are the outdated first hits that are judged outdated from a bound on, `right` the share of those so judged that are.
 """
@@ -21,7 +21,7 @@ from examples import HERE, Row, authors
 from recalled import Asked, histories_of, recalled_by
 
 import umi
-from umi.providers import pair_reader
+from umi.providers import answer_reader
 from umi.providers.local import LocalEmbedder
 
 sys.path.append(str(HERE / "tests" / "scenarios"))
@@ -34,7 +34,7 @@ Judged = tuple[float, bool]  # how likely the older one is outdated, and whether
 
 def judged(some: Sequence[Asked]) -> list[Judged]:
     """Every first hit with those that the product compares it with, where the history says what the pair is."""
-    reader = LocalEmbedder().loaded_pair_reader()
+    reader = LocalEmbedder().loaded_answer_reader()
     found = []
     for asked in some:
         for newer in rivals(asked.hits) if asked.hits else ():
@@ -105,7 +105,7 @@ def main() -> None:
     names = args.authors.split(",")
     if unknown := set(names) - set(authors()):
         sys.exit(f"no such author: {', '.join(sorted(unknown))}")
-    pair_reader.WEIGHTS = str(args.weights.resolve())
+    answer_reader.WEIGHTS = str(args.weights.resolve())
     if args.told or args.together:
         scores = {name: asyncio.run(told(histories_of(name), together=args.together)) for name in names}
         scores["all"] = sum_of(scores.values())

@@ -13,12 +13,12 @@ from typing import Final
 from examples import DAY_S, Row
 from recalled import Asked, Recalled
 
-from umi._retrieval.pair_order import passage
-from umi.limits import PAIR_READER_HITS_COUNT
-from umi.ports.pair_reader import Pair, Passage
-from umi.providers.pair_reader import Input, Layout
+from umi._retrieval.answer_order import passage
+from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.ports.answer_reader import Pair, Passage
+from umi.providers.answer_reader import Input, Layout
 
-FIRST: Final = PAIR_READER_HITS_COUNT  # hits that the product compares
+FIRST: Final = ANSWER_READER_HITS_COUNT  # hits that the product compares
 MORE: Final = 6  # hits whose pairs are examples as well
 # Shares of the pairs that are kept beside those of the first hit with others of the first four.
 CHANGED_KEPT: Final = 0.6

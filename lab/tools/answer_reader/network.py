@@ -3,7 +3,7 @@
 The first passes teach three heads that the product does not use: what a newer statement makes of an older one (`verdict`),
 on which words (`words`), and whether a statement answers a question (`answer`). The last passes teach the product's heads:
 whether the newer statement makes the older one outdated as an answer, after every layer. `kept` writes what
-`umi.providers.pair_reader` loads: of the heads only these.
+`umi.providers.answer_reader` loads: of the heads only these.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from torch import nn
 from torch.nn import functional
 
 from umi.providers import minilm
+from umi.providers.answer_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, PARTS_COUNT, Input
 from umi.providers.local import NUMBERS, installed_folder
-from umi.providers.pair_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, PARTS_COUNT, Input
 from umi.providers.weights import ORDER
 
 WIDTH = minilm.DIMENSIONS
@@ -233,7 +233,7 @@ class Reader(nn.Module):
                 head.weight.data[place], head.bias.data[place] = weight, bias
 
     def kept(self, version: str) -> dict[str, np.ndarray]:
-        """As `umi.providers.pair_reader` loads it."""
+        """As `umi.providers.answer_reader` loads it."""
         found = {"version": np.array(version)}
         found |= {"0.gain": self.norm.weight.detach().numpy(), "0.shift": self.norm.bias.detach().numpy()}
         for number, layer in enumerate(self.layers, 1):

@@ -1,4 +1,4 @@
-"""What a memory of told histories recalls for their questions, before the pair reader orders it: the pairs that the reader is asked about."""
+"""What a memory of told histories recalls for their questions, before the answer reader orders it: the pairs that the reader is asked about."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Asked:
 
 
 class Unordered:
-    """The local embedder without its pair reader. Satisfies `umi.ports.EmbeddingProvider`."""
+    """The local embedder without its answer reader. Satisfies `umi.ports.EmbeddingProvider`."""
 
     def __init__(self) -> None:
         self._inner = LocalEmbedder()

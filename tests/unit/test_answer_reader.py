@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from umi._retrieval.pair_order import passage
-from umi.ports.pair_reader import Pair, Passage
+from umi._retrieval.answer_order import passage
+from umi.ports.answer_reader import Pair, Passage
+from umi.providers.answer_reader import Layout
 from umi.providers.local import LocalEmbedder
-from umi.providers.pair_reader import Layout
 
 EMBEDDER = LocalEmbedder()
-READER = EMBEDDER.loaded_pair_reader()
+READER = EMBEDDER.loaded_answer_reader()
 LAYOUT = Layout(EMBEDDER._load().tokenizer)
 OLD, NEW = "The Pro plan costs $20 a month.", "The Pro plan now costs $25 a month."
 PRICE = "What does the Pro plan cost?"

@@ -1,8 +1,8 @@
-"""Fit the local reader: src/umi/providers/pairs.npz, from data/reader alone.
+"""Fit the local reader: src/umi/providers/answers.npz, from data/reader alone.
 
     make reader                                        everything: fit, manifest, figures of the model card
-    python lab/tools/pair_reader/fit.py --write FILE            fit to every author
-    python lab/tools/pair_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
+    python lab/tools/answer_reader/fit.py --write FILE            fit to every author
+    python lab/tools/answer_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
 
 Some two hours on two quiet cores. The first passes teach what a newer statement makes of an older one: one over task talk and chat written by many hands, two over histories, two over
 histories and groups of statements together. The last passes teach what the product asks: does the newer statement make the older one outdated as an answer to a question? Their pairs are
@@ -34,7 +34,7 @@ from umi.providers.local import LocalEmbedder
 
 One = TypeVar("One", Example, AskedExample)
 
-WEIGHTS = HERE / "src" / "umi" / "providers" / "pairs.npz"
+WEIGHTS = HERE / "src" / "umi" / "providers" / "answers.npz"
 SIZE = 32
 SORTED = 30  # batches of about one length are cut from so many batches' examples
 WARM = 60  # steps in which the learning rate rises

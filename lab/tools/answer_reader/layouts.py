@@ -1,6 +1,6 @@
 """Inputs of the fit's first passes: a pair of statements without a question, and a question with one statement.
 
-The product's own input, a question with a pair, is `umi.providers.pair_reader.Layout.asked`.
+The product's own input, a question with a pair, is `umi.providers.answer_reader.Layout.asked`.
 """
 
 from __future__ import annotations
@@ -8,9 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from umi.ports.pair_reader import Pair, Passage
-from umi.providers.minilm import CLS, SEP
-from umi.providers.pair_reader import (
+from umi.ports.answer_reader import Pair, Passage
+from umi.providers.answer_reader import (
     APART,
     BEFORE,
     NEWER,
@@ -22,6 +21,7 @@ from umi.providers.pair_reader import (
     Layout,
     gap_of,
 )
+from umi.providers.minilm import CLS, SEP
 
 PASSAGE_TOKENS_MAX: Final = 56
 ANSWER_TOKENS_MAX: Final = 64

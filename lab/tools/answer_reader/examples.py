@@ -19,8 +19,8 @@ from zlib import crc32
 from layouts import PlainLayout, Told
 
 from umi._retrieval.segments import segments
-from umi.ports.pair_reader import Pair, Passage
-from umi.providers.pair_reader import Input
+from umi.ports.answer_reader import Pair, Passage
+from umi.providers.answer_reader import Input
 
 Row = dict[str, Any]
 Span = tuple[int, int]
