@@ -81,8 +81,9 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 sim: $(STAMP) ## Run 700 simulated worlds: 400 with faults, restarts and power cuts, 300 small ones with an oracle
 	$(BIN)/umi sim sweep --seeds 400 --small 300
 
-reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; two to three hours on two cores)
-	$(FIT)/bin/python lab/tools/answer_reader/fit.py
+reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; minutes on a GPU, a night on two cores)
+	$(FIT)/bin/python lab/tools/answer_reader/maker.py build/reader
+	$(FIT)/bin/python lab/tools/answer_reader/fit.py build/reader
 
 $(FIT)/.installed: lab/tools/answer_reader/requirements.txt
 	$(PYTHON) -m venv $(FIT)

@@ -12,7 +12,7 @@ import umi
 from umi import HitState
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
-from umi.ports.answer_reader import Compared, Pair
+from umi.ports.answer_reader import Dated, Reading
 from umi.providers.local import LocalEmbedder
 
 BETWEEN = "It rained all day and the cat slept."
@@ -26,11 +26,11 @@ TOLD = [
 ]
 
 
-Judge = Callable[[str, Pair], Compared]
+Judge = Callable[[Sequence[Dated]], list[Reading]]
 
 
 class Judged:
-    """The local embedder with a answer reader of a test's own. Satisfies `EmbeddingProvider` and `AnswerReader`."""
+    """The local embedder with an answer reader of a test's own. Satisfies `EmbeddingProvider` and `AnswerReader`."""
 
     def __init__(self, inner: LocalEmbedder, judge: Judge) -> None:
         self.inner = inner
@@ -50,11 +50,11 @@ class Judged:
     async def embed_many(self, texts: Sequence[str]) -> list[Matrix]:
         return await self.inner.embed_many(texts)
 
-    async def compare(self, question: str, pairs: Sequence[Pair]) -> list[Compared]:
-        return [self.judge(question, pair) for pair in pairs]
+    async def read_answers(self, question: str, told: Sequence[Dated]) -> list[Reading]:
+        return self.judge(told)
 
 
-def failing(_: str, pair: Pair) -> Compared:
+def failing(told: Sequence[Dated]) -> list[Reading]:
     raise EmbeddingError("out of memory")
 
 
@@ -90,90 +90,109 @@ async def test_without_a_reader_that_works_the_answer_is_as_before(tmp_path: Pat
 
 BLUE, GREEN, RED = (f"The barn door is painted {colour}." for colour in ("blue", "green", "red"))
 QUESTION = "What colour is the barn door?"
-Asked = list[tuple[str, str, float | None]]
+Asked = list[list[tuple[str, float]]]
 
 
-def judge_of(outdated: dict[tuple[str, str], float], better: dict[tuple[str, str], float], asked: Asked) -> Judge:
-    """A reader that knows these pairs of messages, older first, and finds nothing in others; `asked` is what it was asked."""
+def judge_of(answers: dict[str, float], changes: dict[str, str], asked: Asked | None = None) -> Judge:
+    """A reader that says how likely each message answers, and that an older one is outdated where a newer one is read with it.
 
-    def judge(question: str, pair: Pair) -> Compared:
-        assert question == QUESTION
-        key = (pair.older.text, pair.newer.text)
-        asked.append((*key, pair.days))
-        return Compared(outdated.get(key, 0.0), better.get(key, outdated.get(key, 0.0)))
+    Args:
+        answers: By message.
+        changes: The newer message by the older.
+        asked: Takes what it was asked: messages and days before the newest.
+    """
+
+    def judge(told: Sequence[Dated]) -> list[Reading]:
+        texts = [one.passage.text for one in told]
+        if asked is not None:
+            asked.append([(text, one.days) for text, one in zip(texts, told, strict=True)])
+        return [Reading(answers.get(text, 0.01), 0.9 if changes.get(text) in texts else 0.0) for text in texts]
 
     return judge
 
 
 async def first_of(
-    tmp_path: Path, embedder: LocalEmbedder, judge: Judge, told: Sequence[tuple[str, str, str]]
+    folder: Path, embedder: LocalEmbedder, judge: Judge, told: Sequence[tuple[str, str, str]]
 ) -> list[umi.Hit]:
-    """Hits of the question after (message, day, origin) were told; the same messages without a reader are in another order."""
-    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, judge)) as memory:
+    """Hits of the question after (message, day, origin) were told."""
+    folder.mkdir(exist_ok=True)
+    async with umi.Memory.open(str(folder / "umi.db"), embedder=Judged(embedder, judge)) as memory:
         for text, when, origin in told:
             await memory.remember(text, speaker="Ana", at=day(when), origin=origin)
         return list((await memory.recall(QUESTION)).hits)
 
 
-TWO = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-03-11", "user")]
+ORDERS = [(BLUE, GREEN), (GREEN, BLUE)]
 
 
-async def test_a_first_hit_is_asked_about_with_what_was_said_later(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    asked: Asked = []
-    for older, newer in ((BLUE, GREEN), (GREEN, BLUE)):
-        folder = tmp_path / older
-        folder.mkdir()
-        told = [(older, "2026-01-10", "user"), (newer, "2026-03-11", "user")]
-        before = len(asked)
-        hits = await first_of(folder, embedder, judge_of({}, {}, asked), told)
-        # Nothing is asked where the later message stands first already.
-        assert asked[before:] == ([(older, newer, pytest.approx(60))] if hits[0].content == older else [])
-    assert len(asked) == 1
+def two(older: str, newer: str, origin: str = "user") -> list[tuple[str, str, str]]:
+    return [(older, "2026-01-10", "user"), (newer, "2026-03-11", origin)]
 
 
-@pytest.mark.parametrize(("likely", "first"), [(0.4, 0), (0.9, 1)])
-async def test_a_later_hit_rises_where_it_is_likely_to_answer_better(
-    tmp_path: Path, embedder: LocalEmbedder, likely: float, first: int
+@pytest.mark.parametrize(("older", "newer"), ORDERS)
+async def test_the_first_hits_are_read_together_the_oldest_first(
+    tmp_path: Path, embedder: LocalEmbedder, older: str, newer: str
 ) -> None:
-    hits = await first_of(tmp_path, embedder, judge_of({}, {}, []), TWO)
-    top, other = (hit.content for hit in hits)
-    told = [(top, "2026-01-10", "user"), (other, "2026-03-11", "user")]
-    (tmp_path / "again").mkdir()
-    hits = await first_of(tmp_path / "again", embedder, judge_of({(top, other): likely}, {}, []), told)
-    assert hits[0].content == (top, other)[first]
-    assert bool(hits[0].newer_than) is bool(first)
+    asked: Asked = []
+    await first_of(tmp_path, embedder, judge_of({}, {}, asked), two(older, newer))
+    assert asked == [[(older, pytest.approx(60)), (newer, 0)]]
 
 
-async def test_of_several_that_answer_better_the_newest_stands_first(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-03-11", "user"), (RED, "2026-02-10", "user")]
-    changes = {(BLUE, GREEN): 0.6, (BLUE, RED): 0.9, (RED, GREEN): 0.7}
-    assert (await first_of(tmp_path, embedder, judge_of(changes, {}, []), told))[0].content == GREEN
+@pytest.mark.parametrize(("older", "newer"), ORDERS)
+@pytest.mark.parametrize("answer", [0, 1])
+async def test_what_answers_stands_first_be_it_older_or_newer_and_claims_no_change(
+    tmp_path: Path, embedder: LocalEmbedder, older: str, newer: str, answer: int
+) -> None:
+    right = (older, newer)[answer]
+    hits = await first_of(tmp_path, embedder, judge_of({right: 0.95}, {}), two(older, newer))
+    assert hits[0].content == right
+    assert not any(hit.newer_than for hit in hits)
+    assert hits[0].score >= hits[1].score
+
+
+@pytest.mark.parametrize(("older", "newer"), ORDERS)
+async def test_what_is_outdated_falls_though_it_answers_as_well(
+    tmp_path: Path, embedder: LocalEmbedder, older: str, newer: str
+) -> None:
+    judge = judge_of({older: 0.5, newer: 0.4}, {older: newer})
+    hits = await first_of(tmp_path, embedder, judge, two(older, newer))
+    assert [hit.content for hit in hits] == [newer, older]
+    assert hits[0].newer_than == (hits[1].id,)
 
 
 async def test_what_is_as_it_was_before_stands_above_what_was_between(tmp_path: Path, embedder: LocalEmbedder) -> None:
     again = "The barn door is blue as it was painted before."
     told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-02-11", "user"), (again, "2026-03-10", "user")]
-    changes = {(BLUE, GREEN): 0.9, (GREEN, again): 0.9}
-    hits = await first_of(tmp_path, embedder, judge_of(changes, {}, []), told)
+    hits = await first_of(tmp_path, embedder, judge_of({again: 0.9}, {BLUE: GREEN, GREEN: again}), told)
     assert hits[0].content == again
-
-
-async def test_a_later_answer_stands_above_what_is_none_and_claims_no_change(
-    tmp_path: Path, embedder: LocalEmbedder
-) -> None:
-    for first, then in ((BLUE, GREEN), (GREEN, BLUE)):
-        folder = tmp_path / first
-        folder.mkdir()
-        told = [(first, "2026-01-10", "user"), (then, "2026-03-11", "user")]
-        hits = await first_of(folder, embedder, judge_of({}, {(first, then): 0.95}, []), told)
-        assert hits[0].content == then
-        assert not any(hit.newer_than for hit in hits)
+    assert {hit.id for hit in hits[1:]} == set(hits[0].newer_than)
 
 
 async def test_a_web_page_makes_nothing_outdated_that_a_user_said(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-03-11", "document")]
-    sure = {(BLUE, GREEN): 0.99}
-    assert (await first_of(tmp_path, embedder, judge_of(sure, {}, []), told))[0].content == BLUE
+    asked: Asked = []
+    judge = judge_of({GREEN: 0.95}, {BLUE: GREEN}, asked)
+    hits = await first_of(tmp_path, embedder, judge, two(BLUE, GREEN, "document"))
+    assert hits[0].content == BLUE
+    assert not any(hit.newer_than for hit in hits)
+    assert len(asked) == 1
+
+
+async def test_what_a_user_changed_before_a_web_page_is_read_without_it(
+    tmp_path: Path, embedder: LocalEmbedder
+) -> None:
+    told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-02-10", "user"), (RED, "2026-03-11", "document")]
+
+    def judge(read: Sequence[Dated]) -> list[Reading]:
+        # Only the newest is the answer, and all before it are outdated.
+        newest = len(read) - 1
+        return [
+            Reading(0.9 if place == newest else 0.01, 0.0 if place == newest else 0.9) for place in range(len(read))
+        ]
+
+    hits = await first_of(tmp_path, embedder, judge, told)
+    ids = {hit.content: hit.id for hit in hits}
+    assert hits[0].content == GREEN
+    assert hits[0].newer_than == (ids[BLUE],)
 
 
 async def test_where_nothing_seems_to_answer_nothing_is_read(tmp_path: Path, embedder: LocalEmbedder) -> None:

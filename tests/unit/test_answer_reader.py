@@ -1,15 +1,16 @@
-"""The local reader's network as installed: the same pair is judged the same, look-alikes are told apart, long messages are read around the statement."""
+"""The local answer reader as installed: the same hits are read the same, changes are told from look-alikes, long messages are read around the statement."""
 
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from umi._retrieval.answer_order import passage
-from umi.ports.answer_reader import Pair, Passage
+from umi.ports.answer_reader import Dated, Passage, Reading
 from umi.providers.answer_reader import Layout
 from umi.providers.local import LocalEmbedder
 
@@ -24,17 +25,25 @@ def whole(text: str, speaker: str = "user", span: tuple[int, int] | None = None)
     return Passage(text, span or (0, len(text)), speaker)
 
 
-def test_a_pair_has_one_verdict_whatever_was_judged_before() -> None:
-    pair = Pair(whole(OLD), whole(NEW), days=30)
-    first = READER.compare(PRICE, pair)
-    READER.compare("What is the cat called?", Pair(whole(NEW), whole("My cat is called Fig.")))
-    assert READER.compare(PRICE, pair) == first
+def read(question: str, *texts: str, days: float = 60, speaker: str = "user") -> list[Reading]:
+    """The readings of texts that were said one after the other."""
+    told = [Dated(whole(text, speaker), days * place) for place, text in enumerate(reversed(texts))]
+    return READER.read(question, told[::-1])
 
 
-async def test_side_by_side_is_as_one_by_one() -> None:
-    pairs = [Pair(whole(OLD), whole(f"The Pro plan now costs ${price} a month."), days=30) for price in range(21, 30)]
-    assert await EMBEDDER.compare(PRICE, pairs) == [READER.compare(PRICE, one) for one in pairs]
-    assert await EMBEDDER.compare(PRICE, []) == []
+def test_the_same_are_read_the_same_whatever_was_read_before() -> None:
+    first = read(PRICE, OLD, NEW)
+    read("What is the cat called?", NEW, "My cat is called Fig.")
+    assert read(PRICE, OLD, NEW) == first
+
+
+async def test_the_product_reads_in_a_thread() -> None:
+    told = [Dated(whole(OLD), 30), Dated(whole(NEW), 0)]
+    assert await EMBEDDER.read_answers(PRICE, told) == READER.read(PRICE, told)
+
+
+def test_nothing_is_read_of_nothing() -> None:
+    assert asyncio.run(EMBEDDER.read_answers("Who?", [])) == []
 
 
 def test_changes_are_told_from_look_alikes() -> None:
@@ -47,33 +56,24 @@ def test_changes_are_told_from_look_alikes() -> None:
         ("What is my longest run?", "My longest run so far is 7 km.", "Ran 9 km on Sunday, my longest so far.", "Jo ran 9 km on Sunday."),
         ("Where does Ana work?", "I work at Acme.", "I left Acme, I'm at Globex now.", "My cat is called Fig."),
     )  # fmt: skip
-    changed, other = (
-        [
-            READER.compare(row[0], Pair(whole(row[1], "Ana"), whole(row[column], "Ana"), days=60)).outdated
-            for row in told
-        ]
-        for column in (2, 3)
-    )
-    assert sum(one > two for one, two in zip(changed, other, strict=True)) >= 5
-    assert sum(one >= 0.5 for one in changed) >= 4
-    assert sum(one >= 0.5 for one in other) <= 1
+    changed, other = ([read(row[0], row[1], row[column], speaker="Ana") for row in told] for column in (2, 3))
+    assert sum(newer.answers > older.answers for older, newer in changed) >= 5
+    assert sum(older.answers > newer.answers for older, newer in other) >= 5
+    assert sum(one[0].outdated > two[0].outdated for one, two in zip(changed, other, strict=True)) >= 5
 
 
-def test_what_answers_is_better_than_what_does_not() -> None:
-    for older, newer, better in ((OLD, "My cat is called Fig.", False), ("My cat is called Fig.", OLD, True)):
-        assert (READER.compare(PRICE, Pair(whole(older), whole(newer), days=3)).better >= 0.5) is better
+def test_what_answers_is_told_from_what_does_not_whichever_is_newer() -> None:
+    for texts in ((OLD, "My cat is called Fig."), ("My cat is called Fig.", OLD)):
+        answers = {text: one.answers for text, one in zip(texts, read(PRICE, *texts, days=3), strict=True)}
+        assert answers[OLD] > 0.5 > answers["My cat is called Fig."]
 
 
 def test_what_does_not_concern_the_question_makes_nothing_outdated() -> None:
-    pair = Pair(
-        whole("The choir rehearses in the church hall on Mondays, and Ruth has the key."),
-        whole("We rehearse in the school gym now."),
-        days=60,
+    texts = (
+        "The choir rehearses in the church hall on Mondays, and Ruth has the key.",
+        "We rehearse in the school gym now.",
     )
-    assert (
-        READER.compare("Where does the choir rehearse?", pair).outdated
-        > READER.compare("Who has the key?", pair).outdated
-    )
+    assert read("Where does the choir rehearse?", *texts)[0].outdated > read("Who has the key?", *texts)[0].outdated
 
 
 @pytest.mark.parametrize("place", [0, 75, 750])
@@ -84,23 +84,28 @@ def test_a_long_message_is_read_around_its_statement(place: int) -> None:
     assert OLD in text[slice(*passage(text, "user", PRICE).span)]
     inside = (len(before), len(before) + len(OLD))
     found, alone = (
-        LAYOUT.asked(PRICE, Pair(one, whole(NEW), days=30)) for one in (whole(text, span=inside), whole(OLD))
+        LAYOUT.asked(PRICE, [Dated(one, 30), Dated(whole(NEW), 0)]) for one in (whole(text, span=inside), whole(OLD))
     )
-    statement = [[token for token, marked in zip(one.ids, one.older, strict=True) if marked] for one in (found, alone)]
+    statement = [
+        [token for token, marked in zip(one.ids[: one.spans[0][1]], one.focus, strict=False) if marked]
+        for one in (found, alone)
+    ]
     assert statement[0] == statement[1]
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.text(max_size=80), st.text(min_size=1, max_size=80), st.text(min_size=1, max_size=80), st.text(max_size=10))
-def test_any_text_is_judged(question: str, old: str, new: str, speaker: str) -> None:
-    pair = Pair(whole(old, speaker), whole(new, speaker), days=None)
-    found = READER.compare(question, pair)
-    assert 0 <= found.outdated <= 1
-    assert 0 <= found.better <= 1
-    given_ = LAYOUT.asked(question, pair)
-    assert len(given_.ids) == len(given_.parts) == len(given_.older) == len(given_.newer)
-    assert len(given_.ids) <= 170
-
-
-def test_judging_needs_no_loop_of_its_own() -> None:
-    assert asyncio.run(EMBEDDER.compare("Who?", [])) == []
+@given(
+    st.text(max_size=80),
+    st.lists(st.tuples(st.text(min_size=1, max_size=80), st.text(max_size=10)), min_size=1, max_size=4),
+    st.floats(0, 1e4),
+)
+def test_any_text_is_read(question: str, said: list[tuple[str, str]], days: float) -> None:
+    told = [Dated(whole(text, speaker), days) for text, speaker in said]
+    found = READER.read(question, told)
+    assert len(found) == len(told)
+    assert all(0 <= one.answers <= 1 and 0 <= one.outdated <= 1 for one in found)
+    assert sum(one.answers for one in found) <= 1 + 1e-6
+    given_ = LAYOUT.asked(question, told)
+    assert len({len(row) for row in (given_.ids, given_.parts, given_.turns, given_.gaps, given_.focus)}) == 1
+    assert len(given_.ids) <= 35 + 65 * len(told)
+    assert all(one[1] < other[0] for one, other in pairwise(given_.spans))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from umi.ports.answer_reader import Pair, Passage
+from umi.ports.answer_reader import Dated, Passage
 from umi.providers import answer_reader
 from umi.providers.local import LocalEmbedder
 
@@ -60,23 +60,33 @@ def test_a_question_asks_for_words_that_its_messages_hold(path: Path) -> None:
                 assert any(words in text for text in texts), (history["id"], words)
 
 
+@pytest.mark.parametrize("path", sorted((DATA / "asked").glob("*.jsonl")), ids=lambda path: path.stem)
+def test_a_question_by_others_names_messages_that_are_there(path: Path) -> None:
+    author = path.stem.split("-", 1)[1]
+    lines = (DATA / "histories" / f"{author}.jsonl").read_text("utf-8").splitlines()
+    counts = {history["id"]: len(history["messages"]) for history in map(json.loads, lines)}
+    for row in map(json.loads, path.read_text("utf-8").splitlines()):
+        for question in row["questions"]:
+            assert {*question["answer"], *question["outdated"]} <= set(range(counts[row["id"]])), question["text"]
+            assert not {*question["answer"]} & {*question["outdated"]}, question["text"]
+
+
 @pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: make reader installs it"
 )
 def test_a_fit_on_a_sample_gives_a_reader_that_the_product_loads(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = tmp_path / "sample.npz"
-    others = sorted(path.stem for path in (DATA / "histories").glob("*.jsonl") if path.stem != "bench")
-    options = ["--share", "0.004", "--passes", "1", "--without", ",".join(others), "--write", str(file)]
-    subprocess.run(
-        [sys.executable, str(ROOT / "lab/tools/answer_reader/fit.py"), *options], check=True, capture_output=True
-    )
+    file, tools = tmp_path / "sample.npz", ROOT / "lab/tools/answer_reader"
+    others = sorted(path.stem for folder in ("histories", "groups") for path in (DATA / folder).glob("*.jsonl"))
+    without = ",".join(one for one in others if one not in {"bench", "plain"})
+    for program, options in (
+        ("maker.py", [str(tmp_path), "--without", without]),
+        ("fit.py", [str(tmp_path), "--share", "0.05", "--passes", "1", "--seeds", "1,2", "--write", str(file)]),
+    ):
+        subprocess.run([sys.executable, str(tools / program), *options], check=True, capture_output=True)
     monkeypatch.setattr(answer_reader, "WEIGHTS", str(file))
-    reader = LocalEmbedder().loaded_answer_reader()
     text = "The Pro plan costs $20 a month."
-    found = reader.compare(
-        "What does it cost?", Pair(Passage(text, (0, len(text)), "user"), Passage(text, (0, len(text)), "user"))
-    )
-    assert 0 < found.outdated < 1
-    assert 0 < found.better < 1
+    told = [Dated(Passage(text, (0, len(text)), "user"), days) for days in (3, 0)]
+    found = LocalEmbedder().loaded_answer_reader().read("What does it cost?", told)
+    assert all(0 < one.answers < 1 and 0 < one.outdated < 1 for one in found)

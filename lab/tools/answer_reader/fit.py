@@ -1,201 +1,158 @@
-"""Fit the local reader: src/umi/providers/answers.npz, from data/reader alone.
+"""Fit the local answer reader, src/umi/providers/answers.npz, to data/reader alone.
 
-    make reader                                        everything: fit, manifest, figures of the model card
-    python lab/tools/answer_reader/fit.py --write FILE            fit to every author
-    python lab/tools/answer_reader/fit.py --without a,b --write FILE   leave authors out, to measure on them
+    make reader                                              both steps, to every author but those that are kept for measuring
+    python lab/tools/answer_reader/maker.py FOLDER           what it is fitted to: recalls of every history, in a folder (a quarter of an hour)
+    python lab/tools/answer_reader/fit.py FOLDER             fit to that: minutes on a GPU, a night on two cores; needs no installed Umi
 
-Some two hours on two quiet cores. The first passes teach what a newer statement makes of an older one: one over task talk and chat written by many hands, two over histories, two over
-histories and groups of statements together. The last passes teach what the product asks: does the newer statement make the older one outdated as an answer to a question? Their pairs are
-the first hits of recalls from the histories, and the groups with their two questions. Authors are told apart throughout. Same data and seed on the same machine give the same file.
+The network reads a question beside the first hits of its recall and says which is the answer. It begins from the local
+embedder's weights. Several fits with seeds of their own are made, and the mean of their weights is kept. Words are hidden at
+random, so that it does not learn by heart how these authors ask. Authors are told apart throughout.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
-import sys
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import TypeVar
 
 import numpy as np
 import torch
-from asked import AskedExample, AskedMaker
-from examples import DATA, HERE, Example, Maker, authors, rows_of
-from layouts import PlainLayout
-from network import Batch, Read, Reader, batch_of
-from recalled import recalled_by
+from lists import BEGIN, KEPT, LISTS, List, read
+from network import Batch, Reader, batch_of, mean_of
 from torch.nn import functional
 
-from umi.providers.local import LocalEmbedder
+from umi.providers.answer_reader import QUESTION, Input, together
+from umi.providers.minilm import CLS, SEP
 
-One = TypeVar("One", Example, AskedExample)
-
+HERE = Path(__file__).resolve().parents[3]
+DATA = HERE / "data" / "reader"
 WEIGHTS = HERE / "src" / "umi" / "providers" / "answers.npz"
-SIZE = 32
-SORTED = 30  # batches of about one length are cut from so many batches' examples
-WARM = 60  # steps in which the learning rate rises
-RATE = 1.5e-4  # of the first passes
-ASKED_RATE = 1.5e-4  # of the last ones
-SMOOTHED = 0.03
-EARLY = 0.4  # weight of what is said after the lower layers
-EACH = 0.15  # weight of what is said after each layer but the last, in the last passes
-WORDS = 0.5
-CHANGES_MOST = 500  # pairs of a label and source of task talk
-CHAT_MOST = 1_500
-# Authors of groups who tell changes in plain words, as few others do.
-PLAIN = frozenset({"clubtalk", "kitchentalk", "officetalk", "plaintalk"})
-PLAIN_TIMES = 3  # how often their groups are told
-HISTORY_PASSES = 2
-AUTHORS_PASSES = 2
-LOG_STEPS = 100
+PASSES, RATE, SEEDS = 10, 1.2e-4, "1,2,3"
+SIZE, TOKENS = 48, 16_000  # lists of a batch, and tokens of it, at most
+SORTED = 40  # batches of about one length are cut from so many batches' lists
+WARM = 100  # steps in which the learning rate rises
+LEAST_RATE = 0.02  # to which it falls, of its highest
+STATEMENTS = (6, 6, 4)  # how many statements a list has, one of these at random; the product reads 4
+MIXED = 0.3  # share of lists of which any hits are taken instead of the first ones
+THINNED = 0.2  # share of lists that lose one more
+HIDDEN_ASKED, HIDDEN_TOLD = 0.1, 0.05  # shares of tokens that are hidden in questions and in statements
+HITS_ALONE = 0.5  # weight of which hit answers, whether or not one does
+NOTHING = 0.4  # weight of lists in which nothing answers
+OUTDATED = 0.5  # weight of what is outdated
+FAR = -1e4  # a logit that a softmax leaves out
+LOG_STEPS = 200
 
 
-def layout() -> PlainLayout:
-    """As the product makes its inputs."""
-    return PlainLayout(LocalEmbedder()._load().tokenizer)  # noqa: SLF001 - the same tokenizer as the reader's
+def drawn(one: List, random: Random) -> tuple[Input, tuple[int, ...]]:
+    """An input of some of a list's statements, and their labels, the oldest first."""
+    count, most = len(one.pieces), random.choice(STATEMENTS)
+    places = list(range(count))
+    if count > most:
+        if one.told:  # the older message of a group, and the last ones, of which one may answer anew
+            places = [0, *places[1:][-(most - 1) :]]
+        elif random.random() < MIXED:
+            places = random.sample(places, most)
+        else:
+            places = places[:most]
+    if len(places) > 2 and random.random() < THINNED:
+        places.remove(random.choice(places))
+    places.sort(key=lambda place: (one.days[place], place))
+    newest = one.days[places[-1]]
+    days = [newest - one.days[place] for place in places]
+    given = together(one.question, [one.pieces[place] for place in places], days)
+    return given, tuple(one.labels[place] for place in places)
 
 
-def of_histories(maker: Maker, without: Sequence[str]) -> list[Example]:
-    """Examples of the histories of every author but some."""
-    found: list[Example] = []
-    for path in sorted((DATA / "histories").glob("*.jsonl")):
-        for history in rows_of(path) if path.stem not in without else []:
-            found += [*maker.of_history(history), *maker.asked_of(history)]
+def hidden(given: Batch, device: str) -> Batch:
+    """A batch in which some words are hidden."""
+    chance = torch.rand(given.ids.shape, device=device)
+    least = torch.where(given.parts == QUESTION, HIDDEN_ASKED, HIDDEN_TOLD)
+    marks = (given.ids == CLS) | (given.ids == SEP)
+    return replace(given, ids=torch.where((chance < least) & ~marks, 0, given.ids))
+
+
+def loss_of(model: Reader, given: Batch, labels: Sequence[Sequence[int]], device: str) -> torch.Tensor:
+    """Of a batch: which statement answers or that none does, as one choice; and which are outdated."""
+    with torch.autocast(device, dtype=torch.bfloat16):
+        heads, nothing = model(given)
+    heads, nothing = heads.float(), nothing.float()
+    filled = np.full(heads.shape[:2], -1)
+    for row, some in enumerate(labels):
+        filled[row, : len(some)] = some
+    known = torch.from_numpy(filled).to(device)
+    answers, there = known == 1, known >= 0
+    answered, once = answers.any(dim=1), (known == 2).any(dim=1)
+    logits = heads[..., 0].masked_fill(~there, FAR)
+    # Where only outdated statements are there nothing is said of the choice: the answer is among later hits.
+    empty = ~answered & ~once
+    choice = torch.cat([logits, nothing[:, None]], dim=1)
+    right = torch.cat([answers, empty[:, None]], dim=1)
+    missed = choice.logsumexp(dim=1) - choice.masked_fill(~right, FAR).logsumexp(dim=1)
+    told = answered | empty
+    total = (missed * torch.where(empty, NOTHING, 1.0))[told].sum() / told.sum().clamp(min=1)
+    if answered.any():
+        alone = logits.logsumexp(dim=1) - logits.masked_fill(~answers, FAR).logsumexp(dim=1)
+        total = total + HITS_ALONE * alone[answered].mean()
+    outdated = functional.binary_cross_entropy_with_logits(heads[..., 1][there], (known == 2).float()[there])
+    return total + OUTDATED * outdated
+
+
+def batches(inputs: Sequence[Input], random: Random) -> list[list[int]]:
+    """Numbers of inputs in batches of about one length, in any order."""
+    order = list(range(len(inputs)))
+    random.shuffle(order)
+    found: list[list[int]] = []
+    for start in range(0, len(order), SIZE * SORTED):
+        batch: list[int] = []
+        for place in sorted(order[start : start + SIZE * SORTED], key=lambda one: len(inputs[one].ids)):
+            if len(batch) == SIZE or (len(batch) + 1) * len(inputs[place].ids) > TOKENS:
+                found.append(batch)
+                batch = []
+            batch.append(place)
+        found.append(batch)
+    random.shuffle(found)
     return found
-
-
-def of_groups(maker: Maker, without: Sequence[str]) -> list[Example]:
-    """Examples of the groups of every author but some."""
-    return [
-        example
-        for path in sorted((DATA / "groups").glob("*.jsonl"))
-        if path.stem not in without
-        for group in rows_of(path)
-        for example in maker.of_group(group)
-    ]
-
-
-def of_others(maker: Maker) -> list[Example]:
-    """Task talk, page revisions and plain chat."""
-    found = [
-        one
-        for path in sorted((DATA / "changes").glob("*.jsonl"))
-        if path.stem != "chat"
-        for one in maker.of_changes(path, CHANGES_MOST)
-    ]
-    return found + list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
-
-
-def of_questions(without: Sequence[str], seed: int) -> list[AskedExample]:
-    """What the last passes are fitted to, of every author but some."""
-    maker, found = AskedMaker(layout(), seed), list[AskedExample]()
-    for path in sorted((DATA / "histories").glob("*.jsonl")):
-        if path.stem not in without:
-            for asked in recalled_by(path.stem):
-                found += maker.of_recall(asked)
-            print(f"recalled for {path.stem}: {len(found):,} examples", flush=True)
-    for path in sorted((DATA / "groups").glob("*.jsonl")):
-        if path.stem not in without:
-            # Each time with other times between the messages.
-            groups = rows_of(path)
-            for group in groups * (PLAIN_TIMES if path.stem in PLAIN else 1):
-                found += maker.of_group(group, groups)
-    return found
-
-
-def loss_of(read: Read, some: Sequence[Example], given: Batch) -> torch.Tensor:
-    """Of a batch: verdicts, answers and words, each where it is known."""
-    total = torch.zeros(())
-    judged = [row for row, one in enumerate(some) if one.verdict is not None]
-    asked = [row for row, one in enumerate(some) if one.answers is not None]
-    if judged:
-        verdicts = torch.tensor([some[row].verdict for row in judged])
-        for logits, weight in ((read.verdict, 1.0), (read.early_verdict, EARLY)):
-            total = total + weight * functional.cross_entropy(
-                logits[judged].float(), verdicts, label_smoothing=SMOOTHED
-            )
-    if asked:
-        answers = torch.tensor([float(bool(some[row].answers)) for row in asked])
-        for logits, weight in ((read.answer, 1.0), (read.early_answer, EARLY)):
-            total = total + weight * functional.binary_cross_entropy_with_logits(logits[asked].float(), answers)
-    marked = [row for row, one in enumerate(some) if one.words is not None and any(one.words)]
-    if marked:
-        length = read.words.shape[1]
-        said = torch.zeros((len(marked), length))
-        for place, row in enumerate(marked):
-            words = some[row].words or ()
-            said[place, : len(words)] = torch.tensor(words, dtype=torch.float)
-        inside = (given.older | given.newer)[marked]
-        total = total + WORDS * functional.binary_cross_entropy_with_logits(
-            read.words[marked].float()[inside], said[inside]
-        )
-    return total
-
-
-def loss_of_first(model: Reader, some: Sequence[Example], given: Batch) -> torch.Tensor:
-    """Of a batch of the first passes."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        read = model(given)
-    return loss_of(read, some, given)
-
-
-def loss_of_asked(model: Reader, some: Sequence[AskedExample], given: Batch) -> torch.Tensor:
-    """Of a batch of the last passes: after every layer, the last one most."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        found = model.after_each(given)
-    said = [(one.outdated, one.better) for one in some]
-    known = torch.tensor([[value is not None for value in row] for row in said])
-    right = torch.tensor([[float(bool(value)) for value in row] for row in said]) * (1 - SMOOTHED) + SMOOTHED / 2
-    total = torch.zeros(())
-    for place, logits in enumerate(found):
-        weight = 1.0 if place == len(found) - 1 else EACH
-        total = total + weight * functional.binary_cross_entropy_with_logits(logits.float()[known], right[known])
-    return total
 
 
 def fit(
     model: Reader,
-    loss: Callable[[Reader, Sequence[One], Batch], torch.Tensor],
-    examples: Sequence[One],
+    lists: Sequence[List],
     passes: int,
     rate: float,
     seed: int,
-    name: str,
-    after_pass: Callable[[], None] = lambda: None,
+    device: str,
 ) -> None:
-    """Some passes, in batches of about one length."""
-    random, since = Random(seed), time.monotonic()
+    """Some passes over all lists."""
+    random, since, step = Random(seed), time.monotonic(), 0
     torch.manual_seed(seed)
-    model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    steps, step, lately = passes * (len(examples) // SIZE + 1), 0, deque[float](maxlen=LOG_STEPS)
-    for _ in range(passes):
-        order = list(range(len(examples)))
-        random.shuffle(order)
-        pools = [order[start : start + SIZE * SORTED] for start in range(0, len(order), SIZE * SORTED)]
-        pools = [sorted(pool, key=lambda place: len(examples[place].given.ids)) for pool in pools]
-        batches = [pool[start : start + SIZE] for pool in pools for start in range(0, len(pool), SIZE)]
-        random.shuffle(batches)
-        for places in batches:
-            some = [examples[place] for place in places]
+    lately = deque[float](maxlen=LOG_STEPS)
+    for number in range(1, passes + 1):
+        model.train()
+        inputs, labels = zip(*(drawn(one, random) for one in lists), strict=True)
+        for places in (order := batches(inputs, random)):
+            passed = (number - 1 + step % len(order) / len(order)) / passes
             for group in optimizer.param_groups:
-                group["lr"] = rate * min(1, (step + 1) / WARM) * max(0.02, 1 - step / steps)
-            missed = loss(model, some, batch_of([one.given for one in some]))
+                group["lr"] = rate * min(1, (step + 1) / WARM) * max(LEAST_RATE, 1 - passed)
+            given = hidden(batch_of([inputs[place] for place in places], device), device)
+            missed = loss_of(model, given, [labels[place] for place in places], device)
             optimizer.zero_grad()
             missed.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            lately.append(missed.item())
             step += 1
+            if step % LOG_STEPS == 0 or device == "cpu":
+                lately.append(missed.item())
             if step % LOG_STEPS == 0:
-                passed = time.monotonic() - since
-                print(f"{name}: step {step}/{steps}, loss {np.mean(lately):.3f}, {passed:.0f} s", flush=True)
-        after_pass()
-    model.eval()
+                print(
+                    f"seed {seed}, pass {number}/{passes}, step {step}: loss {np.mean(lately):.3f}, {time.monotonic() - since:.0f} s",
+                    flush=True,
+                )
 
 
 def manifest() -> str:
@@ -204,70 +161,41 @@ def manifest() -> str:
     return "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(DATA)}\n" for path in files)
 
 
-def first_passes(model: Reader, without: Sequence[str], share: float, seed: int) -> None:
-    """What a newer statement makes of an older one."""
-    maker = Maker(layout(), seed)
-    chat = list(maker.of_chat(DATA / "changes" / "chat.jsonl", CHAT_MOST))
-    told = of_histories(maker, without)
-    for name, examples, passes in (
-        ("others", of_others(maker), 1),
-        ("histories", told, HISTORY_PASSES),
-        ("authors", [*told, *of_groups(maker, without), *chat], AUTHORS_PASSES),
-    ):
-        counts = Counter("asked" if one.verdict is None else str(one.verdict) for one in examples)
-        print(f"{name}: {len(examples):,} examples: {dict(sorted(counts.items()))}", flush=True)
-        fit(model, loss_of_first, sample(examples, share), passes, RATE, seed, name)
-
-
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--without", default="", help="authors that are left out, with commas between")
+    parser.add_argument("folder", type=Path, help="of maker.py")
+    parser.add_argument(
+        "--without",
+        default=KEPT,
+        help="authors that are left out, with commas between; maker.py has left out some already",
+    )
     parser.add_argument("--write", type=Path, default=WEIGHTS)
+    parser.add_argument("--passes", type=int, default=PASSES)
+    parser.add_argument("--rate", type=float, default=RATE, help="of learning")
     parser.add_argument(
-        "--begin", type=Path, help="a reader's file from which the last passes go on, without first ones"
+        "--seeds", default=SEEDS, help="one fit for each, with commas between; the mean of their weights is kept"
     )
-    parser.add_argument("--passes", type=int, default=2, help="how many last passes")
-    parser.add_argument("--rate", type=float, default=ASKED_RATE, help="of learning, in the last passes")
-    parser.add_argument("--share", type=float, default=1.0, help="of the examples, for a quick trial")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--threads", type=int, default=2, help="one where other work goes on beside: two wait for each other"
-    )
+    parser.add_argument("--share", type=float, default=1.0, help="of the lists, for a quick trial")
     args = parser.parse_args()
     without = [one for one in args.without.split(",") if one]
-    if unknown := set(without) - set(authors()):
-        sys.exit(f"no such author: {', '.join(sorted(unknown))}; there are {', '.join(authors())}")
-    torch.set_num_threads(args.threads)
-    torch.manual_seed(args.seed)
-    model = Reader()
-    if args.begin:
-        with np.load(args.begin) as kept:
-            model.load({name: kept[name] for name in kept.files if name != "version"})
-    else:
-        first_passes(model, without, args.share, args.seed)
-        model.begin_asked()
-    examples = sample(of_questions(without, args.seed), args.share)
-    print(
-        f"{len(examples):,} pairs with a question, {sum(bool(one.outdated) for one in examples):,} outdated, {sum(one.better is not None for one in examples):,} with a better answer",
-        flush=True,
-    )
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    lists = [one for one in read(args.folder / LISTS) if one.author not in without]
+    lists = lists[:: round(1 / args.share)]
+    states = []
+    for seed in map(int, args.seeds.split(",")):
+        torch.manual_seed(0)  # one beginning for all
+        model = Reader(args.folder / BEGIN).to(device)
+        fit(model, lists, args.passes, args.rate, seed, device)
+        states.append(model.state_dict())
+    model.load_state_dict(mean_of(states))
     version = hashlib.sha256((manifest() + ",".join(without)).encode()).hexdigest()[:8]
-
-    def write() -> None:
-        np.savez_compressed(args.write, **model.kept(version))
-
-    # Written after every pass: a fit that is cut off has not worked for nothing.
-    fit(model, loss_of_asked, examples, args.passes, args.rate, args.seed, "asked", write)
+    np.savez_compressed(args.write, **model.kept(version))
     if args.write == WEIGHTS:
         (DATA / "MANIFEST.sha256").write_text(manifest())
-    print(f"reader {version} written to {args.write.name}, {args.write.stat().st_size / 1e6:.1f} MB")
-
-
-def sample(examples: Sequence[One], share: float) -> list[One]:
-    """Some of the examples, evenly spread."""
-    step = 1 / min(1.0, share)
-    return [examples[int(place * step)] for place in range(int(len(examples) / step))]
+    print(
+        f"reader {version}, {len(lists):,} lists, written to {args.write.name}, {args.write.stat().st_size / 1e6:.1f} MB"
+    )
 
 
 if __name__ == "__main__":

@@ -1,69 +1,62 @@
-"""The network that is fitted: the local embedder's six layers, tables for the parts that tokens play and the time between, and heads.
+"""The network that is fitted: the local embedder's six layers, tables for parts, turns and times, and heads.
 
-The first passes teach three heads that the product does not use: what a newer statement makes of an older one (`verdict`),
-on which words (`words`), and whether a statement answers a question (`answer`). The last passes teach the product's heads:
-whether the newer statement makes the older one outdated as an answer, after every layer. `kept` writes what
-`umi.providers.answer_reader` loads: of the heads only these.
+`kept` writes what `umi.providers.answer_reader` loads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
-from examples import CHANGES, VERDICTS
 from torch import nn
 from torch.nn import functional
 
 from umi.providers import minilm
-from umi.providers.answer_reader import EARLY_LAYERS, GAPS_COUNT, LAYERS, NEWER, NEWER_REST, PARTS_COUNT, Input
-from umi.providers.local import NUMBERS, installed_folder
+from umi.providers.answer_reader import GAPS_COUNT, LAYERS, QUESTION, REST, STATEMENT, TURNS_COUNT, Input
 from umi.providers.weights import ORDER
 
 WIDTH = minilm.DIMENSIONS
 HEADS = 12
 DROPPED = 0.1
 SPREAD = 0.02  # of a new table's first entries
-TAUGHT = ("outdated", "better")  # by the last passes, a head of each after every layer
 STEPS = 63  # of a 7-bit number with sign
+PARTS = (REST, STATEMENT, QUESTION)
+_BYTE_STEPS = 127  # of an 8-bit number with sign
+_LAYER_ROWS = 12 * WIDTH + 13  # numbers of a layer, in rows of the width
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Inputs side by side; shapes (rows, tokens), `gaps` (rows,). `there` is False where a shorter input has ended."""
+    """Inputs side by side, shapes (rows, tokens). `there` is False where a shorter input has ended; `place` is the number of the
+    statement that a token is of, from 1 in the order given, and 0 for other tokens; at most `most` statements."""
 
     ids: torch.Tensor
     parts: torch.Tensor
-    there: torch.Tensor
-    older: torch.Tensor
-    newer: torch.Tensor
+    turns: torch.Tensor
     gaps: torch.Tensor
+    focus: torch.Tensor
+    place: torch.Tensor
+    there: torch.Tensor
+    most: int
 
 
-def batch_of(inputs: Sequence[Input]) -> Batch:
+def batch_of(inputs: Sequence[Input], device: str = "cpu") -> Batch:
     """Inputs of any lengths."""
     shape = (len(inputs), max(len(one.ids) for one in inputs))
-    ids, parts = (torch.zeros(shape, dtype=torch.long) for _ in range(2))
-    there, older, newer = (torch.zeros(shape, dtype=torch.bool) for _ in range(3))
+    found = {name: np.zeros(shape, dtype=np.int64) for name in ("ids", "parts", "turns", "gaps", "focus", "place")}
+    there = np.zeros(shape, dtype=np.bool_)
     for row, one in enumerate(inputs):
         length = len(one.ids)
         there[row, :length] = True
-        for table, values in ((ids, one.ids), (parts, one.parts), (older, one.older), (newer, one.newer)):
-            table[row, :length] = torch.tensor(values)
-    return Batch(ids, parts, there, older, newer, torch.tensor([one.gap for one in inputs]))
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """Logits of the first passes: `verdict` (rows, 7), `words` (rows, tokens), `answer` (rows,); `early_...` are those after the lower layers."""
-
-    verdict: torch.Tensor
-    words: torch.Tensor
-    answer: torch.Tensor
-    early_verdict: torch.Tensor
-    early_answer: torch.Tensor
+        for name in ("ids", "parts", "turns", "gaps", "focus"):
+            found[name][row, :length] = getattr(one, name)
+        for number, (start, end) in enumerate(one.spans, 1):
+            found["place"][row, start:end] = number
+    tensors = {name: torch.from_numpy(values).to(device) for name, values in found.items()}
+    return Batch(**tensors, there=torch.from_numpy(there).to(device), most=max(len(one.spans) for one in inputs))
 
 
 class Layer(nn.Module):
@@ -104,18 +97,7 @@ class Layer(nn.Module):
             found |= {name: layer.weight.T, f"{name}.bias": layer.bias}
         for name in ("seen", "end"):
             found |= {f"{name}.gain": getattr(self, name).weight, f"{name}.shift": getattr(self, name).bias}
-        return {name: found[name].detach().numpy() for name in ORDER}
-
-    def load(self, tensors: Mapping[str, torch.Tensor]) -> None:
-        """Take over tensors in the embedder's shapes, by the names of `ORDER`."""
-        self.qkv.weight.data = torch.cat([tensors[name].T for name in ("query", "key", "value")])
-        self.qkv.bias.data = torch.cat([tensors[f"{name}.bias"] for name in ("query", "key", "value")])
-        for name in ("out", "wide", "narrow"):
-            layer = getattr(self, name)
-            layer.weight.data, layer.bias.data = tensors[name].T.contiguous(), tensors[f"{name}.bias"]
-        for name in ("seen", "end"):
-            layer = getattr(self, name)
-            layer.weight.data, layer.bias.data = tensors[f"{name}.gain"], tensors[f"{name}.shift"]
+        return {name: found[name].detach().cpu().numpy() for name in ORDER}
 
     def packed(self, number: int) -> dict[str, np.ndarray]:
         """As `umi.providers.weights` unpacks it, under the layer's number."""
@@ -138,108 +120,87 @@ def norm_of(numbers: minilm.Numbers) -> nn.LayerNorm:
     return made
 
 
-class Reader(nn.Module):
-    """What is learned. The tables of words and positions are the embedder's and stay as they are."""
+def write_begin(path: Path, numbers: minilm.Numbers, used: Sequence[int]) -> None:
+    """Keep what a fit begins from: the embedder's layers, its positions, and the words that are used, in 8 bits by row.
 
-    def __init__(self) -> None:
+    Args:
+        path: Of the file.
+        numbers: The embedder's weights, from their start.
+        used: Tokens that the fit will see; others are left at 0.
+    """
+    words, kinds, places = (numbers.take(rows, WIDTH) for rows in minilm.TABLE_ROWS)
+    layers = numbers.take(2 + LAYERS * _LAYER_ROWS, WIDTH)
+    found: dict[str, np.ndarray] = {"used": np.array(used, dtype=np.int32), "second": kinds[1] - kinds[0]}
+    for name, values in (("words", words[list(used)]), ("places", places + kinds[0]), ("layers", layers)):
+        scale = np.maximum(np.abs(values).max(axis=1, keepdims=True), np.finfo(np.float32).tiny) / _BYTE_STEPS
+        found |= {name: np.rint(values / scale).astype(np.int8), f"{name}.scale": scale.astype(np.float32)}
+    np.savez_compressed(path, **found)
+
+
+class Reader(nn.Module):
+    """What is learned. The tables of words and positions are the embedder's and stay as they are.
+
+    Args:
+        begin: The file of `write_begin`.
+    """
+
+    def __init__(self, begin: Path) -> None:
         super().__init__()
-        data = np.memmap(installed_folder() / NUMBERS, dtype="<f4", mode="r")
-        numbers = minilm.Numbers(np.asarray(data))
-        words, kinds, places = (numbers.take(rows, WIDTH) for rows in minilm.TABLE_ROWS)
-        self.words, self.places = torch.tensor(words.copy()), torch.tensor(places + kinds[0])
+        with np.load(begin) as kept:
+            used, second = kept["used"], kept["second"]
+            some, places, layers = (kept[name] * kept[f"{name}.scale"] for name in ("words", "places", "layers"))
+        words = np.zeros((minilm.TABLE_ROWS[0], WIDTH), dtype=np.float32)
+        words[used] = some
+        numbers = minilm.Numbers(layers.reshape(-1))
+        self.register_buffer("words", torch.tensor(words), persistent=False)
+        self.register_buffer("places", torch.tensor(places), persistent=False)
         self.norm = norm_of(numbers)
         self.layers = nn.ModuleList(Layer(numbers) for _ in range(LAYERS))
-        self.part, self.gap = nn.Embedding(PARTS_COUNT, WIDTH), nn.Embedding(GAPS_COUNT, WIDTH)
-        for table in (self.part, self.gap):
+        sizes = (len(PARTS), TURNS_COUNT, GAPS_COUNT)
+        self.part, self.turn, self.gap = (nn.Embedding(count, WIDTH) for count in sizes)
+        for table in (self.part, self.turn, self.gap):
             nn.init.normal_(table.weight, std=SPREAD)
-        self.part.weight.data[[NEWER_REST, NEWER]] += torch.tensor(kinds[1] - kinds[0])  # the embedder's second text
-        self.heads = nn.ModuleDict(
-            {
-                f"{when}{name}": nn.Linear(width, count)
-                for name, width, count in (
-                    ("verdict", 3 * WIDTH, len(VERDICTS)),
-                    ("answer", 3 * WIDTH, 1),
-                    ("words", WIDTH, 1),
-                )
-                for when in ("", "early_")
-                if (when, name) != ("early_", "words")
-            }
-        )
-        self.asked = nn.ModuleList(nn.Linear(3 * WIDTH, 2) for _ in range(LAYERS))
+        self.part.weight.data[[REST, STATEMENT]] += torch.tensor(second)  # the embedder's second text
+        self.heads = nn.Linear(3 * WIDTH, 2)  # that it answers, that it is outdated
+        self.nothing = nn.Linear(WIDTH, 1)
         self.drop = nn.Dropout(DROPPED)
 
-    def begin_asked(self) -> None:
-        """Let the heads of the last passes begin as what the first ones taught: log-odds of a change."""
-        changes = [place for place, name in enumerate(VERDICTS) if name in CHANGES]
-        for number, head in enumerate(self.asked, 1):
-            taught = self.heads["verdict" if number > EARLY_LAYERS else "early_verdict"]
-            for values, from_ in ((head.weight, taught.weight), (head.bias, taught.bias)):
-                begun = from_.data[changes].mean(dim=0, keepdim=True) - from_.data[:1]
-                values.data = torch.cat([begun, begun])
-
-    def after_each(self, given: Batch) -> list[torch.Tensor]:
-        """Log-odds that the older statement is outdated, and that the newer is the better answer, shape (rows, 2), after each layer."""
-        hidden, found = self._start(given), []
-        for layer, head in zip(self.layers, self.asked, strict=True):
-            hidden = layer(hidden, given.there)
-            found.append(head(self._pooled(self.drop(hidden), given)))
-        return found
-
-    def _start(self, given: Batch) -> torch.Tensor:
-        length = given.ids.shape[1]
-        start = self.words[given.ids] + self.places[:length] + self.part(given.parts)
-        start = torch.cat([start[:, :1] + self.gap(given.gaps)[:, None], start[:, 1:]], dim=1)
-        normalised: torch.Tensor = self.norm(start)
-        return normalised
-
-    def forward(self, given: Batch) -> Read:
-        hidden = self._start(given)
-        for layer in self.layers[:EARLY_LAYERS]:
-            hidden = layer(hidden, given.there)
-        early = self._pooled(self.drop(hidden), given)
-        for layer in self.layers[EARLY_LAYERS:]:
+    def forward(self, given: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        """Logits of each statement, shape (rows, statements, 2), and that none answers, shape (rows,)."""
+        told = (given.place > 0) | (given.turns > 0)  # no time is told of the question
+        start = self.words[given.ids] + self.places[: given.ids.shape[1]] + self.part(given.parts)
+        start = start + self.turn(given.turns) + self.gap(given.gaps) * told[..., None]
+        hidden = self.norm(start)
+        for layer in self.layers:
             hidden = layer(hidden, given.there)
         hidden = self.drop(hidden)
-        pooled = self._pooled(hidden, given)
-        return Read(
-            self.heads["verdict"](pooled),
-            self.heads["words"](hidden)[..., 0],
-            self.heads["answer"](pooled)[..., 0],
-            self.heads["early_verdict"](early),
-            self.heads["early_answer"](early)[..., 0],
-        )
-
-    @staticmethod
-    def _pooled(hidden: torch.Tensor, given: Batch) -> torch.Tensor:
-        def mean(mask: torch.Tensor) -> torch.Tensor:
-            weights = mask.to(hidden.dtype)[..., None]
-            return (hidden * weights).sum(dim=1) / weights.sum(dim=1).clamp(min=1)
-
-        return torch.cat([hidden[:, 0], mean(given.older), mean(given.newer)], dim=-1)
-
-    def load(self, tables: Mapping[str, np.ndarray]) -> None:
-        """Go on from what `kept` gave, whose weights are rounded to 7 bits."""
-
-        def values(name: str) -> torch.Tensor:
-            return torch.tensor(tables[name].astype(np.float32) * tables.get(f"{name}.scale", 1))
-
-        self.norm.weight.data, self.norm.bias.data = values("0.gain"), values("0.shift")
-        for number, layer in enumerate(self.layers, 1):
-            layer.load({name: values(f"{number}.{name}") for name in ORDER})
-        for name in ("part", "gap"):
-            getattr(self, name).weight.data = values(name)
-        for place, name in enumerate(TAUGHT):
-            for head, weight, bias in zip(self.asked, values(name), values(f"{name}.bias"), strict=True):
-                head.weight.data[place], head.bias.data[place] = weight, bias
+        inside = functional.one_hot(given.place, given.most + 1)[..., 1:].transpose(1, 2).to(hidden.dtype)
+        first = hidden[:, :1].expand(-1, given.most, -1)
+        pooled = torch.cat([first, _mean(inside * given.focus[:, None], hidden), _mean(inside, hidden)], dim=-1)
+        return self.heads(pooled), self.nothing(hidden[:, 0])[:, 0]
 
     def kept(self, version: str) -> dict[str, np.ndarray]:
         """As `umi.providers.answer_reader` loads it."""
-        found = {"version": np.array(version)}
-        found |= {"0.gain": self.norm.weight.detach().numpy(), "0.shift": self.norm.bias.detach().numpy()}
+
+        def flat(values: torch.Tensor) -> np.ndarray:
+            return values.detach().cpu().numpy().astype(np.float32)
+
+        found = {"version": np.array(version), "0.gain": flat(self.norm.weight), "0.shift": flat(self.norm.bias)}
         for number, layer in enumerate(self.layers, 1):
             found |= layer.packed(number)
-        found |= {name: getattr(self, name).weight.detach().numpy().astype(np.float16) for name in ("part", "gap")}
-        for place, name in enumerate(TAUGHT):
-            found[name] = torch.stack([head.weight[place] for head in self.asked]).detach().numpy()
-            found[f"{name}.bias"] = torch.stack([head.bias[place] for head in self.asked]).detach().numpy()
-        return found
+        for name in ("part", "turn", "gap"):
+            found[name] = flat(getattr(self, name).weight).astype(np.float16)
+        for place, name in enumerate(("answers", "outdated")):
+            found[name] = flat(self.heads.weight[place])
+            found[f"{name}.bias"] = flat(self.heads.bias[place : place + 1])
+        return found | {"nothing": flat(self.nothing.weight[0]), "nothing.bias": flat(self.nothing.bias)}
+
+
+def _mean(weights: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+    """Means of tokens, shape (rows, statements, width)."""
+    return (weights @ hidden) / weights.sum(dim=-1, keepdim=True).clamp(min=1)
+
+
+def mean_of(states: Sequence[Mapping[str, torch.Tensor]]) -> dict[str, torch.Tensor]:
+    """The mean of several fits from one beginning (Wortsman et al., 2022, "Model soups")."""
+    return {name: torch.stack([state[name].float() for state in states]).mean(dim=0) for name in states[0]}

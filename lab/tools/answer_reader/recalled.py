@@ -1,19 +1,24 @@
-"""What a memory of told histories recalls for their questions, before the answer reader orders it: the pairs that the reader is asked about."""
+"""What a memory of told histories recalls for their questions, before the answer reader orders it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-
-from examples import CHANGES, DATA, Row, rows_of
+from pathlib import Path
+from typing import Any
 
 import umi
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.ports.text_reader import TextReader
 from umi.providers.local import LocalEmbedder
 
+Row = dict[str, Any]
+
+HERE = Path(__file__).resolve().parents[3]
+DATA = HERE / "data" / "reader"
 HITS = 10
 
 
@@ -26,17 +31,17 @@ class Recalled:
     at: datetime
     matched: tuple[int, int] | None
     place: tuple[str, int]
+    score: float
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question of a history and its hits, best first; `changed` are the places (older, newer) of its listed changes."""
+    """A question of a history and its hits, best first."""
 
     author: str
     history: str
     question: Row
     together: bool
-    changed: frozenset[tuple[int, int]]
     hits: tuple[Recalled, ...]
 
 
@@ -61,18 +66,41 @@ class Unordered:
         return await self._inner.embed_many(texts)
 
 
+def rows_of(path: Path) -> list[Row]:
+    """The objects of a JSON Lines file."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+
+
+def authors() -> list[str]:
+    """All who wrote histories or groups."""
+    return sorted({path.stem for folder in ("histories", "groups") for path in (DATA / folder).glob("*.jsonl")})
+
+
 def histories_of(author: str) -> list[Row]:
     """Histories of an author with the questions of `events/`, which look back, beside their own."""
-    path = DATA / "events" / f"{author}.jsonl"
-    more = {row["id"]: row["questions"] for row in rows_of(path)} if path.exists() else {}
-    looking_back = {id_: [{**one, "ban": [], "as_of": None} for one in some] for id_, some in more.items()}
+    looking_back = {"ban": [], "as_of": None}
+    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", looking_back)])
+
+
+def asked_of(author: str) -> list[Row]:
+    """The same, with the questions of others in `asked/` as well."""
+    others = [(path, {"kind": "asked", "as_of": None}) for path in sorted((DATA / "asked").glob(f"*-{author}.jsonl"))]
+    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", {"ban": [], "as_of": None}), *others])
+
+
+def _with_questions(author: str, files: Sequence[tuple[Path, Row]]) -> list[Row]:
+    """Histories with the questions of some more files, each completed with some fields."""
     found = rows_of(DATA / "histories" / f"{author}.jsonl")
-    return [{**one, "questions": [*one["questions"], *looking_back.get(one["id"], [])]} for one in found]
+    for path, fields in files:
+        more = {row["id"]: row["questions"] for row in rows_of(path)} if path.exists() else {}
+        for history in found:
+            history["questions"] += [{**one, **fields} for one in more.get(history["id"], [])]
+    return found
 
 
 def recalled_by(author: str) -> list[Asked]:
     """Every question of an author: asked with each history in a memory of its own, then with all in one."""
-    histories = histories_of(author)
+    histories = asked_of(author)
     groups = [*([one] for one in histories), histories]
     return [asked for group in groups for asked in asyncio.run(_recalled(author, group))]
 
@@ -94,7 +122,6 @@ async def _recalled(author: str, histories: Sequence[Row]) -> list[Asked]:
             )
             places |= dict.fromkeys(done.episode_ids, (id_, number))
         for history in histories:
-            changed = frozenset((one["old"], one["new"]) for one in history["pairs"] if one["label"] in CHANGES)
             for question in history["questions"]:
                 as_of = question.get("as_of")
                 hits = await memory.recall(
@@ -107,8 +134,9 @@ async def _recalled(author: str, histories: Sequence[Row]) -> list[Asked]:
                         hit.at,
                         hit.matched,
                         places[hit.episode.id],
+                        hit.score,
                     )
                     for hit in hits.hits
                 )
-                found.append(Asked(author, history["id"], question, len(histories) > 1, changed, shown))
+                found.append(Asked(author, history["id"], question, len(histories) > 1, shown))
     return found

@@ -24,7 +24,9 @@ from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
 _HOPELESS: Final = 0.15  # score of the first hit below which nothing is read: what is below it rarely answers
-_SCORE_WEIGHT: Final = 1.0  # of the log-odds of a hit's score, beside the logarithm of the probability that it answers
+# Weights beside the logarithm of the probability that a hit is the answer.
+_SCORE_WEIGHT: Final = 1.5  # of the log-odds of its score
+_HOLDS_WEIGHT: Final = 4.0  # of the logarithm of the probability that it is not outdated
 _OUTDATED_FROM: Final = 0.5  # least probability that a hit holds no longer, from which on a later one is called newer
 _DAY_S: Final = 86_400
 
@@ -98,8 +100,13 @@ async def _read(reader: AnswerReader, question: str, hits: Sequence[Hit]) -> lis
 
 
 def _strength(one: _Read) -> float:
-    """By how much a hit should stand first: how likely it is the answer, and its score."""
-    return log(max(one.reading.answers, float_info.min)) + _SCORE_WEIGHT * log_odds(one.hit.score)
+    """By how much a hit should stand first: how likely it is the answer, its score, and how likely it still holds."""
+    answers, holds = one.reading.answers, 1 - one.reading.outdated
+    return (
+        log(max(answers, float_info.min))
+        + _SCORE_WEIGHT * log_odds(one.hit.score)
+        + _HOLDS_WEIGHT * log(max(holds, float_info.min))
+    )
 
 
 def _ids(one: Hit, other: Hit) -> tuple[str, str]:

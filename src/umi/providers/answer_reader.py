@@ -98,8 +98,11 @@ class Layout:
             question: What was asked.
             told: The oldest first.
         """
-        pieces = [self.piece(one.passage, _PASSAGE_TOKENS_MAX) for one in told]
-        return together(self.encode(question).ids[:_QUESTION_TOKENS_MAX], pieces, [one.days for one in told])
+        return together(self.question(question), [self.piece(one.passage) for one in told], [one.days for one in told])
+
+    def question(self, text: str) -> tuple[int, ...]:
+        """As many tokens of a question as fit."""
+        return self.encode(text).ids[:_QUESTION_TOKENS_MAX]
 
     def encode(self, text: str) -> Encoding:
         """The tokens of a text, without [CLS] and [SEP]."""
@@ -107,8 +110,8 @@ class Layout:
         encoded = self._tokenizer.encode(text, add_special_tokens=False)
         return Encoding(tuple(encoded.ids), tuple(encoded.offsets))
 
-    def piece(self, passage: Passage, room: int) -> Piece:
-        """The speaker, and as many tokens around the statement as there is room for."""
+    def piece(self, passage: Passage) -> Piece:
+        """The speaker of a statement, and as many tokens around it as fit."""
         # Only the surroundings of the statement are tokenised, so that the cost does not grow with the message.
         begun = max(0, passage.span[0] - _AROUND_CHARACTERS)
         ended = min(passage.span[1], passage.span[0] + _STATEMENT_CHARACTERS)
@@ -116,6 +119,7 @@ class Layout:
         start, end = passage.span[0] - begun, passage.span[1] - begun
         focus = tuple(last > start and first < end for first, last in text.offsets)
         begin, stop = 0, len(text.ids)
+        room = _PASSAGE_TOKENS_MAX
         # Too long: keep a window with the statement in its middle, as far as the message's ends allow.
         if stop > room:
             first = focus.index(True) if True in focus else 0
