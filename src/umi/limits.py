@@ -91,6 +91,7 @@ CANDIDATE_POOL_COUNT: Final = 400
 ANSWER_PLACES_COUNT_MAX: Final = 50  # of a ranking, read for what bears on a fact that is asked for
 TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which statistics are read
 STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
+ANSWER_READER_THREADS_COUNT_MAX: Final = 4  # that read the first hits of one recall
 ANSWER_READER_HITS_COUNT: Final = 4  # first hits of a recall that the answer reader looks at
 KNOWN_SPEAKERS_COUNT_MAX: Final = (
     1_024  # names in questions of which a namespace notes whether somebody of that name speaks in it

@@ -201,5 +201,5 @@ async def test_where_nothing_seems_to_answer_nothing_is_read(tmp_path: Path, emb
             await memory.remember(text, speaker="Ana", at=day(when))
         found = await memory.recall("Which opera did the ambassador attend?", min_score=0)
         assert found.hits
-        assert found.hits[0].score < 0.15
+        assert found.hits[0].score < 0.2
         assert umi.Degradation.EMBEDDING_FAILED not in found.degraded

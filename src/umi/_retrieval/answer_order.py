@@ -23,7 +23,7 @@ from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
 from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
-_HOPELESS: Final = 0.15  # score of the first hit below which nothing is read: what is below it rarely answers
+_HOPELESS: Final = 0.2  # score of the first hit below which nothing is read: what is below it rarely answers
 # Weights beside the logarithm of the probability that a hit is the answer.
 _SCORE_WEIGHT: Final = 1.5  # of the log-odds of its score
 _HOLDS_WEIGHT: Final = 4.0  # of the logarithm of the probability that it is not outdated

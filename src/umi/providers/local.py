@@ -18,6 +18,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -25,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 
 from umi.errors import EmbedderUnavailable, EmbeddingError
-from umi.limits import EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
+from umi.limits import ANSWER_READER_THREADS_COUNT_MAX, EMBED_BATCH_COUNT_MAX, EMBED_BATCH_TOKENS_MAX
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.ports.answer_reader import AnswerReader, Dated, Reading
 from umi.ports.text_reader import OpenText, TextReader
@@ -63,6 +64,7 @@ class _Model:
     encoder: MiniLM
     tokenizer: Any
     open_reader: Callable[[bytes], object]
+    open_answer_reader: Callable[[bytes], object]
 
 
 class _Shared:
@@ -99,7 +101,7 @@ class _Shared:
         with self._lock:
             if self._answer_reader is None:
                 model = self.model()
-                self._answer_reader = load_answer_reader(model.encoder, model.tokenizer, model.open_reader)
+                self._answer_reader = load_answer_reader(model.encoder, model.tokenizer, model.open_answer_reader)
             return self._answer_reader
 
 
@@ -362,22 +364,26 @@ def _load_model(folder: Path) -> _Model:
         from tokenizers import Tokenizer  # noqa: PLC0415
     except ImportError as error:
         raise EmbedderUnavailable(f"the local embedder needs {error.name}: pip install {error.name}") from error
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # measured: parallel calls use the cores better than parallel kernels
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3  # errors only
 
-    def open_session(graph: bytes, *without: str) -> object:
+    def open_session(graph: bytes, *without: str, threads: int = 1) -> object:
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3  # errors only
+        # A thread that waits for work must not take the time of the others.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         return onnxruntime.InferenceSession(
             graph, options, providers=["CPUExecutionProvider"], disabled_optimizers=[*without]
         )
 
-    def open_reader(graph: bytes) -> object:
+    def open_reader(graph: bytes, threads: int = 1) -> object:
         # Measured: the fused kernel takes four times what a plain normalisation takes, and is a quarter of a reader's time.
         # The embedder keeps it: other rounding gives other vectors than those that are stored.
-        return open_session(graph, "SkipLayerNormFusion")
+        return open_session(graph, "SkipLayerNormFusion", threads=threads)
 
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    return _Model(load(folder / NUMBERS, open_session), tokenizer, open_reader)
+    # Measured: parallel calls use the cores better than parallel kernels; but a recall reads its hits in one call.
+    cores = min(os.cpu_count() or 1, ANSWER_READER_THREADS_COUNT_MAX)
+    return _Model(load(folder / NUMBERS, open_session), tokenizer, open_reader, partial(open_reader, threads=cores))
