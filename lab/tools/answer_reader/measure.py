@@ -1,7 +1,7 @@
 """What a fitted reader is worth on authors that it was not fitted to: the product with that reader on their histories.
 
-    python lab/tools/answer_reader/measure.py FILE --authors a,b             each history in a memory of its own
-    python lab/tools/answer_reader/measure.py FILE --authors a,b --together  all histories of an author in one memory
+python lab/tools/answer_reader/measure.py FILE --authors a,b             each history in a memory of its own
+python lab/tools/answer_reader/measure.py FILE --authors a,b --together  all histories of an author in one memory
 """
 
 from __future__ import annotations
