@@ -67,8 +67,11 @@ async def test_the_first_hits_are_those_of_filtering_afterwards(memory: umi.Memo
             everything = await memory.recall(query, limit=1_000, min_score=0)
             kept = read(where)
             afterwards = [hit.episode.id for hit in everything.hits if kept(hit.episode)][:10]
-            found = await memory.recall(query, where=where, min_score=0)
-            assert [hit.episode.id for hit in found.hits] == afterwards, (query, where)
+            found = [hit.episode.id for hit in (await memory.recall(query, where=where, min_score=0)).hits]
+            assert set(found) == set(afterwards), (query, where)
+            # Of each list the answer reader has read other first hits, and may have moved one of them to the top.
+            moved = {found[0], afterwards[0]}
+            assert [one for one in found if one not in moved] == [one for one in afterwards if one not in moved]
 
 
 def read(where: dict[str, Any]) -> Any:
