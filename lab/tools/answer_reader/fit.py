@@ -15,8 +15,9 @@ import argparse
 import hashlib
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from random import Random
 
@@ -126,12 +127,13 @@ def fit(
     rate: float,
     seed: int,
     device: str,
+    after_pass: Callable[[], None] = lambda: None,
 ) -> None:
     """Some passes over all lists."""
     random, since, step = Random(seed), time.monotonic(), 0
     torch.manual_seed(seed)
     optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01)
-    lately = deque[float](maxlen=LOG_STEPS)
+    lately = deque[torch.Tensor](maxlen=LOG_STEPS)
     for number in range(1, passes + 1):
         model.train()
         inputs, labels = zip(*(drawn(one, random) for one in lists), strict=True)
@@ -146,13 +148,18 @@ def fit(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             step += 1
-            if step % LOG_STEPS == 0 or device == "cpu":
-                lately.append(missed.item())
+            lately.append(missed.detach())  # read only when it is printed: reading waits for the GPU
             if step % LOG_STEPS == 0:
+                loss, passed_s = torch.stack(list(lately)).mean().item(), time.monotonic() - since
                 print(
-                    f"seed {seed}, pass {number}/{passes}, step {step}: loss {np.mean(lately):.3f}, {time.monotonic() - since:.0f} s",
-                    flush=True,
+                    f"seed {seed}, pass {number}/{passes}, step {step}: loss {loss:.3f}, {passed_s:.0f} s", flush=True
                 )
+        after_pass()
+
+
+def save(model: Reader, path: Path) -> None:
+    """Keep a fit's weights."""
+    torch.save(model.state_dict(), path)
 
 
 def manifest() -> str:
@@ -186,7 +193,8 @@ def main() -> None:
     for seed in map(int, args.seeds.split(",")):
         torch.manual_seed(0)  # one beginning for all
         model = Reader(args.folder / BEGIN).to(device)
-        fit(model, lists, args.passes, args.rate, seed, device)
+        # Written after every pass: a fit that is cut off has not worked for nothing.
+        fit(model, lists, args.passes, args.rate, seed, device, partial(save, model, args.folder / f"seed-{seed}.pt"))
         states.append(model.state_dict())
     model.load_state_dict(mean_of(states))
     version = hashlib.sha256((manifest() + ",".join(without)).encode()).hexdigest()[:8]
