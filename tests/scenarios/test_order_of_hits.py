@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from conftest import day
 
 import umi
 from umi import HitState
+from umi._retrieval import answer_order
 from umi.errors import EmbeddingError
 from umi.ports import EmbedderIdentity, Matrix, Vector
 from umi.ports.answer_reader import Dated, Reading
@@ -193,6 +195,22 @@ async def test_what_a_user_changed_before_a_web_page_is_read_without_it(
     ids = {hit.content: hit.id for hit in hits}
     assert hits[0].content == GREEN
     assert hits[0].newer_than == (ids[BLUE],)
+
+
+@pytest.mark.parametrize(("older", "newer"), ORDERS)
+async def test_a_change_that_somebody_has_undone_moves_nothing(
+    tmp_path: Path, embedder: LocalEmbedder, older: str, newer: str
+) -> None:
+    hits = await first_of(tmp_path, embedder, judge_of({older: 0.5, newer: 0.5}, {}), two(older, newer))
+    first, other = sorted(hits, key=lambda hit: hit.at)
+    reader = Judged(embedder, judge_of({newer: 0.9}, {older: newer}))
+    for order in ([first, other], [other, first]):
+        ranked = [replace(hit, score=score) for hit, score in zip(order, (0.6, 0.5), strict=True)]
+        undone = {(first.episode.id, other.episode.id)}
+        assert await answer_order.in_order(reader, QUESTION, ranked, undone) is ranked
+        changed = await answer_order.in_order(reader, QUESTION, ranked)
+        assert changed[0].content == newer
+        assert changed[0].newer_than == (first.id,)
 
 
 async def test_where_nothing_seems_to_answer_nothing_is_read(tmp_path: Path, embedder: LocalEmbedder) -> None:

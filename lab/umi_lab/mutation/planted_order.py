@@ -25,6 +25,12 @@ ORDER: Final[tuple[Mutation, ...]] = (
         "documents-rise",
         "What a document says later stands above what a person said.",
         "umi._retrieval.answer_order.in_order",
-        partial(edited, answer_order, "in_order", "trust.may_change(hit.origin, top.hit.origin) and", ""),
+        partial(
+            edited,
+            answer_order,
+            "in_order",
+            "all(trust.may_change(hit.origin, top.hit.origin) for hit in (*outdated, near[0])) and",
+            "",
+        ),
     ),
 )

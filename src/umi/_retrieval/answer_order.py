@@ -61,9 +61,11 @@ async def in_order(
     while len(near) > 1:
         read = await _read(reader, question, near)
         top = max(read, key=_strength)
-        outdated = [one.hit for one in read if one.is_outdated and one.hit.at < top.hit.at]
-        changed = [*outdated, near[0]] if top.hit is not near[0] else outdated
-        if all(trust.may_change(hit.origin, top.hit.origin) and _ids(hit, top.hit) not in not_so for hit in changed):
+        before = [one.hit for one in read if one.is_outdated and one.hit.at < top.hit.at]
+        outdated = [hit for hit in before if _ids(hit, top.hit) not in not_so]
+        if all(trust.may_change(hit.origin, top.hit.origin) for hit in (*outdated, near[0])) and (
+            top.hit is near[0] or _ids(near[0], top.hit) not in not_so
+        ):
             return _first(top.hit, outdated, hits)
         near = [hit for hit in near if hit is not top.hit]
     return _first(near[0], [], hits)

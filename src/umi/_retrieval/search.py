@@ -158,7 +158,7 @@ class DualRetriever:
         self._known.update(speakers)
 
     def _reader_for(self, query: Query) -> AnswerReader | None:
-        """The answer reader that orders the hits by what still holds; None where it must not decide.
+        """The reader of the first hits; None where it must not decide.
 
         It orders questions only, not where outdated memories are wanted too, and not where learning sets the order.
         """
@@ -173,7 +173,7 @@ class DualRetriever:
         asked: SnapshotSearch,
         degraded: dict[Degradation, None],
     ) -> list[Hit]:
-        """Put the newest of hits that answer about equally well and say the same thing first, as the answer reader judges."""
+        """Put the hit first that most likely is the answer as things stand, as the answer reader says."""
         if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
             return hits  # they were looked up, or a model read them and has judged what is outdated
         try:
