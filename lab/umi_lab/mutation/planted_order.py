@@ -19,7 +19,7 @@ ORDER: Final[tuple[Mutation, ...]] = (
         "the-score-alone-decides",
         "What the answer reader says of the first hits does not order them.",
         "umi._retrieval.answer_order._strength",
-        partial(edited, answer_order, "_strength", "log(max(one.reading.answers, float_info.min))", "0.0"),
+        partial(edited, answer_order, "_strength", "log(max(answers, float_info.min))", "0.0"),
     ),
     Mutation(
         "documents-rise",
