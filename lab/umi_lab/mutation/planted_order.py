@@ -16,10 +16,10 @@ ORDER: Final[tuple[Mutation, ...]] = (
         partial(edited, answer_order, "_read", "hit.episode.arrival))", "hit.episode.arrival), reverse=True)"),
     ),
     Mutation(
-        "the-score-alone-decides",
-        "What the answer reader says of the first hits does not order them.",
+        "the-outdated-answers-as-well",
+        "A hit that the answer reader calls outdated stands as high as one that holds.",
         "umi._retrieval.answer_order._strength",
-        partial(edited, answer_order, "_strength", "log(max(answers, float_info.min))", "0.0"),
+        partial(edited, answer_order, "_strength", "_HOLDS_WEIGHT * log(", "0 * log("),
     ),
     Mutation(
         "documents-rise",

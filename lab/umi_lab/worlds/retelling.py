@@ -28,12 +28,9 @@ def judge(question: str, told: Sequence[Dated]) -> list[Reading]:
     outdated = [
         max((_ended_by(one, later) for later in found[place + 1 :]), default=0.0) for place, one in enumerate(found)
     ]
-    holds = [
-        one is not None and one["thing"] in question and likely < _SURE
-        for one, likely in zip(found, outdated, strict=True)
-    ]
-    share = _SURE / max(1, sum(holds))
-    return [Reading(share if held else _NOTHING, likely) for held, likely in zip(holds, outdated, strict=True)]
+    about = [one is not None and one["thing"] in question for one in found]
+    share = _SURE / max(1, sum(about))
+    return [Reading(share if one else _NOTHING, likely) for one, likely in zip(about, outdated, strict=True)]
 
 
 def _ended_by(one: re.Match[str] | None, later: re.Match[str] | None) -> float:
@@ -91,6 +88,9 @@ class Retelling:
                 )
             if _is_of(step.slot, hit) and _changes(hit, first[0]) and not _is_trusted(hit, first[0]):
                 raise Violation(f"{step.line()}: {first[0].content!r}, of a document, stands above {hit.content!r}")
+        holding = [hit for hit in first if _is_of(step.slot, hit) and hit.origin is Origin.USER and _holds(hit, first)]
+        if holding and not _is_of(step.slot, first[0]):
+            raise Violation(f"{step.line()}: {first[0].content!r} stands above {holding[0].content!r}, the answer")
         self._named(step, first[0], first)  # also where nothing is told of the thing, and other things are found
         return first[0].content
 
@@ -107,6 +107,11 @@ class Retelling:
 def _is_of(thing: str, hit: Hit) -> bool:
     told = _TOLD.fullmatch(hit.episode.content)
     return told is not None and told["thing"] == thing
+
+
+def _holds(hit: Hit, first: Sequence[Hit]) -> bool:
+    """Whether none of the first hits makes one outdated."""
+    return not any(_changes(hit, other) for other in first)
 
 
 def _ends(older: Hit, newer: Hit) -> bool:
