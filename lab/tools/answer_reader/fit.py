@@ -54,7 +54,7 @@ def drawn(one: List, random: Random) -> tuple[Input, tuple[int, ...]]:
     count, most = len(one.pieces), random.choice(STATEMENTS)
     places = list(range(count))
     if count > most:
-        if one.told:  # the older message of a group, and the last ones, of which one may answer anew
+        if one.from_group:  # the older message of a group, and the last ones, of which one may answer anew
             places = [0, *places[1:][-(most - 1) :]]
         elif random.random() < MIXED:
             places = random.sample(places, most)

@@ -33,14 +33,14 @@ class List:
     pieces: tuple[Piece, ...]
     days: tuple[float, ...]
     labels: tuple[Label, ...]
-    told: bool = False  # whether it was made from a group: then the first one is the older message
+    from_group: bool = False  # then the first statement is the older message
 
 
 def write(path: Path, lists: Sequence[List]) -> None:
     """Keep lists in a file of arrays, each statement once."""
     pieces = list(dict.fromkeys(piece for one in lists for piece in one.pieces))
     number = {piece: place for place, piece in enumerate(pieces)}
-    told = {
+    ragged = {
         "pieces": [piece.ids for piece in pieces],
         "focus": [piece.focus for piece in pieces],
         "questions": [one.question for one in lists],
@@ -51,9 +51,9 @@ def write(path: Path, lists: Sequence[List]) -> None:
     kinds = {"pieces": np.uint16, "questions": np.uint16, "focus": np.bool_, "days": np.float64, "labels": np.int8}
     arrays: dict[str, np.ndarray] = {
         "author": np.array([one.author for one in lists]),
-        "told": np.array([one.told for one in lists]),
+        "from_group": np.array([one.from_group for one in lists]),
     }
-    for name, rows in told.items():
+    for name, rows in ragged.items():
         arrays[name] = np.concatenate([np.asarray(row, dtype=kinds.get(name, np.int32)) for row in rows])
         arrays[f"{name}.ends"] = np.cumsum([len(row) for row in rows])
     np.savez_compressed(path, **arrays)
@@ -76,7 +76,9 @@ def read(path: Path) -> list[List]:
             tuple(pieces[one] for one in some),
             tuple(days),
             tuple(map(Label, labels)),
-            bool(told),
+            bool(from_group),
         )
-        for author, told, question, some, days, labels in zip(arrays["author"], arrays["told"], *columns, strict=True)
+        for author, from_group, question, some, days, labels in zip(
+            arrays["author"], arrays["from_group"], *columns, strict=True
+        )
     ]

@@ -83,7 +83,7 @@ class ListMaker:
                 told.append((message, draw.uniform(*_OTHERS_DAYS), Label.OTHER))
         pieces = tuple(self._piece(passage(one["text"], one["speaker"], text)) for one, _, _ in told)
         times, labels = (tuple(row[column] for row in told) for column in (1, 2))
-        return List(author, self._layout.question(text), pieces, times, labels, told=True)
+        return List(author, self._layout.question(text), pieces, times, labels, from_group=True)
 
     def _piece(self, said: Passage) -> Piece:
         if said not in self._pieces:

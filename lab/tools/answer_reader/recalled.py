@@ -20,6 +20,7 @@ Row = dict[str, Any]
 HERE = Path(__file__).resolve().parents[3]
 DATA = HERE / "data" / "reader"
 HITS = 10
+LOOKING_BACK: Row = {"ban": [], "as_of": None}  # fields that a question of `events/` leaves out
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,6 @@ class Recalled:
     at: datetime
     matched: tuple[int, int] | None
     place: tuple[str, int]
-    score: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,6 @@ class Asked:
     author: str
     history: str
     question: Row
-    together: bool
     hits: tuple[Recalled, ...]
 
 
@@ -78,14 +77,13 @@ def authors() -> list[str]:
 
 def histories_of(author: str) -> list[Row]:
     """Histories of an author with the questions of `events/`, which look back, beside their own."""
-    looking_back = {"ban": [], "as_of": None}
-    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", looking_back)])
+    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", LOOKING_BACK)])
 
 
 def asked_of(author: str) -> list[Row]:
     """The same, with the questions of others in `asked/` as well."""
     others = [(path, {"kind": "asked", "as_of": None}) for path in sorted((DATA / "asked").glob(f"*-{author}.jsonl"))]
-    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", {"ban": [], "as_of": None}), *others])
+    return _with_questions(author, [(DATA / "events" / f"{author}.jsonl", LOOKING_BACK), *others])
 
 
 def _with_questions(author: str, files: Sequence[tuple[Path, Row]]) -> list[Row]:
@@ -134,9 +132,8 @@ async def _recalled(author: str, histories: Sequence[Row]) -> list[Asked]:
                         hit.at,
                         hit.matched,
                         places[hit.episode.id],
-                        hit.score,
                     )
                     for hit in hits.hits
                 )
-                found.append(Asked(author, history["id"], question, len(histories) > 1, shown))
+                found.append(Asked(author, history["id"], question, shown))
     return found

@@ -95,11 +95,12 @@ class Retelling:
         return first[0].content
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
-        """What the first hit says that it is newer than: below it, older, and made outdated by one of the first hits."""
+        """What the first hit says that it is newer than: below it, older, not trusted more, and made outdated by one of the first hits."""
         below = {hit.id: hit for hit in first[1:]}
         for id_ in top.newer_than:
             older = below.get(id_)
-            if older is None or older.at >= top.at or not any(_changes(older, hit) for hit in first):
+            is_newer = older is not None and older.at < top.at and _is_trusted(older, top)
+            if older is None or not is_newer or _holds(older, first):
                 raise Violation(f"{step.line()}: {top.content!r} says it is newer than {older and older.content!r}")
         self._world.outcome.features["retellings put first"] += bool(top.newer_than)
 

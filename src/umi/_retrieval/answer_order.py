@@ -7,7 +7,7 @@ a message is remembered.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
 from sys import float_info
@@ -58,8 +58,9 @@ async def in_order(
     if len(hits) < 2 or hits[0].score < _HOPELESS:
         return hits
     near = hits[:ANSWER_READER_HITS_COUNT]
+    passages = {hit.id: _passage_of(hit, question) for hit in near}
     while len(near) > 1:
-        read = await _read(reader, question, near)
+        read = await _read(reader, question, near, passages)
         top = max(read, key=_strength)
         before = [one.hit for one in read if one.is_outdated and one.hit.at < top.hit.at]
         outdated = [hit for hit in before if _ids(hit, top.hit) not in not_so]
@@ -92,11 +93,13 @@ class _Read:
         return self.reading.outdated >= _OUTDATED_FROM
 
 
-async def _read(reader: AnswerReader, question: str, hits: Sequence[Hit]) -> list[_Read]:
-    """Hits with their readings, in the order given; they are read in order of time."""
+async def _read(
+    reader: AnswerReader, question: str, hits: Sequence[Hit], passages: Mapping[str, Passage]
+) -> list[_Read]:
+    """Hits with their readings, in the order given; they are read in order of time. `passages` are theirs, by the hit's id."""
     by_time = sorted(hits, key=lambda hit: (hit.at, hit.episode.arrival))
     newest = by_time[-1].at
-    told = [Dated(_passage_of(hit, question), (newest - hit.at).total_seconds() / _DAY_S) for hit in by_time]
+    told = [Dated(passages[hit.id], (newest - hit.at).total_seconds() / _DAY_S) for hit in by_time]
     readings = dict(zip((hit.id for hit in by_time), await reader.read_answers(question, told), strict=True))
     return [_Read(hit, readings[hit.id]) for hit in hits]
 
@@ -143,7 +146,7 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trus
 
 
 def _passage_of(hit: Hit, question: str) -> Passage:
-    """The statement of a hit that the reader compares."""
+    """The statement of a hit that is read."""
     return passage(hit.episode.content, hit.speaker or hit.episode.role, question, hit.matched)
 
 
