@@ -185,7 +185,7 @@ def answer(
     question = read_question(query, vector)
     if question is None:
         return None
-    found = kept(snapshot, look_up(snapshot, question), view.where)
+    found = kept(snapshot, look_up(snapshot, question, _open_from(question, view)), view.where)
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
     standings = [one for one in StateResolver(snapshot, view).of(found) if one.shown]
@@ -194,11 +194,26 @@ def answer(
     return Answer(question, _affirmed_first(trusted), view, said, reader)
 
 
-def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
-    """Every statement in the slots that the question asks for, of any state, slot by slot, newest first within each."""
+_EVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def _open_from(question: FactQuestion, view: View) -> datetime | None:
+    """From when on a statement must be open for the view to show it; None where it may show any."""
+    if view.include_superseded or view.known_at is not None or view.time_range is not None:
+        return None
+    if view.as_of is not None:
+        return view.as_of
+    return None if question.month else _EVER  # of a month, the year is that of the last statement
+
+
+def look_up(snapshot: Snapshot, question: FactQuestion, open_from: datetime | None = None) -> list[Entity]:
+    """The statements in the slots that the question asks for, slot by slot, newest first within each.
+
+    With `open_from` without those that were said before this moment and had ended by then.
+    """
     subject = snapshot.subjects_of([question.subject]).get(question.subject, question.subject)
     pairs = [(subject, slot) for slot in question.slots]
-    found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX, open_from=open_from)
     return [entity for pair in pairs for entity in found[pair]]
 
 
