@@ -91,7 +91,7 @@ class Answers:
 
     def flagged(self, known_at: datetime | None = None) -> list[Link]:
         """Updates that do not act, and that nobody has settled."""
-        links = [link for link in self._journal.book.links if link.type == "update" and not link.acted]
+        links = [link for link in self._journal.book.links if link.type == "update" and not link.acts(known_at)]
         return [link for link in links if link.alive(known_at) and link.kept(known_at) is None]
 
     def hit(self, hit: Any, *, explained: bool) -> None:

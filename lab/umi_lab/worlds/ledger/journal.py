@@ -58,6 +58,10 @@ class Journal:
         """Changes of the book at this moment."""
         return Recorder(self.book, self.now, self._opened.plan.act_from)
 
+    def is_judged(self, name: str) -> bool:
+        """Whether anybody has ever judged a recall of a namespace."""
+        return name in self._usual
+
     def expire(self) -> None:
         """Delete what has expired by now, as `forget` does."""
         over = [said for said in self.book.said if said.expires_at is not None and said.expires_at <= self.now]

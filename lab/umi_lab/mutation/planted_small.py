@@ -1,0 +1,106 @@
+"""Planted faults in what small worlds compute for themselves: scores, contexts, what was learned, and what is followed.
+
+They are hunted in small worlds (`tests/sim/test_small_planted.py`) and not by `umi bench mutants`, whose worlds are large.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from umi._core import ranking
+from umi._retrieval import statement_scores
+from umi._retrieval.snapshot_search import SnapshotSearch
+from umi.stores.index import search_index
+from umi.stores.index.search_index import NamespaceIndex
+from umi.stores.index.speakers import Speakers
+from umi_lab.mutation.planted import Mutation, edited, patched
+
+SCORES: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "length-forgotten",
+        "A long message counts a word as much as a short one.",
+        "umi._core.ranking.bm25",
+        partial(patched, ranking, "BM25_B", 0.0),
+    ),
+    Mutation(
+        "the-one-after-forgotten",
+        "The words of the message after are not counted as near.",
+        "umi.stores.index.term_counts.count_turns",
+        partial(edited, search_index, "count_turns", "own + tf[earlier] + tf[later]", "own + tf[earlier]"),
+    ),
+    Mutation(
+        "latest-of-equals-first",
+        "Of two messages with the same score the one that arrived later stands first.",
+        "umi._core.ranking._falling",
+        partial(edited, ranking, "_falling", "+ 1) + places)", "+ 1) - places)"),
+    ),
+    Mutation(
+        "size-of-everything",
+        "A filtered search takes the whole namespace for what it looks through.",
+        "umi.stores.index.search_index.NamespaceIndex.among",
+        partial(edited, NamespaceIndex, "among", "int(np.count_nonzero(kept & self._alive.rows))", "len(self)"),
+    ),
+    Mutation(
+        "opens-and-closes-exchanged",
+        "The first message of a session counts as its last.",
+        "umi._core.rerank.second_look",
+        partial(
+            edited,
+            ranking,
+            "second_look",
+            "around.before == _NONE,\n        around.after == _NONE",
+            "around.after == _NONE,\n        around.before == _NONE",
+        ),
+    ),
+    Mutation(
+        "wishes-are-facts",
+        "What is only wished or supposed stands as high as what is so.",
+        "umi._retrieval.statement_scores._Message.gain",
+        partial(patched, statement_scores, "_UNREAL", 0.0),
+    ),
+    Mutation(
+        "all-speakers-named",
+        "A question that names everybody counts as naming somebody.",
+        "umi.stores.index.speakers.Speakers.spoken",
+        partial(edited, Speakers, "spoken", "0 < len(named) < speaking", "0 < len(named) <= speaking"),
+    ),
+    Mutation(
+        "list-ends-at-the-cliff-itself",
+        "A hit is left out where its score has just not yet fallen off.",
+        "umi._core.ranking.falls_off",
+        partial(patched, ranking, "CLIFF_SHARE", 0.4),
+    ),
+    Mutation(
+        "never-unsure",
+        "A question of which the best score is high is answered though the store seems to hold no answer.",
+        "umi._retrieval.snapshot_search.SnapshotSearch._is_enough",
+        partial(
+            edited,
+            SnapshotSearch,
+            "_is_enough",
+            "if first and ranking.answerable",
+            "if not first and ranking.answerable",
+        ),
+    ),
+    Mutation(
+        "reasons-exchanged",
+        "What is outdated is said to have too low a score.",
+        "umi._retrieval.snapshot_search.SnapshotSearch.why_nothing",
+        partial(edited, SnapshotSearch, "why_nothing", "if self._hidden_count:", "if self._hidden_count < 0:"),
+    ),
+    Mutation(
+        "the-place-explained-is-another",
+        "An explanation tells the parts of the place below.",
+        "umi._core.ranking.Ranking.legs",
+        partial(edited, ranking.Ranking, "legs", "self.parts[place]", "self.parts[place - 1]"),
+    ),
+    Mutation(
+        "removed-words-still-count",
+        "What is deleted goes on counting among the messages that all others are measured by.",
+        "umi.stores.index.search_index.NamespaceIndex._unlink",
+        partial(edited, NamespaceIndex, "_unlink", "self._total_length -= float(self._lengths.rows[place])", "pass"),
+    ),
+)
+
+SMALL: Final[tuple[Mutation, ...]] = SCORES
