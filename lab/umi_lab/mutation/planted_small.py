@@ -9,7 +9,8 @@ from functools import partial
 from typing import Final
 
 from umi._core import ranking
-from umi._retrieval import statement_scores
+from umi._engine import contexts
+from umi._retrieval import context, profile, statement_scores
 from umi._retrieval.snapshot_search import SnapshotSearch
 from umi.stores.index import search_index
 from umi.stores.index.search_index import NamespaceIndex
@@ -103,4 +104,73 @@ SCORES: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = SCORES
+CONTEXTS: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "profile-before-answers",
+        "Room is given to the profile before what answers the question.",
+        "umi._engine.contexts._context",
+        partial(
+            edited,
+            contexts,
+            "_context",
+            "[*packing.answer_pieces(found.hits if found else ()), *around.pieces]",
+            "[*around.pieces, *packing.answer_pieces(found.hits if found else ())]",
+        ),
+    ),
+    Mutation(
+        "nothing-behind-the-first-too-long",
+        "Where a line finds no room, shorter ones behind it are not tried.",
+        "umi._retrieval.context._fill",
+        partial(edited, context, "_fill", "if tried < _SINGLE_TRIES_MAX", "if tried < 1"),
+    ),
+    Mutation(
+        "sentences-cut-in-order",
+        "Of a message that is too long the first sentences are kept, whatever was asked.",
+        "umi._retrieval.context._by_relevance",
+        partial(
+            edited,
+            context,
+            "_by_relevance",
+            "return -len(shared), not (span[0] < end and start < span[1]), span[0]",
+            "return 0, False, span[0]",
+        ),
+    ),
+    Mutation(
+        "cut-takes-all-the-room",
+        "A message that is cut takes all the room that is left.",
+        "umi._retrieval.context._cut",
+        partial(patched, context, "_SHARE_OF_CUT", 1),
+    ),
+    Mutation(
+        "cut-not-marked-at-the-end",
+        "Where the end of a message was cut off nothing says so.",
+        "umi._retrieval.context._shortened",
+        partial(edited, context, "_shortened", "if hit.content[before:].strip():", "if not hit.content:"),
+    ),
+    Mutation(
+        "unneeded-profile-untold",
+        "What is not shown because nothing answers the question is not told.",
+        "umi._engine.contexts._context",
+        partial(edited, contexts, "_context", "[*unneeded, *around.outdated]", "[*around.outdated]"),
+    ),
+    Mutation(
+        "stale-is-not-outdated",
+        "Of what is left out as outdated what rests on nothing any more is missing.",
+        "umi._retrieval.profile._known",
+        partial(
+            edited,
+            profile,
+            "_known",
+            "if one.state in (HitState.SUPERSEDED, HitState.STALE)",
+            "if one.state is HitState.SUPERSEDED",
+        ),
+    ),
+    Mutation(
+        "facts-by-time-alone",
+        "The facts of a profile stand in order of time, whatever their attribute.",
+        "umi._retrieval.profile._order",
+        partial(edited, profile, "_order", "fact.attribute, statement_order", "'', statement_order"),
+    ),
+)
+
+SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS)

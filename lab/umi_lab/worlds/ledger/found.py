@@ -79,6 +79,7 @@ class Found:
         self._admits = admits
         self._types = types
         self._terms = terms
+        self._states: dict[Statement, tuple[bool, str]] = {}  # whether a statement is shown, and its state
 
     def receipt(self, ranking: Ranking, limit: int, least: float | None) -> Receipt:
         """What a recall gives: at most `limit` hits, from a least score on, or by the calibrated threshold where that is None."""
@@ -138,6 +139,14 @@ class Found:
     def _counts(self, one: Statement) -> bool:
         return self._types is None or one.entity_type in self._types
 
+    def _state(self, one: Statement) -> tuple[bool, str]:
+        if one not in self._states:
+            self._states[one] = self._book.shown(one, self._look), self._book.state(one, self._look)
+        return self._states[one]
+
+    def _is_shown(self, one: Statement) -> bool:
+        return self._state(one)[0]
+
     def _matching(self, said: Said, chosen: Statement | None) -> list[Statement]:
         """The statements of a message that are asked for, best first: the chosen one, else those with most words of the question."""
         if chosen is not None:
@@ -150,20 +159,19 @@ class Found:
 
     def _shown(self, said: Said, matching: Sequence[Statement]) -> Right | None:
         """A message as far as it holds, where one of these statements does."""
-        book, look = self._book, self._look
-        if look.known_at is not None and said.recorded_at > look.known_at:
+        if self._look.known_at is not None and said.recorded_at > self._look.known_at:
             return None
-        showing = [one for one in matching if book.shown(one, look)]
+        showing = [one for one in matching if self._is_shown(one)]
         if not showing:
             return None
-        states = [book.state(one, look) for one in showing]
+        states = [self._state(one)[1] for one in showing]
         return Right(said, showing[0], DISPUTED if DISPUTED in states else states[0], self._content(said))
 
     def _content(self, said: Said) -> str:
         """The words of a message without the statements that are hidden."""
         if self._look.include_superseded:
             return said.content
-        gone = [one.span for one in self._book.of(said) if not self._book.shown(one, self._look)]
+        gone = [one.span for one in self._book.of(said) if not self._is_shown(one)]
         if not gone:
             return said.content
         pieces, start = [], 0
@@ -205,13 +213,13 @@ class Found:
                     found.append(other)
                     todo.append(other)
         others = sorted((each for each in found if each is not one), key=lambda each: each.order, reverse=True)
-        return [each for each in others if self._book.shown(each, self._look)]
+        return [each for each in others if self._is_shown(each)]
 
     def _ahead(self, one: Statement, *, disputes: bool) -> list[Statement]:
         found = []
         for end in sorted(self._ends(one, disputes=disputes), key=lambda each: each.order, reverse=True):
             found += [each for each in self._ahead(end, disputes=False) if each is not one]
-            found += [end] if self._book.shown(end, self._look) else []
+            found += [end] if self._is_shown(end) else []
         return found
 
     def _ends(self, one: Statement, *, disputes: bool, back: bool = False) -> list[Statement]:

@@ -42,11 +42,11 @@ class Questions:
             "limit": rng.choice((1, 2, 5, 10, 1_000)), "min_score": rng.choice((None, None, None, 0.0, 0.0, 0.05, 0.5)),
             "explain": rng.chance(0.5), "deep": rng.choice((None, False)),
         }  # fmt: skip
-        query = self._query(rng)
+        query = self.query(rng)
         found = await self._opened.call("recall", query, **given)
         self.compare(found, query, look, given)
 
-    def _query(self, rng: DeterministicRng) -> str:
+    def query(self, rng: DeterministicRng) -> str:
         """Words that many, few or none have, in an order and with what else a question may have."""
         items = [found[0] for one in self._book.statements for found in ITEM.finditer(one.content)] or ["item1"]
         words = (*NAMES, *ATTRIBUTES, *TYPES, "red", "agreed", "unheard", "planned", "2029")

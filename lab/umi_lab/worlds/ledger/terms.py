@@ -48,8 +48,14 @@ def terms_of(text: str) -> tuple[str, ...]:
         if rest:
             raise ValueError(f"no small world says {token!r}")
         if first not in _STOP:
-            found.append(_STEMMER.stemWord(first) if first.isalpha() else first)
+            found.append(_stem(first))
     return tuple(found)
+
+
+@cache
+def _stem(word: str) -> str:
+    """A word without its ending; a word with digits has none."""
+    return str(_STEMMER.stemWord(word)) if word.isalpha() else word
 
 
 @cache
