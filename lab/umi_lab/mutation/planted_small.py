@@ -15,6 +15,10 @@ from umi._retrieval.snapshot_search import SnapshotSearch
 from umi.stores.index import search_index
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.index.speakers import Speakers
+from umi.stores.sql.erase import ErasingTransaction
+from umi.stores.sql.read import SqlSnapshot
+from umi.stores.sql.write import SqlTransaction
+from umi.types import ChangeKind
 from umi_lab.mutation.planted import Mutation, edited, patched
 
 SCORES: Final[tuple[Mutation, ...]] = (
@@ -173,4 +177,49 @@ CONTEXTS: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS)
+FOLLOWING: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "deletions-untold",
+        "Who follows a namespace is not told that a message is gone.",
+        "umi.stores.sql.write.SqlTransaction._events_at",
+        partial(
+            edited,
+            SqlTransaction,
+            "_events_at",
+            "enumerate(self._noted)",
+            "enumerate(one for one in self._noted if one[0] is not ChangeKind.DELETED)",
+        ),
+    ),
+    Mutation(
+        "taken-back-untold",
+        "Who follows a namespace is told of a relation when it is recorded, and not when it is taken back.",
+        "umi.stores.sql.write.SqlTransaction.put_relation",
+        partial(
+            edited,
+            SqlTransaction,
+            "put_relation",
+            "self._note(ChangeKind.RELATED, relation.id)",
+            "relation.undone_at or self._note(ChangeKind.RELATED, relation.id)",
+        ),
+    ),
+    Mutation(
+        "cut-words-untold",
+        "Who follows a namespace is not told that a part of a message was deleted.",
+        "umi.stores.sql.erase.ErasingTransaction.rewrite_episode",
+        partial(edited, ErasingTransaction, "rewrite_episode", "self._note(ChangeKind.REWORDED, episode.id)", "pass"),
+    ),
+    Mutation(
+        "a-write-told-by-halves",
+        "Where a page of changes ends within a write, the rest of that write is never told.",
+        "umi.stores.sql.read.SqlSnapshot.changes",
+        partial(edited, SqlSnapshot, "changes", "if len(found) == limit:", "if not limit:"),
+    ),
+    Mutation(
+        "arrivals-told-backwards",
+        "Of the messages of one call the last is told first.",
+        "umi.stores.sql.read.SqlSnapshot.changes",
+        partial(edited, SqlSnapshot, "changes", "ORDER BY v.sequence, v.place", "ORDER BY v.sequence, v.place DESC"),
+    ),
+)
+
+SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *FOLLOWING)
