@@ -18,7 +18,6 @@ from umi.stores.index.speakers import Speakers
 from umi.stores.sql.erase import ErasingTransaction
 from umi.stores.sql.read import SqlSnapshot
 from umi.stores.sql.write import SqlTransaction
-from umi.types import ChangeKind
 from umi_lab.mutation.planted import Mutation, edited, patched
 
 SCORES: Final[tuple[Mutation, ...]] = (
