@@ -115,6 +115,15 @@ def test_a_sentence_that_does_not_fit_is_left_out_and_never_cut() -> None:
     assert [item.id for item in packed.without_room] == ["ent_0"]
 
 
+@pytest.mark.parametrize("budget", range(20, 60))
+def test_what_marks_a_part_that_is_over_is_never_all_that_is_shown(budget: int) -> None:
+    content = f"The{' word' * 30}. ... The{' word' * 20}."
+    packed = packing.pack(packing.answer_pieces([hit(0, content)]), "", budget, of_words, [])
+    for item in packed.items:
+        assert "word" in item.line
+        assert "... ..." not in item.line
+
+
 def test_answers_get_room_before_the_profile_and_stand_behind_it() -> None:
     pieces = pieces_of(["Ana left Acme."], ["tea", "rain"])
     everything = packing.pack(pieces, "Ana", 1_000, packing.default_counter, [])

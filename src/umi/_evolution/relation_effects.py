@@ -13,7 +13,7 @@ from the conclusion to itself then records the loss, and is a cause like any oth
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from operator import attrgetter
 from typing import Final
@@ -199,7 +199,7 @@ class RelationEffects:
     def _keep(self, entity_id: str, rows: tuple[EvolutionRelation, ...]) -> None:
         """Cache the relations of an entity."""
         self._rows[entity_id] = rows
-        self._relations[entity_id] = tuple(row for row in rows if self._exists(row))
+        self._relations[entity_id] = tuple(self._as_known(row) for row in rows if self._exists(row))
 
     def _exists(self, row: EvolutionRelation) -> bool:
         """Whether a relation was recorded and not undone at `known_at`."""
@@ -208,6 +208,16 @@ class RelationEffects:
             return row.undone_at is None
         undone = row.undone_at is not None and row.undone_at <= self._known_at
         return row.created_at <= self._known_at and not undone
+
+    def _as_known(self, row: EvolutionRelation) -> EvolutionRelation:
+        """A relation as it was known at `known_at`: what was undone later stood, and what was settled later was open and did not act."""
+        if self._known_at is None:
+            return row
+        if row.undone_at is not None:
+            row = replace(row, undone_at=None)
+        if row.resolved_at is None or row.resolved_at <= self._known_at:
+            return row
+        return replace(row, resolved=None, resolved_at=None, acted=False)
 
     def resolved(self, row: EvolutionRelation) -> str | None:
         """How a relation was resolved, as known at `known_at`."""

@@ -205,7 +205,8 @@ def _cut(piece: Piece, chosen: Sequence[Piece], measured: _Measured, terms: froz
     hit = piece.hit
     if hit is None:
         return None
-    spans = list(sentences(hit.content))
+    # What marks a part that is over is no sentence.
+    spans = [span for span in sentences(hit.content) if hit.content[slice(*span)] != GAP.strip()]
     if len(spans) == 1:
         return None
     used = measured.tokens(chosen) if chosen else 0

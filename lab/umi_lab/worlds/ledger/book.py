@@ -98,6 +98,10 @@ class Link:
             return None
         return self.resolved
 
+    def acts(self, known_at: datetime | None) -> bool:
+        """Whether an update acts, as known at that moment: what was settled only later did not act yet."""
+        return self.acted and self.resolved == self.kept(known_at)
+
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -169,7 +173,9 @@ class Book:
         found, todo = [one], [one]
         while todo:
             links = self.links_of(todo.pop(), known_at)
-            corrected = [link.old for link in links if link.nature == "corrected" and link.acted and link.new in found]
+            corrected = [
+                link.old for link in links if link.nature == "corrected" and link.acts(known_at) and link.new in found
+            ]
             new = [old for old in corrected if old not in found]
             found += new
             todo += new

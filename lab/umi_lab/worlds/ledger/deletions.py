@@ -163,6 +163,7 @@ class Deletions(Journal):
         receipt = await self._opened.memory.switch("elsewhere").erase_namespace()
         same("the other namespace was known", receipt.known, True)  # noqa: FBT003
         self.beyond.clear()
+        self._followed["elsewhere"].begin_anew()
 
     async def _clear_here(self) -> None:
         preview = await self._opened.call("preview_namespace_erasure")
@@ -176,3 +177,5 @@ class Deletions(Journal):
         self.book.next_arrival = 0
         self._calls.clear()
         self._buried.clear()
+        if "ledger" in self._followed:
+            self._followed["ledger"].begin_anew()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from umi_lab.worlds.ledger.book import TODAY, Book, Link, Look, Said, Statement
@@ -78,14 +79,14 @@ class Compared:
         }
         self.record(f"statement {one.content!r}", found, right)
 
-    def links(self, what: str, found: Sequence[Any], right: Sequence[Link]) -> None:
-        """Require relations in an order; the id of a new one is learnt."""
+    def links(self, what: str, found: Sequence[Any], right: Sequence[Link], known_at: datetime | None = None) -> None:
+        """Require relations in an order, as known at a moment; the id of a new one is learnt."""
         same(f"number of relations of {what}", len(found), len(right))
         for row, link in zip(found, right, strict=True):
-            self.link(row, link)
+            self.link(row, link, known_at)
 
-    def link(self, found: Any, link: Link) -> None:
-        """Require a relation. The id of a new one, and words that are the rules' own, are learnt."""
+    def link(self, found: Any, link: Link, known_at: datetime | None = None) -> None:
+        """Require a relation, as known at a moment. The id of a new one, and words that are the rules' own, are learnt."""
         link.id = link.id or found.id
         if link.reason == "?":
             link.reason, link.confidence = found.reason, found.confidence
@@ -98,10 +99,10 @@ class Compared:
             "confidence": link.confidence,
             "created_at": link.created_at,
             "detector": link.detector,
-            "acted": link.acted,
-            "resolved": link.resolved,
-            "resolved_at": link.resolved_at,
-            "undone_at": link.undone_at,
+            "acted": link.acts(known_at),
+            "resolved": link.kept(known_at),
+            "resolved_at": link.resolved_at if link.resolved == link.kept(known_at) else None,
+            "undone_at": link.undone_at if known_at is None else None,
             "nature": link.nature,
             "part": None,
         }

@@ -12,6 +12,7 @@ from umi.memory import Memory
 from umi.types import Usage
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
+from umi_lab.worlds.ledger.following import Followed
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.rules import Recorder
 
@@ -44,9 +45,8 @@ class Journal:
         self._usual: dict[
             str, float | None
         ] = {}  # by namespace: the quality of any statement while no judgement counts
-        self._followed: dict[
-            str, tuple[int, frozenset[str]]
-        ] = {}  # by namespace: the sequence kept, and what was there
+        self._followed: dict[str, Followed] = {}  # by namespace
+        self._read_again = False  # messages, since somebody followed
         self.beyond: list[Beyond] = []  # what the other namespace holds
 
     @property
@@ -57,6 +57,10 @@ class Journal:
     def recorder(self) -> Recorder:
         """Changes of the book at this moment."""
         return Recorder(self.book, self.now, self._opened.plan.act_from)
+
+    def is_judged(self, name: str) -> bool:
+        """Whether anybody has ever judged a recall of a namespace."""
+        return name in self._usual
 
     def expire(self) -> None:
         """Delete what has expired by now, as `forget` does."""
@@ -173,13 +177,24 @@ class Journal:
         self.beyond.append(Beyond(found.episode_ids[0], said, expires))
 
     async def follow(self, name: str) -> None:
-        """Who follows the changes of a namespace and keeps the last sequence is told of every message since, also when it begins anew."""
-        here = [said.id for said in self.book.said] if name == "ledger" else [one.id for one in self.beyond]
-        kept, known = self._followed.get(name, (0, frozenset()))
-        told = {one.id async for one in self._view(name).changes(kept) if one.kind == "remembered"}
-        same(f"messages of {name} that changes after {kept} does not tell", sorted(frozenset(here) - known - told), [])
+        """Who follows the changes of a namespace and keeps the last sequence is told of all that was done since, also when it begins anew."""
+        followed, view = self._followed.setdefault(name, Followed()), self._view(name)
+        found = [one async for one in view.changes(followed.sequence)]
         # A namespace that was dropped has none; who follows it keeps what they have.
-        self._followed[name] = (max(kept, await self._view(name).sequence()), frozenset(here))
+        sequence = max(followed.sequence, await view.sequence())
+        if name != "ledger":
+            followed.messages_are(found, {one.id: one.content for one in self.beyond}, sequence)
+            followed.messages = {one.id: one.content for one in self.beyond}
+            return
+        said = sorted(self.book.said, key=lambda one: one.arrival)
+        followed.contents_are(found, self.book, again=self._read_again)
+        followed.messages_are(found, {one.id: one.content for one in said}, sequence)
+        followed.messages = {one.id: one.content for one in said}
+        self._read_again = False
+
+    def told(self, name: str) -> list[Any]:
+        """All that was told of a namespace since it began."""
+        return self._followed[name].log
 
     async def _refused(self, error: str, call: Awaitable[Any]) -> None:
         """Require that a call is refused by the error of this name, or one that is a kind of it."""

@@ -12,6 +12,7 @@ from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
+from umi_lab.worlds.ledger.packing import Piece
 
 _ENOUGH: Final = 100_000  # tokens, in which every change finds room
 _FIELDS: Final = ("session", "role", "origin", "speaker")  # by which the sides of a change may be told apart
@@ -39,21 +40,20 @@ class Lately:
 
     def _line(self, item: Any, link: Link) -> None:
         """The line of a change has its date, its subject, both sides and the id of the newer message."""
+        right = self.piece(link)
+        fields = {name: getattr(right, name) for name in ("line", "section", "id", "episode_id", "at", "state")}
+        self._compared.record("the line of a change", item, fields | {"shortened": False})
+
+    def piece(self, link: Link) -> Piece:
+        """A change as a line of a context."""
         new, said = link.new, link.new.said
         about = f"{new.name}, {new.metadata['attribute']}" if new.slot else new.name
         state = self._state(new)
         marked = "" if state == CURRENT else f"[{state}] "
         how = " (corrected)" if link.nature == "corrected" else ""
         line = f'- {said.at:%Y-%m-%d} {marked}{about}: "{_value(link.old)}" -> "{_now(link)}"{how} [{said.id}]'
-        fields = {
-            "line": line,
-            "section": "changes",
-            "id": new.id,
-            "episode_id": said.id,
-            "at": said.at,
-            "state": state,
-        }
-        self._compared.record("the line of a change", item, fields | {"shortened": False})
+        order = (said.at, said.arrival, new.id, link.old.id)
+        return Piece("changes", line, new.id, said.id, said.at, state, order)
 
     def right(self, where: dict[str, Any] | None) -> list[Link]:
         """The changes of late: of statements that hold and were said within 30 days of the newest, newest first, 10 at most."""

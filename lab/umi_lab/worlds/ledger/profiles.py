@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.book import CURRENT, DISPUTED, Look, Statement
+from umi_lab.worlds.ledger.book import CURRENT, DISPUTED, STALE, SUPERSEDED, Look, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import OpenedMemory
@@ -16,6 +16,7 @@ from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
 from umi_lab.worlds.ledger.rules import may_change
 
 _SURE: Final = 0.6  # what was read with less is in no profile
+_GROUPS: Final = ("identity", "work", "places", "people", "preferences", "things", "plans", "other")
 _GROUP_OF_TYPE: Final = {"person": "identity", "location": "places", "preference": "preferences"}
 
 
@@ -43,13 +44,14 @@ class Profiles:
         """The facts that were set, what was read and still holds, and the plans that lie ahead; nothing else."""
         look = Look(as_of=as_of, now=self._opened.clock.now())
         found = await self._opened.call("profile", key, as_of=as_of)
-        right = [one for one in self._book.statements if self._is_told(one, key.lower(), look)]
+        right = self.told(key.lower(), look)
         self._require(f"profile of {key} as of {as_of}", found.facts, right, look)
+        same(f"order of the profile of {key}", [fact.entity.id for fact in found.facts], [one.id for one in right])
         self._compared.record("profile", found, {"name": key, "subject": key.lower(), "aliases": (), "left_out": {}})
         groups = {str(kind): sorted(fact.entity.id for fact in facts) for kind, facts in found.groups.items()}
         wanted: dict[str, list[str]] = {}
         for one in right:
-            wanted.setdefault(_group(one), []).append(one.id)
+            wanted.setdefault(group_of(one), []).append(one.id)
         same("groups of the profile", groups, {kind: sorted(ids) for kind, ids in wanted.items()})
         self._opened.tally.saw("Profile", {"groups": 0})
         limit = rng.choice((None, 1, 2))
@@ -60,15 +62,25 @@ class Profiles:
             same(f"facts of {kind}", len(some.groups[kind]), min(len(facts), limit or len(facts)))
             _require_fair(facts, some.groups[kind])
 
+    def told(self, key: str, look: Look) -> list[Statement]:
+        """The statements of a profile in its order: by group, then by attribute, then by time."""
+        found = [one for one in self._book.statements if self._is_told(one, key, look)]
+        return sorted(found, key=lambda one: (_GROUPS.index(group_of(one)), attribute_of(one), one.order))
+
+    def over(self, key: str, look: Look) -> list[Statement]:
+        """The statements that would be in a profile if they held still, the newest first."""
+        found = [one for one in self._book.statements if _is_of_profile(one, key)]
+        found = [one for one in found if self._book.state(one, look) in (SUPERSEDED, STALE)]
+        return sorted(found, key=lambda one: one.order, reverse=True)
+
     def _is_told(self, one: Statement, key: str, look: Look) -> bool:
         """Whether a profile has a statement."""
         if not self._book.shown(one, look) or self._book.state(one, look) not in (CURRENT, DISPUTED):
             return False
-        if one.slot:
-            return one.subject == key
-        lasting = one.mode == "asserted" and one.entity_type not in ("event", "task")
-        if key not in (one.subject, *one.also) or one.confidence < _SURE or not (lasting or _lies_ahead(one, look)):
+        if not _is_of_profile(one, key) or (one.mode == "planned" and not _lies_ahead(one, look)):
             return False
+        if one.slot:
+            return True
         claims = [link for link in self._book.links_of(one) if link.new is one and link.type == "update"]
         return not any(
             not link.acted and link.resolved is None and not may_change(link.old, link.new) for link in claims
@@ -80,7 +92,7 @@ class Profiles:
         for fact in found:
             one = by_id[fact.entity.id]
             fields = {
-                "attribute": one.metadata["attribute"] if one.slot else one.name,
+                "attribute": attribute_of(one),
                 "value": one.value if one.slot else one.content,
                 "negated": False,
                 "state": self._book.state(one, look),
@@ -92,6 +104,15 @@ class Profiles:
             self._compared.entity(fact.entity, one)
 
 
+def _is_of_profile(one: Statement, key: str) -> bool:
+    """Whether a profile has a statement while it holds: what was set, what lasts, and plans."""
+    if one.slot:
+        return one.subject == key
+    lasting = one.mode == "asserted" and one.entity_type not in ("event", "task")
+    about = bool(one.subject) and key in (one.subject, *one.also)
+    return about and one.confidence >= _SURE and (lasting or one.mode == "planned")
+
+
 def _lies_ahead(one: Statement, look: Look) -> bool:
     """Whether it is a plan of which a time that it names is yet to come."""
     moment = look.as_of or look.now
@@ -101,7 +122,13 @@ def _lies_ahead(one: Statement, look: Look) -> bool:
     return any(at > moment for at in named)
 
 
-def _group(one: Statement) -> str:
+def attribute_of(one: Statement) -> str:
+    """Under which attribute a statement is told: what was set under its own, what was read under what it is about."""
+    return str(one.metadata["attribute"]) if one.slot else one.name
+
+
+def group_of(one: Statement) -> str:
+    """The group of a profile that a statement belongs to."""
     if one.mode == "planned":
         return "plans"
     return "other" if one.slot else _GROUP_OF_TYPE.get(one.entity_type, "other")

@@ -15,6 +15,7 @@ from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
+from umi_lab.worlds.ledger.questions import Questions
 
 _TOKEN_BYTES: Final = 4  # (docs/reference.md, `max_tokens`)
 _SCORE_STEP: Final = 1e-6  # scores have six digits
@@ -27,8 +28,9 @@ _TYPES: Final = (None, None, None, ["event"], ["note", "task"])
 class Recalls:
     """Compares recalls of one world with each other."""
 
-    def __init__(self, opened: OpenedMemory, journal: Journal, answers: Answers) -> None:
+    def __init__(self, opened: OpenedMemory, journal: Journal, answers: Answers, questions: Questions) -> None:
         self._opened = opened
+        self._questions = questions
         self._book = journal.book
         self._answers = answers
 
@@ -40,6 +42,7 @@ class Recalls:
         }  # fmt: skip
         query = self._query(rng)
         whole = await self._asked(query, given)
+        self._questions.compare(whole, query, look, {"limit": 1_000, "min_score": 0.0, **given})
         self._answers.receipt(whole, known_at=look.known_at)
         what = f"{query!r} with {[f'{name}={value}' for name, value in given.items() if value]}"
         checks = (

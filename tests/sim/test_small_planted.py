@@ -1,0 +1,23 @@
+"""Faults planted in what small worlds compute for themselves are found by them, soon, and a world that finds one is green without it."""
+
+import pytest
+
+from umi_lab.mutation.planted import Mutation
+from umi_lab.mutation.planted_small import SMALL
+from umi_lab.worlds.ledger.plan import make_small
+from umi_lab.worlds.ledger.world import run_small
+
+SEEDS = range(2_000, 2_060)
+
+
+@pytest.mark.parametrize("mutation", SMALL, ids=lambda mutation: mutation.name)
+def test_small_worlds_find_it(mutation: Mutation) -> None:
+    with mutation.apply():
+        failed = next((seed for seed in SEEDS if run_small(make_small(seed)).failure is not None), None)
+    assert failed is not None, f"{mutation.summary} No world of {SEEDS} fails."
+    assert run_small(make_small(failed)).failure is None
+
+
+def test_each_has_a_name_and_a_summary_of_its_own() -> None:
+    for told in ("name", "summary"):
+        assert len({getattr(mutation, told) for mutation in SMALL}) == len(SMALL)
