@@ -34,8 +34,9 @@ from umi.types import Degradation, Hit, HitState
 
 FACT_SCORE: Final = 0.95  # the least score of a looked-up fact; a convention, not a fitted probability (ADR 8)
 _FIRST_READ_COUNT: Final = limits.RECALL_LIMIT_DEFAULT + 2  # places of a ranking that are read at first
-# Probability that none of the hits that were read answers, above which a recall abstains. Chosen on the same four authors as the order.
-_NONE_FROM: Final = 0.9
+# Probability that none of the hits that were read answers, above which a recall abstains; the second where the ranking holds as well that
+# nothing in the store answers. Chosen on the same four authors as the order, and on questions to other people's talk.
+_NONE_FROM, _NONE_FROM_UNSURE = 0.9, 0.3
 _FEEDBACK_EPISODES: Final = 3  # first hits that a deep search moves its query towards
 
 
@@ -133,8 +134,9 @@ class SnapshotSearch:
 
     def is_unanswered(self, none: float) -> bool:
         """Whether the hits are to be left out, by the probability that none of those that were read answers; `why_nothing` says so."""
-        self._none = none if none > _NONE_FROM else None
-        return self._none is not None
+        is_so = none > (_NONE_FROM_UNSURE if self.is_unsure else _NONE_FROM)
+        self._none = none if is_so else None
+        return is_so
 
     def why_nothing(self) -> str:
         """Why there is no hit, as text for the caller."""
