@@ -38,6 +38,6 @@ ORDER: Final[tuple[Mutation, ...]] = (
         "silence-unheard",
         "Hits are shown although the answer reader says that none of them answers.",
         "umi._retrieval.snapshot_search.SnapshotSearch.is_unanswered",
-        partial(edited, SnapshotSearch, "is_unanswered", "is_so = none > (", "is_so = none > 1 + ("),
+        partial(edited, SnapshotSearch, "is_unanswered", "if none > _NONE_FROM", "if none > 1"),
     ),
 )

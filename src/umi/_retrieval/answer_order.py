@@ -23,6 +23,7 @@ from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
 from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
+_HOPELESS: Final = 0.2  # score of the first hit below which nothing is read: what is below it rarely answers, and reading doubles a recall's time
 # Weights beside the logarithm of the probability that a hit is the answer.
 _SCORE_WEIGHT: Final = 1.0  # of the log-odds of its score
 _HOLDS_WEIGHT: Final = 4.0  # of the logarithm of the probability that it is not outdated
@@ -35,7 +36,7 @@ class Ordered:
     """Hits in order of how likely each is the answer, and the probability that none of those that were read is."""
 
     hits: list[Hit]
-    none: float
+    none: float = 0.0
 
 
 @stage("read the first hits")
@@ -55,15 +56,15 @@ async def in_order(
     Args:
         reader: Reads the hits in view of the question.
         question: What was asked.
-        hits: Best first.
+        hits: Best first. Where the first one's score is low, nothing is read.
         not_so: Episode ids (earlier, later) of updates that somebody has undone.
         trust: Whose messages may make others outdated.
 
     Raises:
         EmbeddingError: When the reader fails.
     """
-    if not hits:
-        return Ordered(hits, 0.0)
+    if not hits or hits[0].score < _HOPELESS:
+        return Ordered(hits)
     near = hits[:ANSWER_READER_HITS_COUNT]
     passages = {hit.id: _passage_of(hit, question) for hit in near}
     none: float | None = None

@@ -16,7 +16,7 @@ class Query:
     """One validated question.
 
     With `min_score` None the calibrated threshold applies and the search may abstain; 0 accepts every score.
-    `max_tokens` bounds the lines of the hits in a prompt. With `is_read` the first hits are read afterwards, which decides whether to abstain.
+    `max_tokens` bounds the lines of the hits in a prompt.
     """
 
     text: str
@@ -26,7 +26,6 @@ class Query:
     min_score: float | None = None
     max_tokens: int | None = None
     explain: bool = False
-    is_read: bool = False
     lessons: Lessons | None = None  # set where learning is on
 
 

@@ -118,11 +118,10 @@ class DualRetriever:
         found: tuple[SnapshotSearch, list[Hit]] | None = None
         while found is None:
             variants, _ = await asyncio.gather(self._prepare(variations, speakers, degraded), self._catch_up())
-            wanted = replace(query, limit=most, is_read=reader is not None)
-            asked = SnapshotSearch(wanted, variants, self._embedder, deep=deep)
+            asked = SnapshotSearch(replace(query, limit=most), variants, self._embedder, deep=deep)
             found, speakers = await self._storage.read(partial(self._run, asked, names, speakers, degraded))
         asked, hits = found
-        if reader is not None:
+        if reader is not None and asked.is_comparable:
             hits = await self._read(reader, query, hits, asked, degraded)
         hits = hits[: query.limit]
         return Found(
@@ -174,22 +173,17 @@ class DualRetriever:
         asked: SnapshotSearch,
         degraded: dict[Degradation, None],
     ) -> list[Hit]:
-        """The hits in the order that the answer reader gives them; none where it says that none of them answers.
-
-        Where it does not read, because a fact was looked up, a model has read the hits, the store holds another embedder's vectors, or it
-        fails, the ranking decides whether something answers.
-        """
-        modelled = statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None)
-        if not asked.facts_count and not modelled and asked.is_comparable:
-            try:
-                found = await answer_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
-            except EmbeddingError:
-                degraded[Degradation.EMBEDDING_FAILED] = None
-            else:
-                if query.min_score is None and asked.is_unanswered(found.none):
-                    return []
-                return hits if found.hits is hits else asked.newest_first(found.hits)
-        return hits[: asked.facts_count] if asked.is_unsure else hits
+        """The hits in the order that the answer reader gives them; none where it says that none of them answers."""
+        if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
+            return hits  # they were looked up, or a model read them and has judged what is outdated
+        try:
+            found = await answer_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
+        except EmbeddingError:
+            degraded[Degradation.EMBEDDING_FAILED] = None
+            return hits
+        if query.min_score is None and asked.is_unanswered(found.none):
+            return []
+        return hits if found.hits is hits else asked.newest_first(found.hits)
 
     @stage("index")
     async def _catch_up(self) -> None:

@@ -34,9 +34,8 @@ from umi.types import Degradation, Hit, HitState
 
 FACT_SCORE: Final = 0.95  # the least score of a looked-up fact; a convention, not a fitted probability (ADR 8)
 _FIRST_READ_COUNT: Final = limits.RECALL_LIMIT_DEFAULT + 2  # places of a ranking that are read at first
-# Probability that none of the hits that were read answers, above which a recall abstains; the second where the ranking holds as well that
-# nothing in the store answers. Chosen on the same four authors as the order, and on questions to other people's talk.
-_NONE_FROM, _NONE_FROM_UNSURE = 0.9, 0.3
+# Probability that none of the hits that were read answers, above which a recall abstains. Chosen on the same four authors as the order.
+_NONE_FROM: Final = 0.9
 _FEEDBACK_EPISODES: Final = 3  # first hits that a deep search moves its query towards
 
 
@@ -57,7 +56,7 @@ class SnapshotSearch:
         self._readable = variants[0].embedding if is_read else None
         self._hidden_count = 0
         self._none: float | None = None  # the probability that no hit answers, where they are left out for it
-        self.is_unsure = False  # whether the ranking holds that nothing in the store answers
+        self._unsure = False
         self.is_comparable = True  # with what the store keeps, as far as the embedder goes
         self.best_score: float | None = None
         self.facts_count = 0  # the first hits, which were looked up and not searched
@@ -134,9 +133,8 @@ class SnapshotSearch:
 
     def is_unanswered(self, none: float) -> bool:
         """Whether the hits are to be left out, by the probability that none of those that were read answers; `why_nothing` says so."""
-        is_so = none > (_NONE_FROM_UNSURE if self.is_unsure else _NONE_FROM)
-        self._none = none if is_so else None
-        return is_so
+        self._none = none if none > _NONE_FROM else None
+        return self._none is not None
 
     def why_nothing(self) -> str:
         """Why there is no hit, as text for the caller."""
@@ -144,7 +142,7 @@ class SnapshotSearch:
             return "nothing that is stored shares a word or a meaning with the question"
         if self._none is not None:
             return f"nothing that was found seems to answer the question (likelihood {1 - self._none:.2f}); min_score=0 shows it all the same"
-        if self.is_unsure:
+        if self._unsure:
             return f"nothing that is stored seems to answer the question (best score {self.best_score:.2f}); min_score=0 shows it all the same"
         if self._hidden_count:
             return "what was found is outdated or gone; include_superseded=True shows what held before"
@@ -306,9 +304,8 @@ class SnapshotSearch:
         if ranking.calibrator is None:
             return True
         if first and ranking.answerable < ranking.calibrator.abstain_below:
-            self.is_unsure = True
-            if not self._query.is_read:
-                return False
+            self._unsure = True
+            return False
         if falls_off(above, score):
             return False
         return score >= ranking.calibrator.keep_from or first
