@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import Dated, Reading
 from umi.sim.clock import SimClock
 from umi.sim.embedder import SimEmbedder
@@ -97,8 +97,8 @@ class Retelling:
         return first[0].content
 
     def _silent(self, step: Step, first: Sequence[Hit], found: RecallReceipt) -> None:
-        """Nothing is shown where none of the first hits is of the thing, and something where all of those that there are are of it."""
-        if found.degraded:
+        """Of what was read: nothing is shown where none of the first hits is of the thing, and something where all of them are."""
+        if found.degraded or first[0].score < ANSWER_READER_SCORE_RATIO_MIN:  # then nothing was read
             return
         if found.hits and not any(_is_of(step.slot, hit) for hit in found.hits[:ANSWER_READER_HITS_COUNT]):
             raise Violation(f"{step.line()}: {found.hits[0].content!r} is shown, and nothing that was read answers")

@@ -18,12 +18,11 @@ from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._evolution.trust import USUAL, Trust
 from umi._retrieval.segments import segments
-from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
 from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
-_HOPELESS: Final = 0.2  # score of the first hit below which nothing is read: what is below it rarely answers, and reading doubles a recall's time
 # Weights beside the logarithm of the probability that a hit is the answer.
 _SCORE_WEIGHT: Final = 1.0  # of the log-odds of its score
 _HOLDS_WEIGHT: Final = 4.0  # of the logarithm of the probability that it is not outdated
@@ -63,7 +62,7 @@ async def in_order(
     Raises:
         EmbeddingError: When the reader fails.
     """
-    if not hits or hits[0].score < _HOPELESS:
+    if not hits or hits[0].score < ANSWER_READER_SCORE_RATIO_MIN:
         return Ordered(hits)
     near = hits[:ANSWER_READER_HITS_COUNT]
     passages = {hit.id: _passage_of(hit, question) for hit in near}
