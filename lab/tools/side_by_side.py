@@ -1,11 +1,12 @@
-"""Umi beside a vector store and a memory product, with the same embedder, on the same machine, in one run.
+"""Umi beside vector stores and memory products, with the same embedder, on the same machine, in one run.
 
     python lab/tools/side_by_side.py [--size 2000] [--out side_by_side.json]
 
-The rivals are installed into an environment of their own (build/side-by-side), each product runs in a process of its own on an empty
-folder, and all embed with Umi's local model. Products that need a language model to extract anything are asked to keep texts as they are.
-What is asked of each: keep one message; keep many; answer a question; answer while eight threads ask; answer first after a restart;
-keep what eight threads say at once; and say where somebody works who has changed jobs.
+The rivals are installed into an environment of their own (build/side-by-side), each product begins with an empty folder, and all embed
+with Umi's local model. Products that need a language model to extract anything are asked to keep texts as they are. What is asked of
+each: keep one message; keep many; answer a question; answer while eight threads ask; answer first after a restart; keep what eight
+threads say at once; say where somebody works who has changed jobs; and still have what was kept when the process is killed.
+Each step has a process of its own. A call that fails is counted; a step that crashes has no figures, which the table shows as a dash.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import asyncio
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -26,8 +28,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
-RIVALS = ("chromadb==1.5.9", "mem0ai==2.2.1")
-PRODUCTS = ("umi", "chroma", "mem0")
+RIVALS = (
+    "chromadb==1.5.9",
+    "mem0ai==2.2.1",
+    "txtai==9.14.0",
+    "torch==2.13.0",  # txtai imports it
+    "langmem==0.0.30",
+    "langgraph-checkpoint-sqlite==3.1.2",
+    "pysqlite3==0.6.1",  # the store loads an extension, for which many Pythons' own sqlite3 is not built
+)
+PRODUCTS = ("umi", "chroma", "mem0", "txtai", "langmem")
 WORDS = 26
 BATCH = 100
 SAMPLES = 200
@@ -39,7 +49,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class Product(Protocol):
-    """What all of them can do."""
+    """What all of them can do. A message is to be on disk when `keep` returns, by whatever the product has for that."""
 
     def keep(self, text: str) -> None: ...
     def keep_many(self, texts: Sequence[str]) -> None: ...
@@ -48,20 +58,15 @@ class Product(Protocol):
 
 
 class Embedder:
-    """Umi's local model without asyncio around it; knows how long it took, in all threads together."""
+    """Umi's local model without asyncio around it."""
 
     def __init__(self) -> None:
         from umi.providers.local import LocalEmbedder
 
         self._inner = LocalEmbedder()
-        self._lock = threading.Lock()
-        self.spent_s = 0.0
 
     def __call__(self, texts: Sequence[str]) -> list[list[float]]:
-        start = time.perf_counter()
         windows = asyncio.run(self._inner.embed_many(list(texts)))
-        with self._lock:
-            self.spent_s += time.perf_counter() - start
         return [each[0].tolist() for each in windows]
 
 
@@ -160,7 +165,77 @@ class Mem0:
         self._memory.close()
 
 
-MAKERS: dict[str, Callable[[Path, Embedder], Product]] = {"umi": Umi, "chroma": Chroma, "mem0": Mem0}
+class Txtai:
+    """With content and keywords beside the vectors.
+
+    Nothing is on disk before `save`, so keeping saves, as txtai's own server does. Its documentation asks to synchronize writes and
+    calls reads safe for threads, so there is a lock around the former only.
+    """
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        from txtai import Embeddings
+
+        def transform(texts: Sequence[str]) -> list[list[float]]:  # has to be a function
+            return embedder(texts)
+
+        self._path = str(folder / "index")
+        self._kept = Embeddings({"method": "external", "transform": transform, "content": True, "hybrid": True})
+        if self._kept.exists(self._path):
+            self._kept.load(self._path, config={"transform": transform})
+        self._lock = threading.Lock()
+
+    def keep(self, text: str) -> None:
+        self.keep_many([text])
+
+    def keep_many(self, texts: Sequence[str]) -> None:
+        with self._lock:
+            self._kept.upsert(list(texts))
+            self._kept.save(self._path)
+
+    def keep_unsaved(self, text: str) -> None:
+        with self._lock:
+            self._kept.upsert([text])
+
+    def ask(self, question: str) -> list[str]:
+        return [hit["text"] for hit in self._kept.search(question, LIMIT)]
+
+    def close(self) -> None:
+        self._kept.close()
+
+
+class Langmem:
+    """Its two tools, called as an agent would call them, on LangGraph's store in SQLite."""
+
+    def __init__(self, folder: Path, embedder: Embedder) -> None:
+        os.environ.update(LANGSMITH_TRACING="false", LANGCHAIN_TRACING_V2="false")
+        import pysqlite3
+        from langgraph.store.sqlite import SqliteStore
+        from langmem import create_manage_memory_tool, create_search_memory_tool
+
+        # As SqliteStore.from_conn_string connects. Without the field the text's JSON would be embedded.
+        self._file = pysqlite3.connect(str(folder / "store.db"), check_same_thread=False, isolation_level=None)
+        store = SqliteStore(self._file, index={"dims": 384, "embed": embedder, "text_fields": ["content"]})
+        store.setup()
+        self._manage = create_manage_memory_tool(("memories",), store=store)
+        self._search = create_search_memory_tool(("memories",), store=store)
+
+    def keep(self, text: str) -> None:
+        self._manage.invoke({"content": text})
+
+    def keep_many(self, texts: Sequence[str]) -> None:
+        for text in texts:
+            self.keep(text)
+
+    def ask(self, question: str) -> list[str]:
+        found = json.loads(self._search.invoke({"query": question, "limit": LIMIT}))
+        return [one["value"]["content"] for one in found]
+
+    def close(self) -> None:
+        self._file.close()
+
+
+Maker = Callable[[Path, Embedder], Product]
+MAKERS: dict[str, Maker] = {"umi": Umi, "chroma": Chroma, "mem0": Mem0, "txtai": Txtai, "langmem": Langmem}
 
 
 def main() -> None:
@@ -169,30 +244,36 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="where the figures go as JSON")
     parser.add_argument("--product", choices=PRODUCTS, help=argparse.SUPPRESS)
     parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--step", choices=STEPS, help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.product:
-        measured = (
-            first_answer(given.product, given.folder)
-            if given.again
-            else measure(given.product, given.size, given.folder)
-        )
-        print(json.dumps(measured))
+    if given.step:
+        figures = STEPS[given.step](MAKERS[given.product], given.folder, given.size)
+        print(json.dumps(figures | {"memory, MB": peak_mb()}))
         return
     python = environment()
-    rows = {}
-    for product in PRODUCTS:
-        print(f"{product} ...", file=sys.stderr, flush=True)
-        with tempfile.TemporaryDirectory(prefix="side-by-side-") as folder:
-            command = [str(python), __file__, "--product", product, "--size", str(given.size), "--folder", folder]
-            rows[product] = run(command)
-            rows[product]["first answer after a restart, ms"] = run([*command, "--again"])["ms"]
-            rows[product]["disk, MB"] = (
-                sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
-            )
+    rows = {product: in_steps(product, given.size, python) for product in PRODUCTS}
     if given.out:
         given.out.write_text(json.dumps({"size": given.size, "products": rows}, indent=1), encoding="utf-8")
     print(table(rows))
+
+
+def in_steps(product: str, size: int, python: Path) -> dict[str, Any]:
+    """All figures of one product."""
+    print(f"{product} ...", file=sys.stderr, flush=True)
+    found: list[dict[str, Any] | None] = []
+    with tempfile.TemporaryDirectory(prefix="side-by-side-") as folder:
+        found += [
+            run(python, product, step, folder, size)
+            for step in ("one thread", "ask at once", "keep at once", "restart")
+        ]
+        disk = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file()) / 1e6
+    with tempfile.TemporaryDirectory(prefix="side-by-side-") as folder:
+        found.append(run(python, product, "be killed", folder, size))
+        if found[-1] is not None:
+            found.append(run(python, product, "look", folder, size))
+    figures = {name: figure for step in found if step for name, figure in step.items()}
+    memory = max((step["memory, MB"] for step in found if step and "memory, MB" in step), default=None)
+    return figures | {"memory, MB": memory, "disk, MB": disk, "steps that crashed": found.count(None)}
 
 
 def environment() -> Path:
@@ -207,40 +288,47 @@ def environment() -> Path:
     return python
 
 
-def run(command: Sequence[str]) -> dict[str, Any]:
-    """What one product's process prints last."""
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+def run(python: Path, product: str, step: str, folder: str, size: int) -> dict[str, Any] | None:
+    """What a step's process prints last; None if it crashed."""
+    command = [str(python), __file__, "--product", product, "--step", step, "--folder", folder, "--size", str(size)]
+    done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
+    if done.returncode != (-signal.SIGKILL if step == "be killed" else 0):
+        print(f"{product}, {step}: ended with {done.returncode}", file=sys.stderr, flush=True)
+        return None
     answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return answer
 
 
-def measure(name: str, size: int, folder: Path) -> dict[str, Any]:
-    """Everything but the restart."""
+def one_thread(make: Maker, folder: Path, size: int) -> dict[str, Any]:
+    """Keeping and asking one after the other."""
     from umi.bench.texts import question, sentence, turns
 
-    embedder = Embedder()
-    embedder(["warm up"])
-    product = MAKERS[name](folder, embedder)
+    product = opened(make, folder)
+    failed = [0]
     said = [turn.content for turn in turns(1, size, WORDS)]
-    start = time.perf_counter()
-    product.keep_many(said)
-    figures: dict[str, Any] = {"many, messages/s": size / (time.perf_counter() - start)}
-    product.ask(question(1, 0))
-    asked = [question(2, place) for place in range(SAMPLES)]
-    figures |= quantiles("ask", [seconds(lambda text=text: product.ask(text)) for text in asked])
-    kept = [sentence(2, place, 14) for place in range(SAMPLES)]
-    figures |= quantiles("keep one", [seconds(lambda text=text: product.keep(text)) for text in kept])
-    figures["8 threads ask, answers/s"], figures["of these failed"] = ask_at_once(product, asked)
-    figures["changed jobs: the new one first, %"], figures["the old one shown as well, %"] = changed_jobs(product)
-    figures["8 threads keep 200: not found afterwards"] = lost(product)  # last: it breaks what is not made for threads
+    many = timed(product.keep_many, [said], failed)
+    timed(product.ask, [question(1, 0)], failed)
+    asking = timed(product.ask, [question(2, place) for place in range(SAMPLES)], failed)
+    keeping = timed(product.keep, [sentence(2, place, 14) for place in range(SAMPLES)], failed)
+    figures: dict[str, Any] = {"many, messages/s": size / many[0] if many else None}
+    figures |= quantiles("ask", asking) | quantiles("keep one", keeping)
+    first, old = changed_jobs(product, failed)
+    figures |= {"changed jobs: the new one first, %": first, "the old one shown as well, %": old}
+    unsaved = getattr(product, "keep_unsaved", None)  # last: closing forgets it
+    texts = [sentence(3, place, 14) for place in range(SAMPLES)] if unsaved else []
+    figures |= quantiles("keep one and save later", timed(unsaved or product.keep, texts, failed))
+    figures["one thread: calls that failed"] = failed[0]
     product.close()
-    with open("/proc/self/status", encoding="ascii") as status:
-        figures["memory, MB"] = next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmHWM"))
     return figures
 
 
-def ask_at_once(product: Product, asked: Sequence[str]) -> tuple[float, int]:
+def ask_at_once(make: Maker, folder: Path, _size: int) -> dict[str, Any]:
     """Answers a second of eight threads, and how many calls failed."""
+    from umi.bench.texts import question
+
+    product = opened(make, folder)
+    asked = [question(2, place) for place in range(SAMPLES)]
+    hits_of(product, asked[0])
     answered, failed, until = [0] * THREADS, [0] * THREADS, time.perf_counter() + SECONDS
 
     def one(number: int) -> None:
@@ -253,20 +341,79 @@ def ask_at_once(product: Product, asked: Sequence[str]) -> tuple[float, int]:
 
     with ThreadPoolExecutor(THREADS) as pool:
         list(pool.map(one, range(THREADS)))
-    return sum(answered) / SECONDS, sum(failed)
+    product.close()
+    return {"8 threads ask, answers/s": sum(answered) / SECONDS, "of these failed": sum(failed)}
 
 
-def lost(product: Product) -> int:
-    """Of 200 messages that eight threads keep at once, how many are not found by their own words."""
-    texts = [f"The locker code of trainee number {number} is {7919 * number % 9973:04d}." for number in range(200)]
-
-    def one(number: int) -> None:
-        for text in texts[number::THREADS]:
-            with counted([0] * THREADS, number):
-                product.keep(text)
-
+def keep_at_once(make: Maker, folder: Path, _size: int) -> dict[str, Any]:
+    """Eight threads keep 200 messages; after the other steps, since it breaks what is not made for threads."""
+    product = opened(make, folder)
+    texts = codes()
     with ThreadPoolExecutor(THREADS) as pool:
-        list(pool.map(one, range(THREADS)))
+        list(pool.map(lambda number: timed(product.keep, texts[number::THREADS], [0]), range(THREADS)))
+    figures = {"8 threads keep 200: not found afterwards": missing(product, texts)}
+    product.close()
+    return figures
+
+
+def first_answer(make: Maker, folder: Path, _size: int) -> dict[str, Any]:
+    """Opening what is there and asking once, the model's loading included."""
+    from umi.bench.texts import question
+
+    start = time.perf_counter()
+    product = make(folder, Embedder())
+    product.ask(question(3, 0))
+    product.close()
+    return {"first answer after a restart, ms": (time.perf_counter() - start) * 1e3}
+
+
+def be_killed(make: Maker, folder: Path, _size: int) -> dict[str, Any]:
+    """Keeps 200 messages one after the other; the process is killed as soon as the last call has returned."""
+    product = opened(make, folder)
+    timed(product.keep, codes(), [0])
+    print("{}", flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+    return {}
+
+
+def look(make: Maker, folder: Path, _size: int) -> dict[str, Any]:
+    """What is there of the messages of a process that was killed."""
+    product = opened(make, folder)
+    figures = {"200 kept, then killed: not found afterwards": missing(product, codes())}
+    product.close()
+    return figures
+
+
+STEPS: dict[str, Callable[[Maker, Path, int], dict[str, Any]]] = {
+    "one thread": one_thread,
+    "ask at once": ask_at_once,
+    "keep at once": keep_at_once,
+    "restart": first_answer,
+    "be killed": be_killed,
+    "look": look,
+}
+
+
+def opened(make: Maker, folder: Path) -> Product:
+    """With a model that is loaded already."""
+    embedder = Embedder()
+    embedder(["warm up"])
+    return make(folder, embedder)
+
+
+def peak_mb() -> float:
+    """The most memory that this process had."""
+    with open("/proc/self/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) / 1e3 for line in status if line.startswith("VmHWM"))
+
+
+def codes() -> list[str]:
+    """200 messages that differ in two numbers."""
+    return [f"The locker code of trainee number {number} is {7919 * number % 9973:04d}." for number in range(200)]
+
+
+def missing(product: Product, texts: Sequence[str]) -> int:
+    """How many are not found by their own words."""
     return sum(text not in hits_of(product, text) for text in texts)
 
 
@@ -286,18 +433,18 @@ def counted(failed: list[int], number: int) -> Iterator[None]:
         failed[number] += 1
 
 
-def changed_jobs(product: Product) -> tuple[float, float]:
+def changed_jobs(product: Product, failed: list[int]) -> tuple[float, float]:
     """People who told of a job and then of another: is the new one what is found first, and is the old one shown beside it?"""
     people = [f"{first} {last}" for first in FIRST for last in LAST][:CHANGES]
-    for place, person in enumerate(people):
-        product.keep(f"{person} works at {FIRMS[place % len(FIRMS)]}.")
-    for place, person in enumerate(people):
-        product.keep(f"{person} left {FIRMS[place % len(FIRMS)]} and now works at {FIRMS[(place + 3) % len(FIRMS)]}.")
+    firms = [(FIRMS[place % len(FIRMS)], FIRMS[(place + 3) % len(FIRMS)]) for place in range(len(people))]
+    pairs = list(zip(people, firms, strict=True))
+    timed(product.keep, [f"{person} works at {before}." for person, (before, _) in pairs], failed)
+    timed(product.keep, [f"{person} left {before} and now works at {now}." for person, (before, now) in pairs], failed)
     first = old = 0
-    for place, person in enumerate(people):
+    for person, (before, _) in pairs:
         hits = [hit for hit in hits_of(product, f"Where does {person} work?") if person in hit]
         first += bool(hits) and " now works at " in hits[0]
-        old += f"{person} works at {FIRMS[place % len(FIRMS)]}." in hits
+        old += f"{person} works at {before}." in hits
     return 100 * first / len(people), 100 * old / len(people)
 
 
@@ -306,27 +453,21 @@ LAST = ("Albrecht", "Bosch", "Carver", "Dahl", "Engel")
 FIRMS = ("Northwind", "Tideline", "Papertrail", "Quarry Labs", "Lumen Press", "Harbor Foods", "Oakridge")
 
 
-def first_answer(name: str, folder: Path) -> dict[str, float]:
-    """Opening what is there and asking once, the model's loading included, in milliseconds."""
-    from umi.bench.texts import question
-
-    def ask() -> None:
-        product = MAKERS[name](folder, Embedder())
-        product.ask(question(3, 0))
-        product.close()
-
-    return {"ms": seconds(ask) * 1e3}
-
-
-def seconds(work: Callable[[], object]) -> float:
-    """How long it takes."""
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+def timed(work: Callable[[Any], object], given: Sequence[Any], failed: list[int]) -> list[float]:
+    """How long each call took that did not fail."""
+    taken = []
+    for each in given:
+        with counted(failed, 0):
+            start = time.perf_counter()
+            work(each)
+            taken.append(time.perf_counter() - start)
+    return taken
 
 
-def quantiles(name: str, taken: Sequence[float]) -> dict[str, float]:
-    """Median and 99th percentile in milliseconds."""
+def quantiles(name: str, taken: Sequence[float]) -> dict[str, float | None]:
+    """Median and 99th percentile in milliseconds; None where there are no calls to take them from."""
+    if len(taken) < 2:
+        return {f"{name}, ms": None, f"{name}, p99 ms": None}
     cuts = statistics.quantiles(taken, n=100)
     return {f"{name}, ms": cuts[49] * 1e3, f"{name}, p99 ms": cuts[98] * 1e3}
 
@@ -334,10 +475,14 @@ def quantiles(name: str, taken: Sequence[float]) -> dict[str, float]:
 def table(rows: dict[str, dict[str, Any]]) -> str:
     """As Markdown."""
     lines = [f"| | {' | '.join(rows)} |", f"|---|{'---|' * len(rows)}"]
-    figures = [
-        f"| {figure} | {' | '.join(f'{row[figure]:,.4g}' for row in rows.values())} |" for figure in rows[PRODUCTS[0]]
-    ]
+    names = dict.fromkeys(name for row in rows.values() for name in row)
+    figures = [f"| {name} | {' | '.join(shown(row.get(name)) for row in rows.values())} |" for name in names]
     return "\n".join([*lines, *figures])
+
+
+def shown(figure: float | None) -> str:
+    """A figure in the table; a dash where there is none."""
+    return "–" if figure is None else f"{figure:,.4g}"
 
 
 if __name__ == "__main__":

@@ -7,14 +7,15 @@ from umi_lab.mutation.planted_small import SMALL
 from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 
-SEEDS = range(2_000, 2_060)
+# Most are found by the first; those that find what few worlds find come next, so that nobody waits for 45.
+SEEDS = tuple(dict.fromkeys((2_000, 2_004, 2_001, 2_010, 2_022, 2_011, 2_045, *range(2_000, 2_060))))
 
 
 @pytest.mark.parametrize("mutation", SMALL, ids=lambda mutation: mutation.name)
 def test_small_worlds_find_it(mutation: Mutation) -> None:
     with mutation.apply():
         failed = next((seed for seed in SEEDS if run_small(make_small(seed)).failure is not None), None)
-    assert failed is not None, f"{mutation.summary} No world of {SEEDS} fails."
+    assert failed is not None, f"{mutation.summary} No world of {len(SEEDS)} fails."
     assert run_small(make_small(failed)).failure is None
 
 
