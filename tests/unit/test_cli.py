@@ -339,7 +339,7 @@ class TestImport:
 
     def test_a_killed_import_is_resumed_by_running_it_again(self, umi: Umi) -> None:
         chat = umi.folder / "chat.jsonl"
-        count = 1_500
+        count = 700
         with chat.open("w") as file:
             for number in range(count):
                 said = f"Remark {number} about the {number % 97} ferries in the harbour and their timetables."
