@@ -76,7 +76,8 @@ class Followed:
             same("messages that were read twice", {id_ for id_ in new - reworded if told["read"][id_] != 1}, set())
         rows = {link.id: _row(link) for link in book.links}
         changed = {id_ for id_, row in rows.items() if self.relations.get(id_) != row}
-        same("relations that changed", {id_ for id_ in told["related"] if id_ in rows}, changed)
+        related = {id_ for id_ in told["related"] if id_ in rows}
+        same("relations that changed", changed if again and related > changed else related, changed)
         self.relations = rows
 
 
