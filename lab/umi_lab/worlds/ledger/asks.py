@@ -426,7 +426,7 @@ class Asks:
         self._answers.receipt(found, known_at=look.known_at)
         self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
-    async def _elsewhere(self, _rng: DeterministicRng) -> None:
+    async def _elsewhere(self, rng: DeterministicRng) -> None:
         """Asked with another namespace, the hits of this one are the same, and say where they are from."""
         found = await self._opened.call(
             "recall", "logged", limit=1_000, min_score=0.0, deep=False, namespaces=["ledger", "elsewhere"]
@@ -434,7 +434,9 @@ class Asks:
         here = await self._recall("logged", self._today)
         mine = [hit.id for hit in found.hits if hit.namespace == "ledger"]
         same("hits of this namespace among others", sorted(mine), sorted(hit.id for hit in here.hits))
-        room = _rng.next_int(10, 120)
+        if rng.chance(0.5):
+            return
+        room = rng.next_int(10, 120)
         some = await self._opened.call(
             "recall",
             "logged",

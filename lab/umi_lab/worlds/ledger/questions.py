@@ -13,7 +13,7 @@ from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES, TYPES
-from umi_lab.worlds.ledger.scores import Scores
+from umi_lab.worlds.ledger.scores import Ranking, Scores
 from umi_lab.worlds.ledger.terms import terms_of
 
 _NEAR: Final = 2e-6  # scores have six digits, the last of which rounding may move
@@ -33,6 +33,8 @@ class Questions:
         self._opened = opened
         self._journal = journal
         self._book = journal.book
+        self._asked: object = None  # the last question, with what it was asked of
+        self._ranking = Ranking([], 0.0)
 
     async def some(self, rng: DeterministicRng, look: Look) -> None:
         """A question of any wording, from anywhere, with any filter, limit and threshold."""
@@ -106,7 +108,12 @@ class Questions:
             return typed and passes(where, said)
 
         said = sorted(book.said, key=lambda one: one.arrival)
-        ranking = Scores(said, query, kept if where or types else None).ranking()
+        among = kept if where or types else None
+        # Asked again from another moment, the same messages have the same scores.
+        asked = query, among and tuple(map(among, said)), tuple((one.id, one.content) for one in said)
+        if asked != self._asked:
+            self._asked, self._ranking = asked, Scores(said, query, among).ranking()
+        ranking = self._ranking
         terms = list(dict.fromkeys(terms_of(query)))
         found = Found(book, look, lambda one: passes(where, one), types, terms, self._factor)
         return found.receipt(ranking, given["limit"], given["min_score"])
