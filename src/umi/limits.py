@@ -93,6 +93,7 @@ TEXT_POOL_COUNT: Final = 1_000  # turns that share words with a query, of which 
 STATEMENT_CANDIDATES_COUNT: Final = 24  # of a query, looked at by what a model read in them
 ANSWER_READER_THREADS_COUNT_MAX: Final = 4  # that read the first hits of one recall
 ANSWER_READER_HITS_COUNT: Final = 4  # first hits of a recall that the answer reader looks at
+ANSWER_READER_SCORE_RATIO_MIN: Final = 0.2  # score of the first hit below which nothing is read: what is below it rarely answers, and reading takes as long as the rest of a recall
 KNOWN_SPEAKERS_COUNT_MAX: Final = (
     1_024  # names in questions of which a namespace notes whether somebody of that name speaks in it
 )

@@ -186,3 +186,28 @@ async def test_episodes_with_what_is_said_of_them_come_in_one_reading(alice: Sto
         "e2": ["rel_1"],
     }
     assert await alice.read(lambda s: s.read_at([])) == EpisodesRead({}, {}, {})
+
+
+async def test_what_had_ended_before_a_moment_can_be_left_out(alice: StorageBackend) -> None:
+    def work(tx: Transaction) -> None:
+        tx.add_episodes([episode_row(number) for number in range(4)])
+        tx.add_entities([entity(number, id=f"e{number}", slot="has") for number in range(4)])
+        tx.set_validity("e0", later(1), later(5))
+        tx.set_validity("e1", later(2), later(5))
+        tx.set_validity("e2", later(0), later(5))  # it never held
+
+    await alice.write(work)
+    pair = ("alice", "has")
+
+    async def ids(moment: float | None, limit: int = 9) -> list[str]:
+        begins = None if moment is None else later(moment)
+        found = await alice.read(lambda s: s.statements_in([pair, ("bob", "has")], limit=limit, open_from=begins))
+        assert found["bob", "has"] == []
+        return [each.id for each in found[pair]]
+
+    assert await ids(None) == await ids(0) == ["e3", "e2", "e1", "e0"], "nothing had ended"
+    assert await ids(1) == ["e3", "e2", "e1"], "at its end it no longer holds"
+    assert await ids(2) == ["e3", "e2"], "said at that moment, though it never held"
+    assert await ids(2.5) == ["e3"]
+    assert await ids(90) == ["e3"], "what is open stays, however old"
+    assert await ids(1, limit=2) == ["e3", "e2"]

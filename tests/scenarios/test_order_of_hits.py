@@ -19,7 +19,7 @@ from umi.providers.local import LocalEmbedder
 
 BETWEEN = "It rained all day and the cat slept."
 TOLD = [
-    ("We deploy on Fridays at noon.", "Deploys go out on Tuesday mornings from here on.", "When do we deploy?"),
+    ("The shop closes at six.", "The shop stays open until eight from now on.", "When does the shop close?"),
     (
         "The choir rehearses in the church hall.",
         "The choir rehearses in the school gym since the flood.",
@@ -207,17 +207,46 @@ async def test_a_change_that_somebody_has_undone_moves_nothing(
     for order in ([first, other], [other, first]):
         ranked = [replace(hit, score=score) for hit, score in zip(order, (0.6, 0.5), strict=True)]
         undone = {(first.episode.id, other.episode.id)}
-        assert await answer_order.in_order(reader, QUESTION, ranked, undone) is ranked
-        changed = await answer_order.in_order(reader, QUESTION, ranked)
+        assert (await answer_order.in_order(reader, QUESTION, ranked, undone)).hits is ranked
+        changed = (await answer_order.in_order(reader, QUESTION, ranked)).hits
         assert changed[0].content == newer
         assert changed[0].newer_than == (first.id,)
 
 
-async def test_where_nothing_seems_to_answer_nothing_is_read(tmp_path: Path, embedder: LocalEmbedder) -> None:
-    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=Judged(embedder, failing)) as memory:
-        for text, when in ((BLUE, "2026-01-10"), (GREEN, "2026-03-11"), (BETWEEN, "2026-03-12")):
-            await memory.remember(text, speaker="Ana", at=day(when))
-        found = await memory.recall("Which opera did the ambassador attend?", min_score=0)
-        assert found.hits
-        assert found.hits[0].score < 0.2
-        assert umi.Degradation.EMBEDDING_FAILED not in found.degraded
+KITCHEN = (
+    "Tomas fixed the tap in the kitchen on Monday.",
+    "The kitchen tap leaks again.",
+    "Tomas bought a new washer for the kitchen tap.",
+)
+
+
+async def test_a_question_about_what_was_talked_of_and_never_said_gets_no_hit(memory: umi.Memory) -> None:
+    for text in KITCHEN:
+        await memory.remember(text, speaker="Ana")
+    found = await memory.recall("How tall is Tomas?")
+    assert (found.hits, found.abstained) == ((), True)
+    assert "nothing that was found seems to answer" in found.why_abstained
+    shown = await memory.recall("How tall is Tomas?", min_score=0)
+    assert {hit.content for hit in shown.hits} <= set(KITCHEN)
+    assert shown.hits
+    assert not shown.abstained
+    answered = await memory.recall("What did Tomas buy for the kitchen tap?")
+    assert answered.hits[0].content == KITCHEN[-1]
+
+
+@pytest.mark.parametrize(("likelihood", "count"), [(0.05, 0), (0.15, 1)])
+async def test_hits_are_left_out_where_the_reader_is_sure_that_none_answers(
+    tmp_path: Path, embedder: LocalEmbedder, likelihood: float, count: int
+) -> None:
+    hits = await first_of(tmp_path, embedder, judge_of({BLUE: likelihood}, {}), two(BLUE, GREEN)[:1])
+    assert len(hits) == count
+
+
+async def test_a_reader_that_fails_leaves_the_decision_to_the_ranking(tmp_path: Path, embedder: LocalEmbedder) -> None:
+    for question, count in ((QUESTION, 1), ("What is the boiling point of tungsten?", 0)):
+        path = tmp_path / f"{count}.db"
+        async with umi.Memory.open(str(path), embedder=Judged(embedder, failing)) as memory:
+            await memory.remember(BLUE, speaker="Ana")
+            found = await memory.recall(question)
+            assert (len(found.hits), found.abstained) == (count, not count)
+            assert (umi.Degradation.EMBEDDING_FAILED in found.degraded) == bool(count), "of low scores nothing is read"

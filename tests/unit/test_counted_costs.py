@@ -22,7 +22,9 @@ from umi.bench.texts import question, sentence, turns
 from umi.providers.answer_reader import LocalAnswerReader
 from umi.providers.minilm import MiniLM
 from umi.providers.reader import LocalText
+from umi.stores.sql import rows
 from umi.stores.sqlite.store import SqliteStore
+from umi.types import Entity
 
 MEMORIES_COUNT = 600
 SAMPLES_COUNT = 40
@@ -168,3 +170,23 @@ async def test_a_note_of_what_is_stored_already_writes_nothing(counted: tuple[um
     assert receipt.replayed
     found = counts.take()
     assert (found["rows"], found["locked"]) == (0, 0)
+
+
+async def test_a_change_reads_no_earlier_changes_of_the_fact(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[str] = []
+    plain = rows.to_entity
+
+    def counting(row: tuple[Any, ...]) -> Entity:
+        counted.append("read")
+        return plain(row)
+
+    monkeypatch.setattr(rows, "to_entity", counting)
+    reads: dict[int, int] = {}
+    async with umi.Memory.open(":memory:", embedder=None) as memory:
+        for number in range(151):
+            counted.clear()
+            await memory.remember(f"Ana works at Company{number:04d}.", speaker="Ana")
+            reads[number] = len(counted)
+        (hit,) = (await memory.recall("Where does Ana work?", limit=1)).hits
+    assert hit.episode.content == "Ana works at Company0150."
+    assert reads[150] == reads[20] <= 4, "the changes before it are not read again"

@@ -1,4 +1,4 @@
-"""Planted faults in how the answer reader's word orders the first hits."""
+"""Planted faults in how the answer reader's word orders the first hits, and in when it leaves them out."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from functools import partial
 from typing import Final
 
 from umi._retrieval import answer_order
+from umi._retrieval.snapshot_search import SnapshotSearch
 from umi_lab.mutation.planted import Mutation, edited
 
 ORDER: Final[tuple[Mutation, ...]] = (
@@ -32,5 +33,11 @@ ORDER: Final[tuple[Mutation, ...]] = (
             "all(trust.may_change(hit.origin, top.hit.origin) for hit in (*outdated, near[0])) and",
             "",
         ),
+    ),
+    Mutation(
+        "silence-unheard",
+        "Hits are shown although the answer reader says that none of them answers.",
+        "umi._retrieval.snapshot_search.SnapshotSearch.is_unanswered",
+        partial(edited, SnapshotSearch, "is_unanswered", "if none > _NONE_FROM", "if none > 1"),
     ),
 )

@@ -69,15 +69,7 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
             0,
         ),
         ("_retrieval/question_wording.py", "as_told.own", "0", "1", 0),
-        ("_retrieval/slot_lookup.py", "Answer.admits", "if self.admits_all:", "if not self.admits_all:", 0),
         ("_retrieval/slot_lookup.py", "_end_of_month", "1", "2", 2),
-        (
-            "_retrieval/snapshot_search.py",
-            "SnapshotSearch._admits",
-            "if self._query.min_score is not None or not is_question(self._query.text):",
-            "if not (self._query.min_score is not None or not is_question(self._query.text)):",
-            0,
-        ),
         ("_retrieval/snapshot_search.py", "SnapshotSearch._feedback", "0", "1", 1),
         (
             "stores/index/search_index.py",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
-from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import Dated, Reading
 from umi.sim.clock import SimClock
 from umi.sim.embedder import SimEmbedder
@@ -72,7 +72,8 @@ class Retelling:
         """Ask where a thing is; of what is told of it the first hit is outdated by nothing that follows."""
         as_of = self._world.message_time(step.day) if step.day else None
         memory = self._world.memory(RETOLD, step.number)
-        found: RecallReceipt = await memory.recall(f"Where is the {step.slot}?", as_of=as_of, min_score=0)
+        question = f"Where is the {step.slot}?"
+        found: RecallReceipt = await memory.recall(question, as_of=as_of, min_score=0)
         judged = self._world.plan.embedder and not (
             self._world.plan.served or self._world.plan.model or self._world.plan.learn
         )
@@ -91,8 +92,19 @@ class Retelling:
         holding = [hit for hit in first if _is_of(step.slot, hit) and hit.origin is Origin.USER and _holds(hit, first)]
         if holding and not _is_of(step.slot, first[0]):
             raise Violation(f"{step.line()}: {first[0].content!r} stands above {holding[0].content!r}, the answer")
+        self._silent(step, first, await memory.recall(question, as_of=as_of))
         self._named(step, first[0], first)  # also where nothing is told of the thing, and other things are found
         return first[0].content
+
+    def _silent(self, step: Step, first: Sequence[Hit], found: RecallReceipt) -> None:
+        """Of what was read: nothing is shown where none of the first hits is of the thing, and something where all of them are."""
+        if found.degraded or first[0].score < ANSWER_READER_SCORE_RATIO_MIN:  # then nothing was read
+            return
+        if found.hits and not any(_is_of(step.slot, hit) for hit in found.hits[:ANSWER_READER_HITS_COUNT]):
+            raise Violation(f"{step.line()}: {found.hits[0].content!r} is shown, and nothing that was read answers")
+        if found.abstained and all(_is_of(step.slot, hit) for hit in first):
+            raise Violation(f"{step.line()}: nothing is shown, and {first[0].content!r} answers")
+        self._world.outcome.features["silences confirmed"] += found.abstained
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
         """What the first hit says that it is newer than: below it, older, not trusted more, and made outdated by one of the first hits."""

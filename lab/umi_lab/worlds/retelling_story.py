@@ -10,6 +10,7 @@ from umi_lab.worlds.steps import RETOLD, Kind, Step
 from umi_lab.worlds.thing_stories import StepMaker
 
 THINGS: Final = ("ladder", "lantern", "kettle")
+NEVER_SEEN: Final = "saddle"
 PLACES: Final = ("barn", "cellar", "attic", "porch")
 SEEN: Final = "Somebody left the {thing} behind the {place}."
 SUPPOSED: Final = "Somebody may leave the {thing} behind the {place}."
@@ -37,5 +38,8 @@ def retelling_story(rng: DeterministicRng, teller: StepMaker) -> list[Step]:
             steps.append(teller.step(Kind.WHERE, space=RETOLD, slot=step.slot, day=step.day if rng.chance(0.3) else 0))
     return [
         *steps,
-        *(teller.step(Kind.WHERE, space=RETOLD, slot=thing) for thing in sorted({one.slot for one in told})),
+        *(
+            teller.step(Kind.WHERE, space=RETOLD, slot=thing)
+            for thing in (*sorted({one.slot for one in told}), NEVER_SEEN)
+        ),
     ]

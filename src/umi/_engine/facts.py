@@ -114,7 +114,7 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
 
     def work(tx: Transaction) -> tuple[Episode | None, WrittenReading]:
         place = (subject_named(tx, told.subject), set_facts.slot_of(told.attribute))
-        others = tx.statements_in([place], limit=limits.LIST_LIMIT_MAX).get(place, [])
+        others = tx.statements_in([place], limit=limits.LIST_LIMIT_MAX, open_from=at or now).get(place, [])
         same = set_facts.repeated(told.value, at or now, others)
         if same is not None:
             return None, recollect(tx, [same.episode_id])

@@ -179,11 +179,6 @@ class StateResolver:
         """The statements of episodes that were given to `read`."""
         return [entity for episode in episodes for entity in self._read[episode.id]]
 
-    def said_in(self, episode: Episode) -> tuple[Entity, ...]:
-        """The statements of an episode, looked up only where `read` has not."""
-        self.read([episode.id])
-        return self._read[episode.id]
-
     def episodes_of(self, entity_ids: Iterable[str]) -> list[str]:
         """Ids of the episodes of some entities, in order, without repeats."""
         return list(dict.fromkeys(one.episode_id for one in self._effects.entities(entity_ids).values()))

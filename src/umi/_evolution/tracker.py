@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -168,18 +168,21 @@ def evolve(
     """
     found = _candidates(tx, new)
     place = statement_order(new)
-    older = sorted((e for e in found.values() if statement_order(e) < place), key=statement_order, reverse=True)
+    older = _before(new, found)
     newer = sorted((e for e in found.values() if statement_order(e) > place), key=statement_order)
     proposals = [
         Proposal(v.related_id, new.id, v.evolution_type, v.reason, v.confidence, Detector.RULES)
         for v in rules.judge(new, [entity for entity in older if _open_at(entity, new)])
     ]
     updated = next((p for p in proposals if p.evolution_type is EvolutionType.UPDATE), None)
-    if updated is not None and _repeats_outdated(new, older) and writer.origin(new) is not Origin.USER:
+    if updated is not None and writer.origin(new) is not Origin.USER and _repeats_outdated(new, _all_before(tx, new)):
         return [_refused(writer, updated)]
     if not new.slot and new.notes is not None and FORGET in new.notes.cues:
         proposals += _forgotten(tx, new)
-    if ended := retroactive_supersession.unread(new, older):
+    # Only what no open statement has is looked for among those that have ended: a fact may have changed a thousand times.
+    if retroactive_supersession.unread(new, older) and (
+        ended := retroactive_supersession.unread(new, _all_before(tx, new))
+    ):
         proposals += retroactive_supersession.closed(tx, new, ended, alike(tx, new), reader)
     for successor in newer:
         found_in = [
@@ -270,10 +273,22 @@ _SHARED_SHARE = 0.5  # of the words of the request
 _ASKED = 0.7  # confidence, which acts
 
 
-def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
-    """The statements that the rules compare a new one with, by id."""
+def _before(new: Entity, found: Mapping[str, Entity]) -> list[Entity]:
+    """Those of some statements, by id, that are older than a new one, the newest first."""
+    place = statement_order(new)
+    return sorted((one for one in found.values() if statement_order(one) < place), key=statement_order, reverse=True)
+
+
+def _all_before(tx: Transaction, new: Entity) -> list[Entity]:
+    """The statements older than a new one that the rules know, those that have ended among them, the newest first."""
+    return _before(new, _candidates(tx, new, ended=True))
+
+
+def _candidates(tx: Transaction, new: Entity, *, ended: bool = False) -> dict[str, Entity]:
+    """The statements that the rules compare a new one with, by id; with `ended` those as well that had ended before it began."""
     wanted = rules.candidate_slots(new)
-    by_pair = tx.statements_in(wanted.pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    begins = None if ended else _earlier(new.valid_from, new.at)
+    by_pair = tx.statements_in(wanted.pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX, open_from=begins)
     found = {entity.id: entity for some in by_pair.values() for entity in some}
     if wanted.recent:  # "one of them": owned or kept things named just before
         before = tx.episodes_at(range(max(0, new.arrival - wanted.recent), new.arrival + 1))
@@ -281,6 +296,11 @@ def _candidates(tx: Transaction, new: Entity) -> dict[str, Entity]:
             found.update((entity.id, entity) for entity in group)
     found.pop(new.id, None)
     return found
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The earlier of two moments, of which either may be unknown."""
+    return min((moment for moment in (one, other) if moment is not None), default=None)
 
 
 def _open_at(entity: Entity, new: Entity) -> bool:

@@ -39,10 +39,12 @@ def held_text(text: str, over: Sequence[Span], holding: Sequence[Span]) -> str:
     for span in over:
         inside = [one for one in holding if span[0] <= one[0] and one[1] <= span[1]]
         gone += without(span, inside)
-    pieces = [tidied(text[begin:end]) for begin, end in without((0, len(text)), gone)]
+    pieces = [_tidied(text, span) for span in without((0, len(text)), gone)]
     return GAP.join(piece for piece in pieces if analyse(piece))
 
 
-def tidied(piece: str) -> str:
-    """A piece of a text without the punctuation and white space that the cuts left at its ends."""
-    return piece.lstrip(_LOOSE).rstrip(" \t\n,;:-–—/&|·•*([{«“")
+def _tidied(text: str, span: Span) -> str:
+    """A piece of a text without the punctuation and white space that a cut left at its ends; at the text's own ends all stays."""
+    piece = text[slice(*span)]
+    piece = piece.lstrip(_LOOSE) if span[0] > 0 else piece
+    return piece.rstrip(" \t\n,;:-–—/&|·•*([{«“") if span[1] < len(text) else piece

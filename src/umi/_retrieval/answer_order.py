@@ -18,17 +18,24 @@ from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._evolution.trust import USUAL, Trust
 from umi._retrieval.segments import segments
-from umi.limits import ANSWER_READER_HITS_COUNT
+from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
 from umi.types import Hit
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
-_HOPELESS: Final = 0.2  # score of the first hit below which nothing is read: what is below it rarely answers
 # Weights beside the logarithm of the probability that a hit is the answer.
-_SCORE_WEIGHT: Final = 1.5  # of the log-odds of its score
+_SCORE_WEIGHT: Final = 1.0  # of the log-odds of its score
 _HOLDS_WEIGHT: Final = 4.0  # of the logarithm of the probability that it is not outdated
 _OUTDATED_FROM: Final = 0.5  # least probability that a hit holds no longer, from which on a later one is called newer
 _DAY_S: Final = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Hits in order of how likely each is the answer, and the probability that none of those that were read is."""
+
+    hits: list[Hit]
+    none: float = 0.0
 
 
 @stage("read the first hits")
@@ -38,7 +45,7 @@ async def in_order(
     hits: list[Hit],
     not_so: Collection[tuple[str, str]] = (),
     trust: Trust = USUAL,
-) -> list[Hit]:
+) -> Ordered:
     """Move the one of the first `ANSWER_READER_HITS_COUNT` hits to the top that most likely is the answer; no hit is left out.
 
     A hit that must not stand above another one is left out, and the others are read without it: where it is not trusted to change
@@ -55,21 +62,24 @@ async def in_order(
     Raises:
         EmbeddingError: When the reader fails.
     """
-    if len(hits) < 2 or hits[0].score < _HOPELESS:
-        return hits
+    if not hits or hits[0].score < ANSWER_READER_SCORE_RATIO_MIN:
+        return Ordered(hits)
     near = hits[:ANSWER_READER_HITS_COUNT]
     passages = {hit.id: _passage_of(hit, question) for hit in near}
-    while len(near) > 1:
+    none: float | None = None
+    while True:
         read = await _read(reader, question, near, passages)
+        none = 1 - sum(one.reading.answers for one in read) if none is None else none
         top = max(read, key=_strength)
         before = [one.hit for one in read if one.is_outdated and one.hit.at < top.hit.at]
         outdated = [hit for hit in before if _ids(hit, top.hit) not in not_so]
         if all(trust.may_change(hit.origin, top.hit.origin) for hit in (*outdated, near[0])) and (
             top.hit is near[0] or _ids(near[0], top.hit) not in not_so
         ):
-            return _first(top.hit, outdated, hits)
+            return Ordered(_first(top.hit, outdated, hits), none)
         near = [hit for hit in near if hit is not top.hit]
-    return _first(near[0], [], hits)
+        if len(near) == 1:
+            return Ordered(_first(near[0], [], hits), none)
 
 
 def _first(top: Hit, outdated: Sequence[Hit], hits: list[Hit]) -> list[Hit]:

@@ -122,7 +122,7 @@ class DualRetriever:
             found, speakers = await self._storage.read(partial(self._run, asked, names, speakers, degraded))
         asked, hits = found
         if reader is not None and asked.is_comparable:
-            hits = await self._in_order(reader, query, hits, asked, degraded)
+            hits = await self._read(reader, query, hits, asked, degraded)
         hits = hits[: query.limit]
         return Found(
             hits=tuple(within_tokens(hits, query.max_tokens)),
@@ -165,7 +165,7 @@ class DualRetriever:
         wanted = is_question(query.text) and not query.view.include_superseded and query.lessons is None
         return None if self._embedder is None or not wanted else self._embedder.answer_reader
 
-    async def _in_order(
+    async def _read(
         self,
         reader: AnswerReader,
         query: Query,
@@ -173,15 +173,17 @@ class DualRetriever:
         asked: SnapshotSearch,
         degraded: dict[Degradation, None],
     ) -> list[Hit]:
-        """Put the hit first that most likely is the answer as things stand, as the answer reader says."""
+        """The hits in the order that the answer reader gives them; none where it says that none of them answers."""
         if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
             return hits  # they were looked up, or a model read them and has judged what is outdated
         try:
-            ordered = await answer_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
+            found = await answer_order.in_order(reader, query.text, hits, asked.taken_back, query.view.trust)
         except EmbeddingError:
             degraded[Degradation.EMBEDDING_FAILED] = None
             return hits
-        return hits if ordered is hits else asked.newest_first(ordered)
+        if query.min_score is None and asked.is_unanswered(found.none):
+            return []
+        return hits if found.hits is hits else asked.newest_first(found.hits)
 
     @stage("index")
     async def _catch_up(self) -> None:

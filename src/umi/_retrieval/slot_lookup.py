@@ -9,7 +9,7 @@ other legs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -20,16 +20,13 @@ from umi._evolution.untrusted_claims import untrusted_claims
 from umi._reading.grammar.complements import preference_slot
 from umi._reading.grammar.slots import ATTRIBUTES, is_single
 from umi._reading.grammar.subjects import subject_key
-from umi._reading.short_messages import predict, question_reader
+from umi._reading.short_messages import question_reader
 from umi._reading.short_messages.question_reader import month_of
 from umi._retrieval.filtering import kept
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, SHORT_MESSAGE_CHARACTERS_MAX
+from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
 from umi.ports import Snapshot, Vector
-from umi.ports.text_reader import TextReader
-from umi.types import Entity, Episode
+from umi.types import Entity
 
-# Slots that only people have.
-_OF_PEOPLE: Final = frozenset({"works_at", "lives_in", "speaks", "hobby"})
 _FIRST_PERSON: Final = frozenset({"i", "my", "me"})
 _FIRST_PERSON_SUBJECT: Final = "user"
 _SUBJECT: Final = r"(?P<subject>\S.{0,80}?)"
@@ -121,45 +118,6 @@ class Answer:
     question: FactQuestion
     standings: tuple[StatementState, ...]
     view: View
-    said: Callable[[Episode], Sequence[Entity]]
-    reader: TextReader | None = None
-
-    @property
-    def admits_all(self) -> bool:
-        """Whether `admits` is true of every episode."""
-        return bool(self.standings) or not self.question.exact
-
-    def admits(self, episode: Episode) -> bool:
-        """Whether an episode that the other legs found may stand beside the answer.
-
-        Where no statement is known and the question is exact, mere similarity is no answer. An episode is then left out
-        if it states something else, does not speak of the subject, or speaks of it only in a question, in a wish, or
-        with no word that such a fact is told with. `search` does not ask about episodes that words or meaning support.
-        """
-        if self.admits_all:
-            return True
-        # Facts that rules read in the episode with enough confidence to act on.
-        stated = [
-            one for one in self.said(episode) if one.slot and one.confidence >= EVOLUTION_SUPERSEDE_CONFIDENCE_MIN
-        ]
-        if stated:
-            elsewhere = all(one.slot in self.question.slots or self._is_choice(one) for one in stated)
-            subject = self.question.subject
-            named = subject in episode.content.casefold() or predict.scatters(episode.content, subject)
-            if elsewhere and not named:
-                return False  # it states such a fact of others; if it stated this one, a statement would be known
-            if (
-                named
-                and not _OF_PEOPLE & set(self.question.slots)
-                and any(one.slot in self.question.slots for one in stated)
-            ):
-                return True  # it speaks of "the oil of the car" where the question asks about the car
-        return evidence(self.question, episode, self.reader)
-
-    def _is_choice(self, one: Entity) -> bool:
-        """Whether a statement names a favourite of another kind than the favourite that the question asks for."""
-        chosen = self.question.slots[0].startswith("favourite_")
-        return chosen and one.slot.startswith("favourite_")
 
 
 @stage("look up facts")
@@ -168,8 +126,6 @@ def answer(
     query: str,
     view: View,
     vector: Vector | None,
-    reader: TextReader | None,
-    said: Callable[[Episode], Sequence[Entity]],
 ) -> Answer | None:
     """What is known of the fact that a query asks for; None when it asks for no such fact.
 
@@ -179,36 +135,40 @@ def answer(
         view: The moment and filters of the recall. A month in the question stands for its last day, unless the view
             names a time.
         vector: Its embedding, when the local embedder made it.
-        reader: Reads short messages, where there is such a model.
-        said: The statements of an episode.
     """
     question = read_question(query, vector)
     if question is None:
         return None
-    found = kept(snapshot, look_up(snapshot, question), view.where)
+    found = kept(snapshot, look_up(snapshot, question, _open_from(question, view)), view.where)
     if question.month and found and view.as_of is None and view.time_range is None:
         view = replace(view, as_of=_end_of_month(question.month, max(one.at for one in found if one.at is not None)))
     standings = [one for one in StateResolver(snapshot, view).of(found) if one.shown]
     untrusted = untrusted_claims(snapshot, standings, view.trust)
     trusted = [one for one in standings if one.entity.id not in untrusted]
-    return Answer(question, _affirmed_first(trusted), view, said, reader)
+    return Answer(question, _affirmed_first(trusted), view)
 
 
-def look_up(snapshot: Snapshot, question: FactQuestion) -> list[Entity]:
-    """Every statement in the slots that the question asks for, of any state, slot by slot, newest first within each."""
+_EVER: Final = datetime.max.replace(tzinfo=UTC)
+
+
+def _open_from(question: FactQuestion, view: View) -> datetime | None:
+    """From when on a statement must be open for the view to show it; None where it may show any."""
+    if view.include_superseded or view.known_at is not None or view.time_range is not None:
+        return None
+    if view.as_of is not None:
+        return view.as_of
+    return None if question.month else _EVER  # of a month, the year is that of the last statement
+
+
+def look_up(snapshot: Snapshot, question: FactQuestion, open_from: datetime | None = None) -> list[Entity]:
+    """The statements in the slots that the question asks for, slot by slot, newest first within each.
+
+    With `open_from` without those that were said before this moment and had ended by then.
+    """
     subject = snapshot.subjects_of([question.subject]).get(question.subject, question.subject)
     pairs = [(subject, slot) for slot in question.slots]
-    found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+    found = snapshot.statements_in(pairs, limit=CANDIDATES_PER_SLOT_COUNT_MAX, open_from=open_from)
     return [entity for pair in pairs for entity in found[pair]]
-
-
-def evidence(question: FactQuestion, episode: Episode, reader: TextReader | None = None) -> bool:
-    """Whether an episode may bear on a fact of which no statement was read."""
-    content = episode.content
-    if len(content) > SHORT_MESSAGE_CHARACTERS_MAX:
-        return True  # too long to be judged by what it names
-    mine = question.subject == (subject_key(episode.speaker) if episode.speaker else _FIRST_PERSON_SUBJECT)
-    return predict.may_tell(content, episode.at, question.subject, question.slots, reader, mine=mine)
 
 
 def _affirmed_first(standings: Sequence[StatementState]) -> tuple[StatementState, ...]:

@@ -12,7 +12,6 @@ import numpy as np
 from umi import limits
 from umi._core.guard import GuardedEmbedder
 from umi._core.merging import merge_rankings
-from umi._core.query_features import is_question
 from umi._core.ranking import Ranking, falls_off, rank
 from umi._core.stages import stage
 from umi._core.text import query_terms
@@ -35,8 +34,9 @@ from umi.types import Degradation, Hit, HitState
 
 FACT_SCORE: Final = 0.95  # the least score of a looked-up fact; a convention, not a fitted probability (ADR 8)
 _FIRST_READ_COUNT: Final = limits.RECALL_LIMIT_DEFAULT + 2  # places of a ranking that are read at first
+# Probability that none of the hits that were read answers, above which a recall abstains. Chosen on the same four authors as the order.
+_NONE_FROM: Final = 0.9
 _FEEDBACK_EPISODES: Final = 3  # first hits that a deep search moves its query towards
-_SUPPORTED: Final = 0.97  # from this score on a hit stays, whatever fact the question was taken to ask for
 
 
 class SnapshotSearch:
@@ -53,9 +53,9 @@ class SnapshotSearch:
         self._identity = None if embedder is None else embedder.identity
         self._embedder = None if embedder is None else embedder.identity.name
         is_read = embedder is not None and embedder.identity.digest == EMBEDDER
-        self._reader = None if embedder is None else embedder.reader
         self._readable = variants[0].embedding if is_read else None
         self._hidden_count = 0
+        self._none: float | None = None  # the probability that no hit answers, where they are left out for it
         self._unsure = False
         self.is_comparable = True  # with what the store keeps, as far as the embedder goes
         self.best_score: float | None = None
@@ -80,7 +80,7 @@ class SnapshotSearch:
             self.best_score = float(ranking.scores.max())
         terms = query_terms(self._variants[0].text)
         standings = StateResolver(snapshot, self._query.view)
-        known = answer(snapshot, self._query.text, self._query.view, self._readable, self._reader, standings.said_in)
+        known = answer(snapshot, self._query.text, self._query.view, self._readable)
         hits = self._facts(snapshot, known, float(ranking.scores.max(initial=0.0)))
         given = {hit.episode.id for hit in hits}
         self.facts_count = count = len(hits)
@@ -88,7 +88,7 @@ class SnapshotSearch:
         above = 0.0
         for place, score, look in self._looks(snapshot, standings, ranking, terms):
             answers = self._answers(snapshot, standings, look, terms, given)
-            found = [one for one in answers if self._admits(known, one, score, terms)]
+            found = list(answers)
             if place >= limits.ANSWER_PLACES_COUNT_MAX and known is not None and not found:
                 break  # further down nothing bears on the fact, and reading on takes seconds in a large store
             if not found and (look.shown is None or look.shown.episode.id not in given):
@@ -111,7 +111,7 @@ class SnapshotSearch:
         if self._identity is None or snapshot.embedder in {None, self._identity}:
             return
         self.is_comparable = False
-        self._embedder = self._reader = self._readable = None
+        self._embedder = self._readable = None
         self._variants = [replace(variant, embedding=None, hits=None) for variant in self._variants]
         degraded[Degradation.NO_EMBEDDER] = None
 
@@ -131,10 +131,17 @@ class SnapshotSearch:
         if hits:
             self.best_score = max(self.best_score or 0.0, *(hit.score for hit in hits))
 
+    def is_unanswered(self, none: float) -> bool:
+        """Whether the hits are to be left out, by the probability that none of those that were read answers; `why_nothing` says so."""
+        self._none = none if none > _NONE_FROM else None
+        return self._none is not None
+
     def why_nothing(self) -> str:
         """Why there is no hit, as text for the caller."""
         if self.best_score is None:
             return "nothing that is stored shares a word or a meaning with the question"
+        if self._none is not None:
+            return f"nothing that was found seems to answer the question (likelihood {1 - self._none:.2f}); min_score=0 shows it all the same"
         if self._unsure:
             return f"nothing that is stored seems to answer the question (best score {self.best_score:.2f}); min_score=0 shows it all the same"
         if self._hidden_count:
@@ -179,22 +186,6 @@ class SnapshotSearch:
         standing = StatementState(shown.entity, shown.state, shown=True, evolutions=shown.evolutions)
         claims = untrusted_claims(snapshot, [standing], self._query.view.trust)
         return claims.get(shown.entity.id, ())
-
-    def _admits(self, known: Answer | None, shown: Shown, score: float, terms: Sequence[str]) -> bool:
-        """Whether a message may be a hit where the question was taken to ask for a fact of which no statement is known.
-
-        A message stays if a model read its statement, if its score is high, or if it contains every word of the
-        question.
-        """
-        if known is None or known.admits_all:
-            return True
-        if self._query.min_score is not None or not is_question(self._query.text):
-            return True
-        entity = shown.entity
-        if score >= _SUPPORTED or (entity is not None and statement_scores.is_read([entity])):
-            return True
-        said = frozenset(query_terms(f"{shown.episode.speaker or ''} {shown.episode.content}"))
-        return said.issuperset(terms) or known.admits(shown.episode)
 
     def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, one hit per episode; they come before the hits of both legs."""

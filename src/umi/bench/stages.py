@@ -26,9 +26,8 @@ from umi._engine.expiry import ExpiringStorage
 from umi._evolution.states import StateResolver
 from umi._remember import apply, ingest, outbox
 from umi._remember.apply import ReadingWriter
-from umi._retrieval import answer_order, slot_lookup, snapshot_search
+from umi._retrieval import answer_order, snapshot_search
 from umi._retrieval.search import DualRetriever
-from umi._retrieval.slot_lookup import Answer
 from umi._retrieval.snapshot_search import SnapshotSearch
 from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.bench.texts import question, sentence, turns
@@ -75,7 +74,7 @@ RECALL: Final[dict[str, Targets]] = {
     "words leg": ((SqlSnapshot, "text_candidates"),),
     "vector leg": ((SqlSnapshot, "vector_candidates"),),
     "rank": ((snapshot_search, "rank"), (snapshot_search, "merge_rankings")),
-    "looked-up fact": ((snapshot_search, "answer"), (Answer, "admits"), (slot_lookup, "evidence")),
+    "looked-up fact": ((snapshot_search, "answer"),),
     "rows of hits": _LOOK_UPS,
     "states": ((StateResolver, "look"), (StateResolver, "read"), (StateResolver, "of"), (StateResolver, "told_again")),
     "hits": ((ExpiringStorage, "_checked"), (SnapshotSearch, "newest_first"), (snapshot_search, "hit_of")),

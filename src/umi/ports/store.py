@@ -166,8 +166,13 @@ class Snapshot(Protocol):
         """
         ...
 
-    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
-        """For each (subject, slot) its statements, newest first, at most `limit` each, in one look-up for all of them."""
+    def statements_in(
+        self, pairs: Sequence[tuple[str, str]], *, limit: int, open_from: datetime | None = None
+    ) -> dict[tuple[str, str], list[Entity]]:
+        """For each (subject, slot) its statements, newest first, at most `limit` each, in one look-up for all of them.
+
+        With `open_from` those are left out that were said before this moment and had ended by then.
+        """
         ...
 
     def list_entities(

@@ -21,11 +21,9 @@ from umi_lab.worlds.ledger.terms import terms_of
 _STATEMENTS_COUNT: Final = 24  # first places of a ranking, in which each statement has a score of its own
 _READ_COUNT: Final = 12  # first places, of which a model must have read one for that
 _SURE: Final = 1e-6  # as near to 0 and 1 a probability is taken
+_MARKS, _ENDS, _BEGINS = " \t\n,;:-–—/&|·•*", ".!?)]}»”", "([{«“"  # that a cut leaves at the ends of what holds
 _CLIFF_FROM: Final = 0.5  # after a hit as likely as this the list ends where the next has at most this share of it
 _CLIFF_SHARE: Final = 0.2
-# Marks that are left alone at an end of what is left of a message.
-_LOOSE_BEFORE: Final = " ,;:.!?-)]"
-_LOOSE_BEHIND: Final = " ,;:-(["
 NOTHING: Final = "nothing that is stored shares a word or a meaning with the question"
 OUTDATED: Final = "what was found is outdated or gone; include_superseded=True shows what held before"
 
@@ -196,9 +194,11 @@ class Found:
         gone = [one.span for one in self._book.of(said) if not self._is_shown(one)]
         if not gone:
             return said.content
-        pieces, start = [], 0
-        for begin, end in [*gone, (len(said.content), len(said.content))]:
-            pieces.append(said.content[start:begin].lstrip(_LOOSE_BEFORE).rstrip(_LOOSE_BEHIND))
+        pieces, start, last = [], 0, len(said.content)
+        for begin, end in [*gone, (last, last)]:
+            piece = said.content[start:begin]
+            piece = piece.lstrip(_MARKS + _ENDS) if start > 0 else piece
+            pieces.append(piece.rstrip(_MARKS + _BEGINS) if begin < last else piece)
             start = end
         return " ... ".join(piece for piece in pieces if terms_of(piece))
 

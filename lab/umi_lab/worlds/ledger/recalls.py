@@ -97,7 +97,7 @@ class Recalls:
 
     async def _fewer(self, what: str, query: str, given: dict[str, Any], whole: Any, rng: DeterministicRng) -> None:
         """A lower limit gives the first of the same."""
-        if not whole.hits or self._is_moved(whole.hits):
+        if not whole.hits or self._is_moved(whole.hits, given):
             return
         most = rng.next_int(1, len(whole.hits))
         found = await self._asked(query, given, limit=most)
@@ -105,7 +105,7 @@ class Recalls:
 
     async def _likelier(self, what: str, query: str, given: dict[str, Any], whole: Any, rng: DeterministicRng) -> None:
         """A least score gives those that reach it, in the same order; a hit of just that score is among them."""
-        if not whole.hits or self._is_moved(whole.hits):
+        if not whole.hits or self._is_moved(whole.hits, given):
             return
         least = min(1.0, rng.choice(whole.hits).score + rng.choice((0.0, _SCORE_STEP)))
         found = await self._asked(query, given, min_score=least)
@@ -136,7 +136,7 @@ class Recalls:
         if rng.chance(0.5) and found.hits:
             most = rng.next_int(1, len(found.hits))
             some = await self._asked(query, given, namespaces=names, limit=most)
-            if not self._is_moved(found.hits):
+            if not self._is_moved(found.hits, given):
                 _alike(f"the first {most} of {what} among {names}", some.hits, found.hits[:most])
 
     def _is_changed(self, hits: Sequence[Any]) -> bool:
@@ -145,10 +145,10 @@ class Recalls:
         links = [link for link in self._book.links if link.type in ("update", "contradict")]
         return any(ids & {link.old.said.id, link.new.said.id} for link in links)
 
-    def _is_moved(self, hits: Sequence[Any]) -> bool:
+    def _is_moved(self, hits: Sequence[Any], given: dict[str, Any]) -> bool:
         """Whether a flagged update connects two of the hits: the later then stands above the earlier, wherever that is."""
         ids = {hit.episode.id for hit in hits}
-        return any({link.old.said.id, link.new.said.id} <= ids for link in self._answers.flagged())
+        return any({link.old.said.id, link.new.said.id} <= ids for link in self._answers.flagged(given["known_at"]))
 
 
 def _learned(hit: Any) -> float:

@@ -49,7 +49,9 @@ class OpenStatements:
         """Look up those pairs that are missing, in one query."""
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._found]
         if missing:
-            found = self._snapshot.statements_in(missing, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+            found = self._snapshot.statements_in(
+                missing, limit=CANDIDATES_PER_SLOT_COUNT_MAX, open_from=self._episode.at
+            )
             self._found |= {pair: [old for old in some if self._holds(old)] for pair, some in found.items()}
 
     def _holds(self, old: Entity) -> bool:

@@ -1,7 +1,6 @@
 """Prediction for short messages: generates interpretations (kind of fact, subject), scores them, and decodes the best.
 
-Also answers two questions about stored messages: whether one may state a fact that was asked for (`may_tell`), and
-whether an older one states what a newer one ends (`says`).
+Also tells whether an older message states what a newer one ends (`says`).
 """
 
 from __future__ import annotations
@@ -12,24 +11,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from umi._core.text import analyse
 from umi._reading.grammar.lexicon import KIN
 from umi._reading.grammar.slots import attribute_slot
 from umi._reading.grammar.subjects import subject_key
-from umi._reading.grammar.values import fold
 from umi._reading.short_messages import spans
 from umi._reading.short_messages.classifier import Judge, judge_of
 from umi._reading.short_messages.context import CHANGES, OF_PEOPLE, SLOTS, MessageContext, Taken, Whose
 from umi._reading.short_messages.decode import is_called, is_greeted, settle
 from umi._reading.short_messages.fact import Known, MessageFact
-from umi._reading.short_messages.features import SORTS, Taking, same, take, tokens_of
+from umi._reading.short_messages.features import Taking, same, take, tokens_of
 from umi._reading.short_messages.spans import Sort, Span
 from umi.limits import SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports.text_reader import TextReader
 from umi.types import Entity
 
-# Sorts that are hardly ever anything but a value.
-_PLAIN_VALUES: Final = frozenset({Sort.MONEY, Sort.DATE, Sort.LANGUAGE})
 # Kinds of fact that may be the speaker's own, without being named.
 _OF_SPEAKER: Final = frozenset({"job", "home", "hobby", "choice"})
 _LIKELY: Final = 0.1  # a kind of fact less probable than this is not considered
@@ -37,7 +32,6 @@ _KNOWN_GAIN: Final = 4.0  # factor for a kind of which a fact is known about wha
 _RIVAL: Final = 0.25  # nor one below this share of the most probable kind
 _NO_KIND: Final = 0.6  # probability of "none" above which the message states no fact
 _SURE: Final = 0.45  # least probability of an interpretation, with what is known
-_TELLS: Final = 0.4  # for `may_tell`: least probability of the kind, greatest of the act "none"
 _SURELY: Final = 0.02  # probability of the act "none" below which the message needs no "I" to be the speaker's
 _UNSAID: Final = 0.7  # factor for a message without "I" or a name: "Day job: Nordlicht."
 _FIRST_PERSON: Final = re.compile(
@@ -169,55 +163,8 @@ def _names(seen: MessageContext, one: Entity) -> bool:
     return any(same(span.text, one.value) for span in seen.spans) or one.value.casefold() in seen.text.casefold()
 
 
-def may_tell(
-    text: str, at: datetime, subject: str, slots: Sequence[str], reader: TextReader | None, *, mine: bool
-) -> bool:
-    """Whether a stored message may state a subject's fact in one of some slots.
-
-    It must mention the subject and read like such a statement. Where values are of a distinctive sort (money, a day), a
-    value is enough: a wrong "no" hides an answer, and prices are stated in very many ways.
-
-    Args:
-        text: The message.
-        at: When it was said.
-        subject: Key of the subject.
-        slots: The slots asked for.
-        reader: The model that reads short messages, where there is one.
-        mine: Whether the subject is the message's speaker.
-    """
-    own = mine and _FIRST_PERSON.search(text) is not None
-    # Most stored messages are told by this, which is a hundred times as fast as finding their spans.
-    if not own and not _has_words_of(text, subject):
-        return scatters(text, subject)
-    found = spans.find(text, at)
-    if not own and not _speaks_of(text, found, subject):
-        return scatters(text, subject)
-    kind = next((one for one in SLOTS if set(SLOTS[one]) & set(slots)), "choice")
-    values = _PLAIN_VALUES.intersection(SORTS.get(kind, ()))
-    if any(span.sort in values for span in found):
-        return True
-    taking = _taken_of(text, found, kind, subject, slots)
-    if taking is None:
-        return False
-    tokens = tokens_of(text, found)
-    judge = judge_of(text, tokens, reader)
-    return judge.kinds(tokens)[kind] >= _TELLS and judge.acts(taking)["none"] < _TELLS
-
-
 def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
     return subject in text.casefold() or any(subject_key(span.text) == subject for span in found)
-
-
-def _has_words_of(text: str, subject: str) -> bool:
-    """Whether a text has every word of a subject's key as a part of it, without which no span of it has that key."""
-    folded = fold(text).replace("’", "'")
-    return all(word in folded for word in subject.split())
-
-
-def scatters(text: str, subject: str) -> bool:
-    """Whether a text has all words of a subject of several words, in any order ("the dentist moved my appointment")."""
-    words = frozenset(analyse(subject))
-    return len(words) > 1 and words <= frozenset(analyse(text))
 
 
 def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:

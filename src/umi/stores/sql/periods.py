@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from umi.stores.sql import rows
@@ -37,6 +37,14 @@ def during(wanted: During) -> tuple[str, tuple[int, ...]]:
         text += f" AND {start} < ? AND ({start} >= ? OR {end} IS NULL OR {end} > ?)"
         values += (last, first, first)
     return text, values
+
+
+def still_open(moment: datetime | None) -> tuple[str, tuple[int, ...]]:
+    """The same, of entities that were said at a moment or later, or had not ended by then; None is no condition."""
+    if moment is None:
+        return "", ()
+    micros = rows.to_micros(moment)
+    return " AND (e.valid_to IS NULL OR e.valid_to > ? OR e.at >= ?)", (micros, micros)
 
 
 def periods(execute: Callable[..., Rows], ns: int, subject: str, parts: int) -> HistoryCounts:

@@ -53,9 +53,8 @@ _RELATIONS_AT: Final = " UNION ALL ".join(
     for end in ("source_id", "target_id")
 )
 _NEWEST_FIRST: Final = "ORDER BY e.at DESC, e.key DESC, e.place DESC LIMIT ?"
-_ARMS_COUNT: Final = (
-    32  # of one compound query: SQLite allows 500, and each count of arms is a text of its own to compile
-)
+# Of one compound query: SQLite allows 500, and each count of arms is a text of its own to compile.
+_ARMS_COUNT: Final = 32
 _NEWEST_OF_ALL: Final = "ORDER BY 15 DESC, 1 DESC, 2 DESC LIMIT ?"  # columns e.at, e.key, e.place of `ENTITY_COLUMNS`
 # One row whether or not there is such a namespace, and whether or not an embedder is registered.
 _HEAD: Final = (
@@ -231,15 +230,17 @@ class SqlSnapshot:
                 raise damaged("mentions", entity.id)
         return entities
 
-    def statements_in(self, pairs: Sequence[tuple[str, str]], *, limit: int) -> dict[tuple[str, str], list[Entity]]:
+    def statements_in(
+        self, pairs: Sequence[tuple[str, str]], *, limit: int, open_from: datetime | None = None
+    ) -> dict[tuple[str, str], list[Entity]]:
         found: dict[tuple[str, str], list[Entity]] = {pair: [] for pair in pairs}
-        one = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ? {_NEWEST_FIRST}"
-        wanted = list(found)
-        for start in range(0, len(wanted), _ARMS_COUNT):
-            some = wanted[start : start + _ARMS_COUNT]
+        still, moments = periods.still_open(open_from)
+        one = f"{_ENTITIES} WHERE e.ns = ? AND e.subject = ? AND e.slot = ?{still} {_NEWEST_FIRST}"
+        for start in range(0, len(found), _ARMS_COUNT):
+            some = list(found)[start : start + _ARMS_COUNT]
             # Each arm keeps its own order and limit; the rows of an arm come together, and in that order.
             sql = " UNION ALL ".join(f"SELECT {arm}, * FROM ({one})" for arm in range(len(some)))
-            given = [value for subject, slot in some for value in (self._ns, subject, slot, limit)]
+            given = [value for subject, slot in some for value in (self._ns, subject, slot, *moments, limit)]
             for arm, *row in self._execute(sql, tuple(given)):
                 found[some[arm]].append(rows.to_entity(tuple(row)))
         return found
