@@ -178,6 +178,6 @@ class Deletions(Journal):
         self.book.next_arrival = 0
         self._calls.clear()
         self._buried.clear()
-        self.learned.clear()
+        self.learned.begin_anew()
         if "ledger" in self._followed:
             self._followed["ledger"].begin_anew()

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import fmean
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.book import Statement
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
-from umi_lab.worlds.ledger.learned import PROVIDER, Opinion
+from umi_lab.worlds.ledger.learned import PROVIDER, Opinion, age
 from umi_lab.worlds.ledger.opened import OpenedMemory
 
 _NEAR: Final = 2e-6  # values have six digits
+_POINTS: Final = 40  # stretches of time that a status tells, at most
 _MOST: Final = 5  # memories that a status names as raised, and as lowered
 
 
@@ -70,6 +72,30 @@ class Lessons:
             for lesson, (said, opinion) in zip(lessons, right, strict=True):
                 self._lesson(f"the lesson of {said.content!r}, {what}", lesson, lesson.id, opinion)
         self._opened.tally.saw("LearnStatus", {"raised": 0, "lowered": 0})
+        self._counted(found)
+
+    def _counted(self, found: Any) -> None:
+        """How much is kept, how much of it counts, and its quality, judgement by judgement."""
+        kept = [one for one in self._learned.judgements if one.is_kept(self._book)]
+        counting = [one for one in kept if one.counts]
+        same("judgements that are kept", found.counts.signals, len(kept))
+        credited = [one for one in self._learned.credited if one in self._book.statements]
+        same("statements that are credited", found.counts.beliefs, len(credited))
+        right = [(PROVIDER, len(counting), round(fmean(one.quality for one in counting), 3), None)] if counting else []
+        told = [(one.name, one.signals, one.quality, one.agreement) for one in found.providers]
+        same("what each provider has said", told, right)
+        if len(counting) <= _POINTS:
+            points = [(one.start, one.signals, one.quality) for one in found.over_time]
+            same("the quality over time", points, [(one.at, 1, round(one.quality, 4)) for one in counting])
+        total = self._learned.total
+        totals = found.version.totals if found.version else {}
+        same("who has a total", list(totals), [PROVIDER] * bool(total.count))
+        weight = age(self._journal.now)
+        for one in totals.values():
+            same("judgements of the total", one.signals, total.count)
+            _near("what the total says for", one.gain / weight, total.gain / weight)
+            _near("what the total says against", one.loss / weight, total.loss / weight)
+        self._opened.tally.saw("LearnStatus", {"version": 0, "counts": 0, "providers": 0, "over_time": 0})
 
     def _lesson(self, what: str, found: Any, id_: str, right: Opinion) -> None:
         self._journal.compared.record(what, found, {"id": id_, "counted": right.counted})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger import borders, portions
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.phrases import told
 from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
@@ -18,6 +18,7 @@ from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
+_LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
@@ -71,6 +72,7 @@ def make_small(seed: int) -> SmallPlan:
     while draw.follows:
         steps.append(draw.step(len(steps)))
     steps += [Step(len(steps) + more, "plain", arguments=plain) for more, plain in enumerate(told(rng.fork("plain")))]
+    steps.append(Step(len(steps), "borders", arguments={"places": borders.asked_in(rng.fork("borders"))}))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
@@ -102,7 +104,9 @@ class _Draw:
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
-            self.follows = [("reread", {})]  # before anything is judged, which a second reading judges anew
+            # Before a model judges anything, which a second reading judges anew.
+            learned = [("judge", self._judge(number))] if self._rng.chance(_LEARNED_OF) else []
+            self.follows = [*learned, ("reread", {})]
         if self._judged:
             self._makers.append(number)
             self.follows = self.follows or judged(self._rng, number)
