@@ -19,6 +19,8 @@ STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
 _LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
+# How sure a model is of a verdict: about where it is kept, and where it acts.
+_CERTAIN: Final = ("0.29", "0.3", "0.31", "0.59", "0.6", "0.89", "0.9", "1.0")
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
@@ -133,9 +135,11 @@ class _Draw:
             # A model is shown what is about the same, above all.
             verdict, old, name = (self._again or f"{rng.choice(VERDICTS)} item{max(word, 1)} {name}").split()
             said[verdict] = old
+            if rng.chance(0.4):
+                said["certain"] = rng.choice(_CERTAIN)
             self._judged, self._again = f"{verdict} item{self._words} {name}", ""
         if rng.chance(0.2):
-            said["sure"] = rng.choice(("0.5", "0.9"))
+            said["sure"] = rng.choice(("0.5", "0.59", "0.6", "0.9"))
         told = f" ({' '.join(f'{key}={value}' for key, value in said.items())})" if said else ""
         return f"{name} logged item{self._words}{told}."
 
