@@ -977,8 +977,8 @@ class Memory:
         """Read every stored message again with the configured model, oldest first, and act on its verdicts.
 
         For use after configuring a model, or a better one. Each message's earlier reading is replaced in one
-        transaction; relations recorded by a caller stay. If it is interrupted or runs out of budget, the next `reread`,
-        `work` or `maintain` continues. Each change is a relation that `undo` takes back.
+        transaction; relations recorded by a caller stay, and so does what was learned of it. If it is interrupted or runs
+        out of budget, the next `reread`, `work` or `maintain` continues. Each change is a relation that `undo` takes back.
 
         Args:
             progress: Called after each portion with the number of texts read so far and the number that wait.

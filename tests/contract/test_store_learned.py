@@ -201,6 +201,42 @@ async def test_pruning_drops_the_oldest_that_nobody_judged(alice: StorageBackend
     await alice.write(lambda tx: tx.delete_episode("ep_0"))  # its shares are looked up by episode too
 
 
+async def test_what_replaces_a_statement_inherits_its_shares(alice: StorageBackend) -> None:
+    await _seed(alice)
+    shares = Share(0, "e0", 0, used=True), Share(0, "e9", 0, depth=1), Share(0, "e0", 1), Share(1, "e1", 2)
+
+    def work(tx: Transaction) -> None:
+        tx.learned.add_trajectories([trajectory("rec_1", *shares), trajectory("rec_2", Share(1, "e0", 0))])
+        tx.learned.add_signals([signal(0)])
+        tx.learned.put_beliefs([belief(0), belief(1)])
+        tx.learned.inherit(0, {"e0": "f0", "e8": "f0"})
+        tx.learned.inherit(2, {"e2": "f2"})
+
+    await alice.write(work)
+
+    def look(rows: LearnedRows) -> tuple[object, ...]:
+        found = rows.trajectories(["rec_1", "rec_2"])
+        of = [[row.id for row in rows.signals_about(0, id_, [1], 9)] for id_ in ("f0", "e0")]
+        return {name: one.shares for name, one in found.items()}, of, list(rows.scan_beliefs())
+
+    moved = Share(0, "f0", 0, used=True), Share(0, "e9", 0, depth=1), Share(0, "f0", 1), Share(1, "e1", 2)
+    right = {"rec_1": moved, "rec_2": (Share(1, "e0", 0),)}, [["s0"], []], [belief(1)]
+    assert await alice.read(lambda s: look(s.learned)) == right
+
+
+async def test_other_entities_leave_what_was_learned_as_it_is(alice: StorageBackend) -> None:
+    await _seed(alice)
+
+    def work(tx: Transaction) -> None:
+        tx.learned.add_trajectories([trajectory("rec_1")])
+        tx.learned.put_beliefs([belief(0)])
+        tx.replace_entities("ep_0", {})
+
+    await alice.write(work)
+    found = await alice.read(lambda s: (s.learned.trajectories(["rec_1"]), s.learned.beliefs([0])))
+    assert found == ({"rec_1": trajectory("rec_1")}, {0: (belief(0),)})
+
+
 async def test_a_broken_off_transaction_leaves_nothing(alice: StorageBackend) -> None:
     await _seed(alice)
     await alice.write(lambda tx: tx.learned.add_trajectories([trajectory("rec_1")]))

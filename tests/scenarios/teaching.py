@@ -48,8 +48,8 @@ async def first(memory: Memory, **more: Any) -> str:
     return (await memory.recall(QUESTION, min_score=0, **more)).hits[0].content
 
 
-async def factors(memory: Memory) -> dict[str, float]:
-    found = await memory.recall(QUESTION, min_score=0, explain=True)
+async def factors(memory: Memory, **more: Any) -> dict[str, float]:
+    found = await memory.recall(QUESTION, min_score=0, explain=True, **more)
     return {hit.content: hit.lesson.factor if hit.lesson else 1.0 for hit in found.hits}
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from scripted import Scripted, states
 from teaching import CORD, GREEN, LEARN, QUESTION, Provider, beliefs, factors, first, judged, two_ways
 
 from umi import IntelligenceLoader, Memory
@@ -263,3 +264,58 @@ async def test_learning_stays_behind_the_relevance_floor(tmp_path: Path) -> None
         strict = await memory.recall(QUESTION)
         assert all("printer" in hit.content for hit in strict.hits)
         assert strict.hits
+
+
+def _says(*words: str) -> Scripted:
+    """A model that finds each of these in a message that contains it."""
+    return Scripted({text: [states(word, "printer") for word in words if word in text] for text in (GREEN, CORD)})
+
+
+@pytest.mark.parametrize("url", ["umi.db", "dict:"])
+async def test_what_was_learned_of_a_message_is_kept_when_it_is_read_again(tmp_path: Path, url: str) -> None:
+    place = url if url == "dict:" else str(tmp_path / url)
+    model = _says(GREEN, CORD)
+    async with Memory.open(place, embedder=None, llm=model, config=LEARN) as memory:
+        green, _ = await two_ways(memory)
+        found = await memory.recall(QUESTION, min_score=0, deep=False)
+        await memory.feedback(found.id, outcome="failure", used=[green])
+        waiting = await memory.recall(QUESTION, min_score=0, deep=False)  # is judged after the second reading
+        before, counts = await factors(memory, deep=False), (await memory.learning.status()).counts
+        assert (await memory.reread()).completed == 2
+        assert (await factors(memory, deep=False), (await memory.learning.status()).counts.signals) == (
+            before,
+            counts.signals,
+        )
+        assert (await memory.learning.explain(green)).counted == 1
+        await memory.feedback(waiting.id, outcome="failure", used=[green])
+        assert (await memory.learning.explain(green)).counted == 2
+        assert (await factors(memory, deep=False))[GREEN] < before[GREEN]
+        assert await memory.check() == []
+
+
+async def test_a_statement_that_is_read_otherwise_keeps_what_was_learned_of_the_words(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    whole, half, other = _says(GREEN, CORD), "To restart the printer", "hold the green button"
+    async with Memory.open(path, embedder=None, llm=whole, config=LEARN) as memory:
+        green, _ = await two_ways(memory)
+        for _ in range(2):
+            found = await memory.recall(QUESTION, min_score=0, deep=False)
+            await memory.feedback(found.id, outcome="failure", used=[green])
+        lesson = await memory.learning.explain(green)
+    async with Memory.open(path, embedder=None, llm=_says(half, other, CORD), config=LEARN) as memory:
+        assert (await memory.reread()).completed == 2
+        now = [one.entity.id for one in (await memory.list()).items if one.entity.episode_id == green]
+        assert sorted([(await memory.learning.explain(id_)).counted for id_ in now]) == [0, 2]
+        split = await memory.learning.explain(green)
+        assert (split.factor, split.counted, split.signals) == (lesson.factor, 2, lesson.signals)
+        found = await memory.recall(QUESTION, min_score=0, deep=False)
+        await memory.feedback(found.id, outcome="failure")
+        before = await factors(memory, deep=False)
+    async with Memory.open(path, embedder=None, llm=whole, config=LEARN) as memory:
+        assert (await memory.reread()).completed == 2
+        assert await factors(memory, deep=False) == before
+        kept = sorted(await beliefs(memory), key=str)
+        await memory.learning.reset()  # seals what was open as version 1
+        await memory.learning.rollback(1)
+        assert sorted(await beliefs(memory), key=str) == kept  # made anew from the signals
+        assert await memory.check() == []

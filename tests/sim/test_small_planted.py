@@ -7,8 +7,8 @@ from umi_lab.mutation.planted_small import SMALL
 from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 
-# Most are found by the first; those that find what few worlds find come next, so that nobody waits for 45.
-SEEDS = tuple(dict.fromkeys((2_000, 2_004, 2_001, 2_010, 2_022, 2_011, 2_045, *range(2_000, 2_060))))
+# Most are found by the first; those that find what few worlds find come next, so that nobody waits for 82.
+SEEDS = tuple(dict.fromkeys((2_000, 2_001, 2_004, 2_010, 2_023, 2_013, 2_035, 2_082, *range(2_000, 2_100))))
 
 
 @pytest.mark.parametrize("mutation", SMALL, ids=lambda mutation: mutation.name)

@@ -8,8 +8,11 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
-from umi._core import ranking
+from umi._core import ranking, validate
 from umi._engine import contexts
+from umi._learning import credit, status
+from umi._learning.boosts import Lessons
+from umi._remember.apply import ReadingWriter
 from umi._retrieval import context, profile, statement_scores
 from umi._retrieval.snapshot_search import SnapshotSearch
 from umi.stores.index import search_index
@@ -221,4 +224,70 @@ FOLLOWING: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *FOLLOWING)
+LEARNED: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "sources-credited-in-full",
+        "What a hit was concluded from is credited as much as the hit.",
+        "umi._learning.credit.share_of",
+        partial(patched, credit, "DERIVED_DECAY", 1.0),
+    ),
+    Mutation(
+        "every-place-alike",
+        "What was shown last is credited as much as what was shown first.",
+        "umi._learning.credit.share_of",
+        partial(edited, credit, "share_of", "1.0 / (1 + share.place)", "1.0"),
+    ),
+    Mutation(
+        "nothing-fades",
+        "What was said of a memory long ago weighs as much as what is said today.",
+        "umi._learning.credit.age_weight",
+        partial(edited, credit, "age_weight", "return math.ldexp(_AGES[days], halves)", "return 1.0"),
+    ),
+    Mutation(
+        "usual-too-soon",
+        "A few judgements decide what is usual.",
+        "umi._learning.credit._usual",
+        partial(patched, credit, "USUAL_STRENGTH", 10.0),
+    ),
+    Mutation(
+        "statements-not-moved",
+        "What was learned moves messages, and not what a model read in them.",
+        "umi._learning.boosts.Lessons.order_of",
+        partial(edited, Lessons, "order_of", "self._factors.get(arrival, 1.0)", "1.0"),
+    ),
+    Mutation(
+        "read-again-and-forgotten",
+        "What was learned of a message is lost when it is read again.",
+        "umi._remember.apply.ReadingWriter._read_again",
+        partial(
+            edited,
+            ReadingWriter,
+            "_read_again",
+            "inherit(self._tx, episode.arrival, {old: new.id for old, new in heirs.items()})",
+            "self._tx.learned.forget([episode.arrival])",
+        ),
+    ),
+    Mutation(
+        "reset-and-still-told",
+        "What a provider has said is told with the judgements that do not count any more.",
+        "umi._learning.status._counting",
+        partial(edited, status, "_counting", "if row.version in counting", "if True"),
+    ),
+)
+
+REFUSED: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "one-more-than-the-limit",
+        "A number one past its limit is accepted.",
+        "umi._core.validate.count",
+        partial(edited, validate, "count", "low <= value <= high", "low <= value <= high + 1"),
+    ),
+    Mutation(
+        "a-refusal-without-its-number",
+        "A text that is too long is refused without the limit as a number.",
+        "umi._core.validate.text",
+        partial(edited, validate, "text", "limit=bytes_max, value=size", "value=size"),
+    ),
+)
+
+SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED)

@@ -54,8 +54,8 @@ class Working(ABC):
         """Read every stored message again with the configured model, oldest first, and act on its verdicts.
 
         For use after configuring a model, or a better one. Each message's earlier reading is replaced in one
-        transaction; relations recorded by a caller stay. If it is interrupted or runs out of budget, the next `reread`,
-        `work` or `maintain` continues. Each change is a relation that `undo` takes back.
+        transaction; relations recorded by a caller stay, and so does what was learned of it. If it is interrupted or runs
+        out of budget, the next `reread`, `work` or `maintain` continues. Each change is a relation that `undo` takes back.
 
         Args:
             progress: Called after each portion with the number of texts read so far and the number that wait.
@@ -92,6 +92,8 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
         raise LLMError.NotConfigured(
             'reread takes a model: open the memory with llm="...", or run umi reread --llm NAME'
         )
+    if engine.learner is not None:
+        await engine.learner.flush()  # what recalls showed is credited to what replaces it
     total = await engine.storage.write(_ask_for_all)
     changes: list[EvolutionRelation] = []
     done = 0

@@ -160,6 +160,7 @@ class Removal:
         self.redacted.append(episode.id)
         self.tx.rewrite_episode(cut.row)
         self.tx.replace_entities(episode.id, cut.entities)
+        self.tx.learned.forget([episode.arrival])  # of the statements that stay, too
         # Rewriting dropped the vectors of the old words.
         if had_vectors and episode.id not in self._waiting:
             self.tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
@@ -263,6 +264,7 @@ class Removal:
                     self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
             self.tx.replace_entities(episode_id, again)
+            self.tx.learned.forget([episode.arrival])
             self.tally["read again"] += 1
 
     # Keys and waiting work.

@@ -29,7 +29,7 @@ def carried_over(
         The relations to write, and the ids of the older statements that lose a relation and must be judged again.
     """
     old = {one.id: one for one in before}
-    heirs = {one.id: _heir(one, now) for one in before}
+    heirs = heirs_of(before, now)
     moved: dict[str, EvolutionRelation] = {}
     reopened: dict[str, None] = {}
     for row in rows:
@@ -46,6 +46,16 @@ def carried_over(
             continue  # the words that it concerned are not in the new statement
         moved[row.id] = replace(row, source_id=source, target_id=target, part=part)
     return list(moved.values()), list(reopened)
+
+
+def heirs_of(before: Sequence[Entity], now: Sequence[Entity]) -> dict[str, Entity]:
+    """The new statement that stands for each old one, by the id of the old.
+
+    Args:
+        before: The old statements.
+        now: The new statements, at least one.
+    """
+    return {one.id: _heir(one, now) for one in before}
 
 
 def _heir(one: Entity, now: Sequence[Entity]) -> Entity:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
 from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
@@ -15,7 +16,9 @@ from umi.errors import NotFound
 from umi.limits import TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
 from umi.ports import Snapshot, Transaction, Vector
 from umi.types import Hit
-from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory, Version
+from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory, Version, chain
+
+_EVERY: Final = 1 << 62  # a limit that leaves nothing out
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,33 @@ def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
     learned.put_version(
         replace(version, signals=version.signals + len(rows), next_sequence=first + len(rows), totals=totals)
     )
+
+
+def inherit(tx: Transaction, arrival: int, heirs: Mapping[str, str]) -> None:
+    """Let what was learned of an episode's statements count for those that replace them.
+
+    Args:
+        tx: The transaction that replaces them.
+        arrival: Of the episode.
+        heirs: The id of the new statement, by that of the old one. Of two with one heir a signal about both counts once.
+    """
+    learned = tx.learned
+    learned.inherit(arrival, heirs)
+    version = learned.open_version()
+    if version is None:
+        return
+    counting = chain(learned.versions(), version.number)
+    beliefs: dict[BeliefKey, Belief] = {}
+    for id_ in sorted({*heirs.values()}):
+        rows = learned.signals_about(arrival, id_, counting, _EVERY)[::-1]
+        of = learned.trajectories(trajectory for row in rows for trajectory in row.trajectories)
+        mine = {trajectory: replace(one, shares=_about(one, arrival, id_)) for trajectory, one in of.items()}
+        move_beliefs(beliefs, rows, mine)
+    learned.put_beliefs([beliefs[key] for key in sorted(beliefs)])
+
+
+def _about(trajectory: Trajectory, arrival: int, id_: str) -> tuple[Share, ...]:
+    return tuple(one for one in trajectory.shares if (one.arrival, one.entity_id) == (arrival, id_))
 
 
 BeliefKey = tuple[int, str, str]  # arrival, entity, provider

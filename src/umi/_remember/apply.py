@@ -23,6 +23,7 @@ from umi._evolution.states import StateResolver, View
 from umi._evolution.tracker import evolve
 from umi._evolution.trust import ClosingPolicy
 from umi._evolution.value_updates import ValueUpdates
+from umi._learning.crediting import inherit
 from umi._reading.extract import Extracted, ReadAhead, extract_rules, said_in
 from umi._reading.short_messages.known import OpenStatements
 from umi.errors import RelationCycle, UmiError
@@ -198,8 +199,8 @@ class ReadingWriter:
     def _read_again(self, episode: Episode, reading: Reading, before: Sequence[Entity]) -> None:
         """Replace an episode's statements by what a model reads today, with the model's verdicts on older statements.
 
-        Relations by which later statements closed the old ones, and everything a caller recorded, move to the new
-        statements.
+        Relations by which later statements closed the old ones, everything a caller recorded, and what was learned of the
+        old ones move to the new statements.
         """
         entities = reading.extracted.result.entities
         self._require_judged(episode, entities, reading)
@@ -207,6 +208,8 @@ class ReadingWriter:
         moved, reopened = rereading.carried_over(touching, before, entities)
         self._tx.replace_entities(episode.id, {})
         self._tx.add_entities(entities)
+        heirs = rereading.heirs_of(before, entities)
+        inherit(self._tx, episode.arrival, {old: new.id for old, new in heirs.items()})
         for row in moved:
             self._tx.put_relation(row)
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes

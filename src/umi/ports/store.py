@@ -354,7 +354,8 @@ class Transaction(Snapshot, Protocol):
     def replace_entities(self, episode_id: str, entities: Mapping[str, Entity]) -> None:
         """Put others in the place of an episode's entities, by the id that each has now; those left out go with their relations.
 
-        One that gets another id keeps its relations.
+        One that gets another id keeps its relations. What was learned stays under the ids from before, until
+        `learned.inherit` or `learned.forget` is called.
         """
         ...
 

@@ -213,6 +213,10 @@ class LearnedWrites(LearnedRows, Protocol):
         """Drop the oldest trajectories that no signal named, beyond `keep`; how many went."""
         ...
 
+    def inherit(self, arrival: int, heirs: Mapping[str, str]) -> None:
+        """Give the shares of an episode's entities to the entities that replace them, by id; its beliefs go, to be made again."""
+        ...
+
     def forget(self, arrivals: Iterable[int]) -> None:
         """Take away every share and belief of these episodes, and trajectories and signals that are then about nothing."""
         ...

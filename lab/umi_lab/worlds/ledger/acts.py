@@ -8,11 +8,12 @@ from umi_lab.worlds.ledger.echoes import Echoes
 from umi_lab.worlds.ledger.judgements import Judgements
 from umi_lab.worlds.ledger.plain_words import PlainWords
 from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.refusals import Refusals
 from umi_lab.worlds.ledger.relations import Relations
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Relations, Upkeep, Judgements, PlainWords):
+class Acts(Echoes, Relations, Upkeep, Judgements, PlainWords, Refusals):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

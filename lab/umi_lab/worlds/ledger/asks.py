@@ -19,6 +19,7 @@ from umi_lab.worlds.ledger.contexts import Contexts
 from umi_lab.worlds.ledger.expected import Wrong, same, tokens_of
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.lessons import Lessons
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
@@ -48,6 +49,7 @@ class Asks:
         self._profiles = Profiles(opened, journal)
         self._answers = Answers(opened, journal)
         self._questions = Questions(opened, journal)
+        self._lessons = Lessons(opened, journal)
         self._contexts = Contexts(opened, journal, self._profiles, self._questions)
         self._recalls = Recalls(opened, journal, self._answers, self._questions)
 
@@ -104,6 +106,7 @@ class Asks:
         await self._recall_gone(rng.fork("gone"))
         for place in range(_QUESTIONS):
             await rng.choice(kinds)(rng.fork(str(place)))
+        await self._lessons.some(rng.fork("lessons"))
         for place in range(_SCORED):
             asked = rng.fork(f"scored{place}")
             await self._questions.some(asked, self._look(asked) if asked.chance(0.5) else self._today)
@@ -423,7 +426,7 @@ class Asks:
         self._answers.receipt(found, known_at=look.known_at)
         self._opened.tally.saw("RecallReceipt", {"hits": 0, "abstained": 0})
 
-    async def _elsewhere(self, _rng: DeterministicRng) -> None:
+    async def _elsewhere(self, rng: DeterministicRng) -> None:
         """Asked with another namespace, the hits of this one are the same, and say where they are from."""
         found = await self._opened.call(
             "recall", "logged", limit=1_000, min_score=0.0, deep=False, namespaces=["ledger", "elsewhere"]
@@ -431,7 +434,9 @@ class Asks:
         here = await self._recall("logged", self._today)
         mine = [hit.id for hit in found.hits if hit.namespace == "ledger"]
         same("hits of this namespace among others", sorted(mine), sorted(hit.id for hit in here.hits))
-        room = _rng.next_int(10, 120)
+        if rng.chance(0.5):
+            return
+        room = rng.next_int(10, 120)
         some = await self._opened.call(
             "recall",
             "logged",

@@ -81,6 +81,7 @@ class Deletions(Journal):
             text = one.said.content
             one.said.content = f"{text[:start]}{' ' * (end - start)}{text[end:]}".rstrip()
             self.cut_words.append(one.content)
+            self.learned.forget(one.said)
             if one.said not in self.cut:
                 self.cut.append(one.said)
 
@@ -177,5 +178,6 @@ class Deletions(Journal):
         self.book.next_arrival = 0
         self._calls.clear()
         self._buried.clear()
+        self.learned.begin_anew()
         if "ledger" in self._followed:
             self._followed["ledger"].begin_anew()

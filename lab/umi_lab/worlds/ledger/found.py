@@ -65,6 +65,7 @@ class Found:
         admits: Whether a filter admits a message, by its labels.
         types: The kinds of statements that count; None for all.
         terms: Those of the question, each once.
+        factor: By what outcomes have taught to multiply the odds of a message.
     """
 
     def __init__(
@@ -74,17 +75,20 @@ class Found:
         admits: Callable[[Said], bool],
         types: Sequence[str] | None,
         terms: Sequence[str],
+        factor: Callable[[Said], float],
     ) -> None:
         self._book = book
         self._look = look
         self._admits = admits
         self._types = types
         self._terms = terms
+        self._factor = factor
+        self._factors: dict[Said, float] = {}
         self._states: dict[Statement, tuple[bool, str]] = {}  # whether a statement is shown, and its state
 
     def receipt(self, ranking: Ranking, limit: int, least: float | None) -> Receipt:
         """What a recall gives: at most `limit` hits, from a least score on, or by the calibrated threshold where that is None."""
-        places = self._places(ranking)
+        places = self._places(self._learned(ranking, least), least)
         best = max((place.score for place in places), default=None)
         hits: list[Right] = []
         above, hidden, unsure = 0.0, False, False
@@ -106,11 +110,24 @@ class Found:
 
     # Places.
 
-    def _places(self, ranking: Ranking) -> list[_Place]:
+    def _learned(self, ranking: Ranking, least: float | None) -> list[Ranked]:
+        """The messages in order of the odds of their scores times what was learned, as far as they are relevant enough."""
+        count = sum(ranked.score >= _floor(least) for ranked in ranking.places)
+        if count > 1:
+            self._factors = {ranked.said: self._factor(ranked.said) for ranked in ranking.places[:count]}
+        head = sorted(ranking.places[:count], key=lambda ranked: self._weight(ranked.score, ranked.said))
+        return head + ranking.places[count:]
+
+    def _weight(self, score: float, said: Said) -> float:
+        """By what hits are ordered where something was learned."""
+        sure = min(max(score, _SURE), 1 - _SURE)
+        return -round(sure / (1 - sure) * self._factors.get(said, 1.0), 6)
+
+    def _places(self, ranked_ones: Sequence[Ranked], least: float | None) -> list[_Place]:
         """What is looked at, in order: statements that a model read, in the first places, and whole messages."""
-        head, rest = ranking.places[:_STATEMENTS_COUNT], ranking.places[_STATEMENTS_COUNT:]
+        head, rest = ranked_ones[:_STATEMENTS_COUNT], ranked_ones[_STATEMENTS_COUNT:]
         if not any(_is_read(one) for ranked in head[:_READ_COUNT] for one in self._book.of(ranked.said)):
-            return [_Place(ranked, None, ranked.score) for ranked in ranking.places]
+            return [_Place(ranked, None, ranked.score) for ranked in ranked_ones]
         weights = self._weights([ranked.said for ranked in head])
         found = []
         for ranked in head:
@@ -124,7 +141,9 @@ class Found:
                 gain += fitted.UNREAL * (one.mode in UNREAL)
                 found.append(_Place(ranked, one, logistic(log(sure / (1 - sure)) + gain)))
         found.sort(key=lambda place: -round(place.score, 6))  # of equal ones, first the message that stood first
-        return found + [_Place(ranked, None, ranked.score) for ranked in rest]
+        count = sum(place.score >= _floor(least) for place in found)
+        first = sorted(found[:count], key=lambda place: self._weight(place.score, place.ranked.said))
+        return [*first, *found[count:], *(_Place(ranked, None, ranked.score) for ranked in rest)]
 
     def _weights(self, said: Sequence[Said]) -> dict[str, float]:
         """The weight of each term of the question: higher for those that few of these messages have."""
@@ -268,6 +287,11 @@ class Found:
                 moved = ordered.pop(places[above])
                 ordered.insert(places[below], replace(moved, score=ordered[places[below]].score))
         return ordered
+
+
+def _floor(least: float | None) -> float:
+    """The least score of what learning may move."""
+    return fitted.KEEP_FROM if least is None else least
 
 
 def _is_enough(score: float, least: float | None, above: float, *, first: bool) -> bool:

@@ -13,6 +13,7 @@ from umi.types import Usage
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import Compared, Wrong, same
 from umi_lab.worlds.ledger.following import Followed
+from umi_lab.worlds.ledger.learned import Learned
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.rules import Recorder
 
@@ -45,6 +46,7 @@ class Journal:
         self._usual: dict[
             str, float | None
         ] = {}  # by namespace: the quality of any statement while no judgement counts
+        self.learned = Learned()
         self._followed: dict[str, Followed] = {}  # by namespace
         self._read_again = False  # messages, since somebody followed
         self.beyond: list[Beyond] = []  # what the other namespace holds
@@ -57,10 +59,6 @@ class Journal:
     def recorder(self) -> Recorder:
         """Changes of the book at this moment."""
         return Recorder(self.book, self.now, self._opened.plan.act_from)
-
-    def is_judged(self, name: str) -> bool:
-        """Whether anybody has ever judged a recall of a namespace."""
-        return name in self._usual
 
     def expire(self) -> None:
         """Delete what has expired by now, as `forget` does."""

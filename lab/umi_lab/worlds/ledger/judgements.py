@@ -7,7 +7,9 @@ from typing import Any, Final
 
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.lessons import Lessons
 from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.questions import Questions
 
 _OF_OUTCOME: Final = {"success": 1.0, "partial_success": 0.5, "failure": 0.0}
 
@@ -56,6 +58,8 @@ class Judgements(Journal):
             receipt = await self._view(name).feedback(found.id, outcome="success")
             right = {"recall_id": found.id, "quality": 1.0, "credited": mine, "replayed": False}
             self.compared.record("feedback on one of many recalls", receipt, right)
+            if name == "ledger":
+                self.learned.judge(self.book, mine, 1.0, None, self.now)
 
     async def _judge_in(
         self, name: str, recall: str, mine: list[str], others: list[str], given: dict[str, Any]
@@ -74,12 +78,18 @@ class Judgements(Journal):
             self._opened.count("feedback", said)
             found = await memory.feedback(recall, **said)
             self.compared.record("feedback", found, right | {"replayed": replayed})
+        if name == "ledger":
+            self.learned.judge(self.book, mine, _quality(said), used, self.now)
+            await Lessons(self._opened, self).after_judging(mine)
+            await Questions(self._opened, self).of_all()
         if given["otherwise"] is not None:
             await self._refused(
                 "IdempotencyConflict", memory.feedback(recall, **(said | _other(said, given["otherwise"])))
             )
         if mine and given["reset"]:
             await memory.learning.reset()
+            if name == "ledger":
+                self.learned.clear()
             lesson = await memory.learning.explain(mine[0])
             fresh = {
                 "id": mine[0],

@@ -15,7 +15,7 @@ from umi.types import Completion, CompletionRequest, Usage
 SENTENCE: Final = re.compile(r"([A-Z][a-z]+) logged (\w+)(?: \(([^)]*)\))?\.")
 ITEM: Final = re.compile(r"item\d+")  # what a statement logs, which no other one does
 VERDICTS: Final = ("update", "correct", "contradict", "extend")
-CONFIDENCE: Final = 0.8  # of each verdict
+_CONFIDENCE: Final = "0.8"  # of a verdict whose sentence names none
 _DATA: Final = re.compile(r"<data>(.*?)</data>", re.DOTALL)
 _TEXT: Final = re.compile(r"The message, by .*?<data>(.*?)</data>", re.DOTALL)
 
@@ -60,9 +60,19 @@ class ScriptedModel:
                 if old is None or str(old["on"]) > str(row["on"]):
                     continue
                 self.verdicts.append((_of(row)[2], kind, _of(old)[2]))
-                answer = {"new_id": row["id"], "type": kind, "related_id": old["id"], "confidence": CONFIDENCE}
+                answer = {
+                    "new_id": row["id"],
+                    "type": kind,
+                    "related_id": old["id"],
+                    "confidence": certainty(_of(row)[3]),
+                }
                 found.append({**answer, "reason": "as told", "part": None})
         return found
+
+
+def certainty(particulars_: str | None) -> float:
+    """How sure the model is of the verdicts that a sentence names."""
+    return float(particulars(particulars_).get("certain", _CONFIDENCE))
 
 
 def particulars(text: str | None) -> dict[str, str]:

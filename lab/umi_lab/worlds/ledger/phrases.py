@@ -161,6 +161,44 @@ TOPICS: Final = (
     Topic("name", "mika's cat", ("Misha", "Luna"), ("My cat is called {what}.", "My cat's name is {what}.")),
     Topic("lives_in", "kim", _PLACES, ("My sister Kim lives in {what}.", "Kim is a nurse. She lives in {what}."),
           ("My sister Kim moved to {what}.", "Kim is happy. She moved to {what}.")),
+    Topic("lives_in", "{who}'s sister", _PLACES, ("{who}'s sister lives in {what}.", "{who}'s sister is based in {what}."),
+          ("{who}'s sister moved to {what}.", "{who}'s sister now lives in {what}.")),
+    Topic("works_at", "{who}'s brother", _FIRMS, ("{who}'s brother works at {what}.", "{who}'s brother works for {what}."),
+          ("{who}'s brother now works at {what}.",), over=("{who}'s brother no longer works at {old}.",)),
+    Topic("lives_in", "mika's sister", _PLACES, ("My sister lives in {what}.",), ("My sister moved to {what}.", "My sister now lives in {what}.")),
+    Topic("attr:manager", "mika's sister", ("Carol", "Dave"), ("My sister's boss is {what}.",),
+          ("My sister's boss is now {what}.", "My sister's new boss is {what}.")),
+    Topic("attr:manager", "mika", ("Carol", "Dave"), ("My boss is {what}.", "I report to {what}."), ("My boss is now {what}.", "My new boss is {what}.")),
+    Topic("name", "mika's wife", ("Robin", "Kim"), ("My wife's name is {what}.", "My wife is called {what}.")),
+    Topic("attr:rent", "mika", ("$1,200", "$1,350", "900 euros"), ("My rent is {what}.",), ("My rent is now {what}.", "My rent went up to {what}.")),
+    Topic("attr:salary", "{who}", ("$50,000", "$62,500"), ("{who}'s salary is {what}.",), ("{who}'s salary is now {what}.", "{who}'s salary went up to {what}.")),
+    Topic("costs", "ticket", ("€12.50", "€14", "15 dollars"), ("The ticket costs {what}.", "The price of the ticket is {what}."),
+          ("The ticket now costs {what}.", "The price of the ticket dropped to {what}.")),
+    Topic("costs", "basic plan", ("$15 per month", "$20 per month"), ("The Basic plan costs {what}.", "The price of the Basic plan is {what}.")),
+    Topic("attr:password", "wifi", ("hunter2", "blue-lake-7"), ("The wifi password is {what}.",), ("The wifi password is now {what}.",)),
+    Topic("attr:badge number", "{who}", ("42", "57"), ("{who}'s badge number is {what}.",), ("{who}'s badge number is now {what}.", "{who}'s new badge number is {what}.")),
+    Topic("address", "{who}", ("12 Main Street", "7 Oak Lane"), ("{who}'s address is {what}.",), ("{who}'s address is now {what}.", "{who}'s new address is {what}.")),
+    Topic("favourite_book", "{who}", ("Dune", "Emma"), ("{who}'s favourite book is {what}.",), ("{who}'s favourite book is now {what}.",)),
+    Topic("birthday", "{who}", ("3 March 1990", "5 May 1988"), ("{who} was born on {what}.", "{who}'s birthday is {what}."),
+          ("Actually, {who} was born on {what}.",)),
+    Topic("attr:assignee", "ticket 42", ("Bram", "Nora"), ("Ticket 42 is assigned to {what}.",), ("Ticket 42 is now assigned to {what}.",)),
+    Topic("attr:lead", "apollo", ("Bram", "Nora"), ("The Apollo project is led by {what}.", "{what} leads the Apollo project."),
+          ("{what} now leads the Apollo project.", "The Apollo project is now led by {what}.")),
+    Topic("attr:capital", "portugal", ("Lisbon", "Porto"), ("The capital of Portugal is {what}.",), ("The capital of Portugal is now {what}.",)),
+    Topic("status", "build", ("broken", "green"), ("The build is {what}.",), ("The build is now {what}.",)),
+    Topic("status", "server", ("down", "up"), ("The server is {what}.",), ("The server is now {what}.",)),
+    Topic("uses:database", "mika", ("PostgreSQL", "MySQL"), ("We use {what}.",), ("We switched to {what}.", "We moved from {old} to {what}.", "We now use {what}.")),
+    Topic("studies_at", "mika", ("Lund University", "Stanford University"), ("I study at {what}.",), ("I transferred to {what}.",), over=("I graduated from {old}.",)),
+    Topic("married_to", "mika", ("Kim", "Robin"), ("I'm married to {what}.", "I married {what}."), over=("I divorced {old}.", "I'm no longer married to {old}.")),
+    Topic("partner", "mika", ("Kim", "Robin"), ("I'm dating {what}.",), over=("I broke up with {old}.",)),
+    Topic("role", "mika", ("nurse", "teacher"), ("I'm a {what}.", "I work as a {what}."), ("I became a {what}.", "I'm now a {what}.", "I was promoted to {what}.")),
+    Topic("diet", "mika", ("vegetarian", "vegan"), ("I'm {what}.",), ("I'm {what} now.",)),
+    Topic("allergic_to", "mika", ("peanuts", "cats"), ("I'm allergic to {what}.",), over=("I'm no longer allergic to {old}.",)),
+    Topic("prefers:drink", "mika", ("tea", "coffee"), ("I prefer {what} to juice.", "I prefer {what}."), ("I prefer {what} now.", "I switched from {old} to {what}.")),
+    Topic("speaks", "mika", ("German", "Spanish"), ("I speak {what}.",), over=("I no longer speak {old}.",)),
+    Topic("plays", "mika", ("tennis", "chess"), ("I play {what}.",), over=("I don't play {old} anymore.", "I stopped playing {old}.")),
+    Topic("drives", "mika", ("Volvo", "Honda"), ("I drive a {what}.",), ("I now drive a {what}.", "I drive a {what} now.")),
+    Topic("scheduled_at", "launch", (), ("The launch is {what}.",)),
     Topic("scheduled_at", "meeting", (), ("The meeting is {what}.", "The meeting takes place {what}."), ()),
     Topic("due", "report", (), ("The report is due {what}.",)),
 )  # fmt: skip
@@ -209,6 +247,8 @@ MOMENTS: Final[dict[str, Callable[[date], date]]] = {
     "on the 3rd of March": lambda day: _latest(day, 3, 3),
     "on 31 January": lambda day: _latest(day, 1, 31),
 }
+# How a day is written as a value.
+WRITTEN: Final = {"3 March 1990": "1990-03-03", "5 May 1988": "1988-05-05"}
 # Days on which something is said: of every part of a week, in and at the end of a month, before and after leap days.
 DAYS: Final = (
     date(2029, 5, 16), date(2029, 5, 18), date(2029, 2, 26), date(2029, 12, 30), date(2029, 1, 1), date(2028, 12, 5), date(2029, 8, 27),
@@ -219,6 +259,16 @@ NOTHING_NEW: Final = (
     "Does {who} live in {what}?", "If {who} moved to {what}, we would visit.", "{who} dreamed of {what}.", "I wish {who} lived in {what}.",
     "{who} might move to {what}.", "{who} visited {what} yesterday.", "{who} has never lived in {what}.",
     "{who} wants to move to {what}.", "Imagine {who} lived in {what}.", "{who} did not move to {what}.",
+)  # fmt: skip
+
+
+# Sentences that state a home `{place}` and a firm `{firm}`, of one person or of two; `{who}` has the home, `{other}` or nobody else the firm.
+PAIRS: Final = (
+    "{who} lives in {place} and works at {firm}.", "{who} works at {firm} and lives in {place}.", "My sister {who} lives in {place} and works at {firm}.",
+    "{who} works at {firm}. She lives in {place}.", "{who} lives in {place}. He works at {firm}.",
+)  # fmt: skip
+PAIRS_OF_TWO: Final = (
+    "{who} lives in {place}, and {other} works at {firm}.", "{other} works at {firm}; {who} lives in {place}.", "{other} works at {firm}. {who} lives in {place}.",
 )  # fmt: skip
 
 
@@ -247,7 +297,7 @@ _LONG_BEFORE: Final = "2026-01-02T09:00"
 
 def told(rng: DeterministicRng) -> list[dict[str, Any]]:
     """Arguments of steps that say some of this: tales of one thing each, what was said when, and what then holds."""
-    return [{"tales": [_tale(rng) for _ in range(_TALES)]} for _ in range(_STEPS)]
+    return [{"tales": [*(_tale(rng) for _ in range(_TALES)), _pair(rng)]} for _ in range(_STEPS)]
 
 
 def _tale(rng: DeterministicRng) -> dict[str, Any]:
@@ -263,7 +313,7 @@ def _tale(rng: DeterministicRng) -> dict[str, Any]:
         second = rng.choice(_forms(topic, kind)).format(who=who, what=new, old=old, when=when)
         said = [(first, _LONG_BEFORE), (second, f"{day}T10:00")]
     now = {"first": old, "nothing": old, "over": None}.get(kind, new)
-    meant = UPCOMING[now](day) if now in UPCOMING else now
+    meant = UPCOMING[now](day) if now in UPCOMING else WRITTEN.get(now or "", now)
     return {
         "said": said,
         "who": who,
@@ -273,6 +323,35 @@ def _tale(rng: DeterministicRng) -> dict[str, Any]:
         "since": f"{MOMENTS[when](day)}" if kind == "dated" else None,
         "shown": said[0][0] if kind == "nothing" else said[-1][0],
         "question": topic.question.format(who=who) or None,
+    }
+
+
+def _pair(rng: DeterministicRng) -> dict[str, Any]:
+    """Two facts in one sentence, of which one changes or ends later: the other stays as it was."""
+    who, other, *_ = rng.shuffled(_WHO)
+    place, new_place, *_ = rng.shuffled(_PLACES)
+    firm, new_firm, *_ = rng.shuffled(_FIRMS)
+    single = rng.chance(0.5)
+    first = rng.choice(PAIRS if single else PAIRS_OF_TWO).format(who=who, other=other, place=place, firm=firm)
+    employed = who if single else other
+    home, job = (who, "lives_in", place), (employed, "works_at", firm)
+    moving = rng.chance(0.5)
+    changed, kept, new = (home, job, new_place) if moving else (job, home, new_firm)
+    topic = next(one for one in TOPICS if (one.slot, one.subject) == (changed[1], "{who}"))
+    kind = rng.choice(("later", "over"))
+    forms = [form for form in _forms(topic, kind) if "{what}" in form or kind == "over"]
+    second = rng.choice(forms).format(who=changed[0], what=new, old=changed[2])
+    day = rng.choice(DAYS)
+    return {
+        "said": [(first, _LONG_BEFORE), (second, f"{day}T10:00")],
+        "who": changed[0],
+        "subject": changed[0].casefold(),
+        "slot": changed[1],
+        "now": new if kind == "later" else None,
+        "since": None,
+        "shown": second,
+        "question": None,
+        "beside": [(kept[0].casefold(), kept[1], kept[2])],
     }
 
 

@@ -42,15 +42,11 @@ async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
     """What holds of the thing that a tale is about, from when, and what its question finds now and between what was said."""
     said, now = tale["said"], tale["now"]
     about = f"{tale['slot']} of {tale['subject']!r} after {[text for text, _ in said]}"
-    page = await memory.list(limit=100)
-    mine = [
-        entity
-        for entity, state in ((one.entity, one.state) for one in page.items)
-        if (entity.subject, entity.slot, str(state), str(entity.mode))
-        == (tale["subject"], tale["slot"], "current", "asserted")
-        and not entity.negated
-    ]
+    mine = await _holding(memory, tale["subject"], tale["slot"])
     same(about, [_bare(one.value) for one in mine], [] if now is None else [_bare(now)])
+    for subject, slot, value in tale.get("beside", ()):
+        what = f"{slot} of {subject!r} beside {about}"
+        same(what, [_bare(one.value) for one in await _holding(memory, subject, slot)], [_bare(value)])
     if tale["since"] is not None:
         same(f"the day from which {about} holds", str(mine[0].valid_from)[:10], tale["since"])
     if tale["question"] is None or now is None:
@@ -64,6 +60,17 @@ async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
             [one.content for one in before.hits][:1],
             [said[0][0]],
         )
+
+
+async def _holding(memory: Memory, subject: str, slot: str) -> list[Any]:
+    """What is asserted of a thing and holds now."""
+    page = await memory.list(limit=100)
+    told = (subject, slot, "current", "asserted")
+    return [
+        entity
+        for entity, state in ((one.entity, one.state) for one in page.items)
+        if (entity.subject, entity.slot, str(state), str(entity.mode)) == told and not entity.negated
+    ]
 
 
 async def _by_another_name(memory: Memory, tale: dict[str, Any]) -> None:

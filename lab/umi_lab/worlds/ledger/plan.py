@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger import borders, portions
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.phrases import told
 from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
@@ -18,6 +18,9 @@ from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
+_LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
+# How sure a model is of a verdict: about where it is kept, and where it acts.
+_CERTAIN: Final = ("0.29", "0.3", "0.31", "0.59", "0.6", "0.89", "0.9", "1.0")
 NAMES: Final = ("Kiba", "Lomo", "Sedna")
 SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
@@ -71,6 +74,7 @@ def make_small(seed: int) -> SmallPlan:
     while draw.follows:
         steps.append(draw.step(len(steps)))
     steps += [Step(len(steps) + more, "plain", arguments=plain) for more, plain in enumerate(told(rng.fork("plain")))]
+    steps.append(Step(len(steps), "borders", arguments={"places": borders.asked_in(rng.fork("borders"))}))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
@@ -102,7 +106,9 @@ class _Draw:
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
-            self.follows = [("reread", {})]  # before anything is judged, which a second reading judges anew
+            # Before a model judges anything, which a second reading judges anew.
+            learned = [("judge", self._judge(number))] if self._rng.chance(_LEARNED_OF) else []
+            self.follows = [*learned, ("reread", {})]
         if self._judged:
             self._makers.append(number)
             self.follows = self.follows or judged(self._rng, number)
@@ -129,9 +135,11 @@ class _Draw:
             # A model is shown what is about the same, above all.
             verdict, old, name = (self._again or f"{rng.choice(VERDICTS)} item{max(word, 1)} {name}").split()
             said[verdict] = old
+            if rng.chance(0.4):
+                said["certain"] = rng.choice(_CERTAIN)
             self._judged, self._again = f"{verdict} item{self._words} {name}", ""
         if rng.chance(0.2):
-            said["sure"] = rng.choice(("0.5", "0.9"))
+            said["sure"] = rng.choice(("0.5", "0.59", "0.6", "0.9"))
         told = f" ({' '.join(f'{key}={value}' for key, value in said.items())})" if said else ""
         return f"{name} logged item{self._words}{told}."
 

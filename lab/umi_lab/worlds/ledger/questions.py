@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.book import Look
+from umi_lab.worlds.ledger.book import Look, Said
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.found import Found, Receipt
@@ -13,7 +13,7 @@ from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.model import ITEM
 from umi_lab.worlds.ledger.opened import OpenedMemory
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES, TYPES
-from umi_lab.worlds.ledger.scores import Scores
+from umi_lab.worlds.ledger.scores import Ranking, Scores
 from umi_lab.worlds.ledger.terms import terms_of
 
 _NEAR: Final = 2e-6  # scores have six digits, the last of which rounding may move
@@ -33,6 +33,8 @@ class Questions:
         self._opened = opened
         self._journal = journal
         self._book = journal.book
+        self._asked: object = None  # the last question, with what it was asked of
+        self._ranking = Ranking([], 0.0)
 
     async def some(self, rng: DeterministicRng, look: Look) -> None:
         """A question of any wording, from anywhere, with any filter, limit and threshold."""
@@ -45,6 +47,12 @@ class Questions:
         query = self.query(rng)
         found = await self._opened.call("recall", query, **given)
         self.compare(found, query, look, given)
+
+    async def of_all(self) -> None:
+        """A word that all messages share, so that everything is ranked."""
+        given = {"limit": 1_000, "min_score": 0.0, "deep": False, "explain": True}
+        found = await self._opened.call("recall", "logged", **given)
+        self.compare(found, "logged", Look(now=self._opened.clock.now()), given)
 
     def query(self, rng: DeterministicRng) -> str:
         """Words that many, few or none have, in an order and with what else a question may have."""
@@ -63,9 +71,7 @@ class Questions:
         return text
 
     def compare(self, found: Any, query: str, look: Look, given: dict[str, Any]) -> None:
-        """Require a receipt of `recall` for these arguments, unless what was learned has changed the order."""
-        if self._opened.plan.learn and self._journal.is_judged("ledger"):
-            return
+        """Require a receipt of `recall` for these arguments."""
         right = self._right(query, look, given)
         told = {name: value for name, value in given.items() if value is not None}
         what = f"{query!r} with {told}"
@@ -90,18 +96,26 @@ class Questions:
         for name, part in (right or {}).items():
             _near(f"what {name} gives to {what}", legs[name], part)
 
+    def _factor(self, said: Said) -> float:
+        return self._journal.learned.about(self._book.of(said), self._opened.clock.now()).factor
+
     def _right(self, query: str, look: Look, given: dict[str, Any]) -> Receipt:
         where, types = given.get("where") or {}, given.get("types")
         book = self._book
 
-        def kept(said: Any) -> bool:
+        def kept(said: Said) -> bool:
             typed = types is None or any(one.entity_type in types for one in book.of(said))
             return typed and passes(where, said)
 
         said = sorted(book.said, key=lambda one: one.arrival)
-        ranking = Scores(said, query, kept if where or types else None).ranking()
+        among = kept if where or types else None
+        # Asked again from another moment, the same messages have the same scores.
+        asked = query, among and tuple(map(among, said)), tuple((one.id, one.content) for one in said)
+        if asked != self._asked:
+            self._asked, self._ranking = asked, Scores(said, query, among).ranking()
+        ranking = self._ranking
         terms = list(dict.fromkeys(terms_of(query)))
-        found = Found(book, look, lambda one: passes(where, one), types, terms)
+        found = Found(book, look, lambda one: passes(where, one), types, terms, self._factor)
         return found.receipt(ranking, given["limit"], given["min_score"])
 
 

@@ -20,7 +20,7 @@ from umi_lab.worlds.ledger.questions import Questions
 _TOKEN_BYTES: Final = 4  # (docs/reference.md, `max_tokens`)
 _SCORE_STEP: Final = 1e-6  # scores have six digits
 _NEARLY: Final = 1 - 1e-4  # what is rounded before it is ordered may be so much apart
-_CHECKS: Final = 2  # for one question
+_CHECKS: Final = 1  # for one question
 _WHERES: Final = (None, None, {"session": "dawn"}, {"role": {"in": ["user", "tool"]}}, {"metadata": {"tags": "a"}})
 _TYPES: Final = (None, None, None, ["event"], ["note", "task"])
 

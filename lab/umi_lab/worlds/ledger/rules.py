@@ -11,11 +11,12 @@ from datetime import datetime
 from typing import Final
 
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
-from umi_lab.worlds.ledger.model import CONFIDENCE
+from umi_lab.worlds.ledger.model import SENTENCE, certainty
 
 UNREAL: Final = ("wished", "hypothetical")  # what is so said makes nothing else untrue
 TRUSTED: Final = ("user", "assistant")
 BY_RULES: Final = ("rules", "relink")  # what so decided is decided again where a statement between was deleted
+_KEPT_FROM: Final = 0.3  # as sure a verdict must be to be recorded
 FORGOTTEN_REASON: Final = "its reason spoke of what was forgotten"
 
 
@@ -135,19 +136,21 @@ class Recorder:
     ) -> Link | None:
         older, newer = sorted((new, old), key=lambda one: one.order)
         changes = kind in ("update", "correct")
-        over = before[older]
+        over, sure = before[older], _certainty(new)
+        if sure < _KEPT_FROM:
+            return None
         if changes and newer.mode in UNREAL and older.mode not in UNREAL:
             return None
         if over is not None and over <= newer.valid_from:
             return None
         alike = (newer.mode in UNREAL) == (older.mode in UNREAL)
-        acts = changes and alike and self._act_from <= CONFIDENCE
+        acts = changes and alike and self._act_from <= sure and self._act_from < 1
         nature = {"update": "changed", "correct": "corrected"}.get(kind, "")
         stored = "update" if changes else kind
         # A dispute that is not trusted holds nothing back: it is flagged as a change.
         if kind == "contradict" and not (may_change(older, newer) and may_change(newer, older)):
             stored = "update"
-        return self.record(Link("", older, newer, stored, "as told", CONFIDENCE, self._now, "model", acts, nature))
+        return self.record(Link("", older, newer, stored, "as told", sure, self._now, "model", acts, nature))
 
     def delete(self, messages: Sequence[Said], statements: Sequence[Statement]) -> list[Statement]:
         """Delete messages and single statements; what they had closed holds again, what rests on them is stale.
@@ -254,3 +257,9 @@ def may_change(old: Statement, new: Statement) -> bool:
 
 def _told(old: Statement, new: Statement) -> str:
     return f"{new.metadata['attribute']}: {old.value} -> {new.value}"
+
+
+def _certainty(new: Statement) -> float:
+    """How sure the model is of its verdicts on a statement."""
+    match = SENTENCE.match(new.content)
+    return certainty(match[3] if match else None)

@@ -11,7 +11,11 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
-_FOLLOWED: Final = {"say": 0.3, "set_fact": 0.5}  # share of the steps that have a sequel; of others `_MOSTLY`
+_FOLLOWED: Final = {
+    "say": 0.3,
+    "set_fact": 0.5,
+    "judge": 0.3,
+}  # share of the steps that have a sequel; of others `_MOSTLY`
 _MOSTLY: Final = 0.7
 _SETTLED: Final = 0.4  # share of the steps with verdicts of a model that are settled at once
 
@@ -123,6 +127,11 @@ def _switch(rng: DeterministicRng, _number: int, _given: dict[str, Any]) -> Sequ
     return [rng.choice((("export", {"where": None, "types": None, "every_namespace": True}), ("changes", {})))]
 
 
+def _judge(rng: DeterministicRng, _number: int, given: dict[str, Any]) -> Sequel:
+    """What was learned of messages that are read again, or of which one is judged once more."""
+    return rng.choice(([("reread", {})], [("reread", {}), ("judge", given)], [("judge", given)]))
+
+
 def first_fact(rng: DeterministicRng) -> dict[str, Any]:
     """A fact that needs nothing said before."""
     return {
@@ -132,4 +141,5 @@ def first_fact(rng: DeterministicRng) -> dict[str, Any]:
 
 _SEQUELS: Final[dict[str, Callable[[DeterministicRng, int, dict[str, Any]], Sequel]]] = {
     "chain": _chain, "relate": _relate, "set_fact": _set_fact, "say": _repeated, "echo": _repeated, "clear": _clear, "switch": _switch,
+    "judge": _judge,
 }  # fmt: skip

@@ -61,7 +61,6 @@ class ErasingTransaction(MemoryTransaction):
             self._put(self._space.of_episode, arrival, tuple(entity.id for _, entity in left))
         else:
             self._drop(self._space.of_episode, arrival)
-        self.learned.forget([arrival])
         for old, relations in moving.items():
             for relation in relations if old in entities else ():
                 self.put_relation(repointed(relation, old, entities[old].id))

@@ -181,6 +181,17 @@ class MemoryLearned:
             self._drop_trajectory(id_)
         return len(gone)
 
+    def inherit(self, arrival: int, heirs: Mapping[str, str]) -> None:
+        rows = self._rows()
+        for key in [key for key in rows.beliefs if key[0] == arrival]:
+            self._log.drop(rows.beliefs, key)
+        for id_ in list(rows.of_arrival.get(arrival, ())):
+            shares = tuple(
+                replace(one, entity_id=heirs.get(one.entity_id, one.entity_id)) if one.arrival == arrival else one
+                for one in rows.trajectories[id_].shares
+            )
+            self._keep(replace(rows.trajectories[id_], shares=shares))
+
     def forget(self, arrivals: Iterable[int]) -> None:
         rows, gone = self._rows(), frozenset(arrivals)
         for key in [key for key in rows.beliefs if key[0] in gone]:

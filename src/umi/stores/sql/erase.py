@@ -12,7 +12,6 @@ from umi.stores.namespace_view import repointed
 from umi.stores.sql import rows as codec
 from umi.stores.sql.connection import Row
 from umi.stores.sql.insert import insert
-from umi.stores.sql.keys import arrival_of
 from umi.stores.sql.leaving import drop_namespace
 from umi.stores.sql.read import SqlSnapshot
 from umi.types import ChangeKind, Entity, EvolutionRelation
@@ -61,8 +60,6 @@ class ErasingTransaction(SqlSnapshot):
             self._move_relations(old, entities[old].id if old in entities else None)
         for table in ("mentions", "entities"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (place.key,))
-        # Drops the credit of every entity of the episode, also of those that stay.
-        self.learned.forget([arrival_of(place.key)])
         # Remaining entities keep their places, so that cursors stay valid.
         for old, number in places.items():
             if old in entities:

@@ -188,6 +188,19 @@ class SqlLearned:
         self._execute(f"DELETE FROM trajectories WHERE ns = ? AND id IN {_THESE}", (self._ns, packed))
         return len(ids)
 
+    def inherit(self, arrival: int, heirs: Mapping[str, str]) -> None:
+        key = key_of(self._ns, arrival)
+        found: list[Row] = self._execute(f"{_SHARES} WHERE key = ? ORDER BY trajectory", (key,)).fetchall()
+        moved: dict[str, list[Share]] = {}
+        for row in found:
+            _, trajectory, place, depth, entity_id, used, _ = verified("shares", row, 1)
+            share = Share(arrival, heirs.get(entity_id, entity_id), place, depth, bool(used))
+            moved.setdefault(trajectory, []).append(share)
+        for table in ("beliefs", "shares"):
+            self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
+        for trajectory, shares in moved.items():
+            self._put_shares(trajectory, shares)
+
     def forget(self, arrivals: Iterable[int]) -> None:
         keys = self._keys(arrivals)
         touched = [
