@@ -78,7 +78,7 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 	  --dest build/adapters/$*/sdists $$(grep '^$(SDIST_$*)==' $<) && tar -xzf build/adapters/$*/sdists/*.tar.gz -C build/adapters/$*/sdists)
 	@touch $@
 
-sim: $(STAMP) ## Run 500 simulated worlds: 400 with faults, restarts and power cuts, 300 small ones with an oracle
+sim: $(STAMP) ## Run 500 simulated worlds: 250 with faults, restarts and power cuts, 250 small ones with an oracle
 	$(BIN)/umi sim sweep --seeds 250 --small 250
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; minutes on a GPU, a night on two cores)

@@ -159,11 +159,15 @@ class Removal:
             return
         self.redacted.append(episode.id)
         self.tx.rewrite_episode(cut.row)
-        self.tx.replace_entities(episode.id, cut.entities)
-        self.tx.learned.forget([episode.arrival])  # of the statements that stay, too
+        self._replace(episode, cut.entities)
         # Rewriting dropped the vectors of the old words.
         if had_vectors and episode.id not in self._waiting:
             self.tx.put_outbox(OutboxItem(episode.id, episode.arrival, reason=_CUT_WHY))
+
+    def _replace(self, episode: Episode, entities: Mapping[str, Entity]) -> None:
+        """Put others in the place of an episode's entities; what was learned goes, also of those that stay."""
+        self.tx.replace_entities(episode.id, entities)
+        self.tx.learned.forget([episode.arrival])
 
     # What depended on them.
 
@@ -263,8 +267,7 @@ class Removal:
                     again[entity.id] = read if not taken else _as_note(entity, episode)
                     self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
-            self.tx.replace_entities(episode_id, again)
-            self.tx.learned.forget([episode.arrival])
+            self._replace(episode, again)
             self.tally["read again"] += 1
 
     # Keys and waiting work.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -13,7 +13,7 @@ _JUDGED: Final = frozenset({Detector.RULES, Detector.MODEL, Detector.RELINK})
 
 
 def carried_over(
-    rows: Sequence[EvolutionRelation], before: Sequence[Entity], now: Sequence[Entity]
+    rows: Sequence[EvolutionRelation], before: Sequence[Entity], heirs: Mapping[str, Entity]
 ) -> tuple[list[EvolutionRelation], list[str]]:
     """Move the relations of statements that are read again to the statements that replace them.
 
@@ -23,13 +23,12 @@ def carried_over(
     Args:
         rows: All relations at either end of the old statements, undone ones too.
         before: The old statements.
-        now: The new statements, at least one.
+        heirs: The new statement that stands for each, as of `heirs_of`.
 
     Returns:
         The relations to write, and the ids of the older statements that lose a relation and must be judged again.
     """
     old = {one.id: one for one in before}
-    heirs = heirs_of(before, now)
     moved: dict[str, EvolutionRelation] = {}
     reopened: dict[str, None] = {}
     for row in rows:

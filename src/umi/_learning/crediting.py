@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Final
 
 from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
@@ -16,9 +15,7 @@ from umi.errors import NotFound
 from umi.limits import TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
 from umi.ports import Snapshot, Transaction, Vector
 from umi.types import Hit
-from umi.types.learning_rows import Belief, Share, SignalRow, Total, Trajectory, Version, chain
-
-_EVERY: Final = 1 << 62  # a limit that leaves nothing out
+from umi.types.learning_rows import EVERY, Belief, Share, SignalRow, Total, Trajectory, Version, chain
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ def inherit(tx: Transaction, arrival: int, heirs: Mapping[str, str]) -> None:
     counting = chain(learned.versions(), version.number)
     beliefs: dict[BeliefKey, Belief] = {}
     for id_ in sorted({*heirs.values()}):
-        rows = learned.signals_about(arrival, id_, counting, _EVERY)[::-1]
+        rows = learned.signals_about(arrival, id_, counting, EVERY)[::-1]
         of = learned.trajectories(trajectory for row in rows for trajectory in row.trajectories)
         mine = {trajectory: replace(one, shares=_about(one, arrival, id_)) for trajectory, one in of.items()}
         move_beliefs(beliefs, rows, mine)

@@ -205,10 +205,10 @@ class ReadingWriter:
         entities = reading.extracted.result.entities
         self._require_judged(episode, entities, reading)
         touching = [row for group in self._tx.relations_of([old.id for old in before]).values() for row in group]
-        moved, reopened = rereading.carried_over(touching, before, entities)
+        heirs = rereading.heirs_of(before, entities)
+        moved, reopened = rereading.carried_over(touching, before, heirs)
         self._tx.replace_entities(episode.id, {})
         self._tx.add_entities(entities)
-        heirs = rereading.heirs_of(before, entities)
         inherit(self._tx, episode.arrival, {old: new.id for old, new in heirs.items()})
         for row in moved:
             self._tx.put_relation(row)

@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 FIRST_VERSION = 1
+EVERY: Final = 1 << 62  # a limit that leaves nothing out
 
 
 @dataclass(frozen=True, slots=True)

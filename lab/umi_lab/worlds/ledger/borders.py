@@ -99,9 +99,9 @@ def _every() -> Iterator[Border]:
 def _large() -> Iterator[Border]:
     """What a message may hold."""
     said = {"content": "Nora was here."}
-    for most in (65_536,):
-        packed = "a" * (most - len('{"k":""}'))
-        yield Border("remember", "metadata", {"k": packed}, {"k": f"{packed}a"}, most, most + 1, "metadata", said)
+    most = 65_536
+    packed = "a" * (most - len('{"k":""}'))
+    yield Border("remember", "metadata", {"k": packed}, {"k": f"{packed}a"}, most, most + 1, "metadata", said)
     for other in ({"k": float("nan")}, {"k": object()}, ["k"]):
         yield Border("remember", "metadata", {"k": None}, other, word="metadata", beside=said)
     most = 1_000_000

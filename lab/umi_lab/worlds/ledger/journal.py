@@ -43,9 +43,6 @@ class Journal:
         self._erasures: set[str] = set()  # ids of receipts
         self.cut: list[Said] = []  # messages of which a part was deleted
         self.cut_words: list[str] = []  # those parts
-        self._usual: dict[
-            str, float | None
-        ] = {}  # by namespace: the quality of any statement while no judgement counts
         self.learned = Learned()
         self._followed: dict[str, Followed] = {}  # by namespace
         self._read_again = False  # messages, since somebody followed

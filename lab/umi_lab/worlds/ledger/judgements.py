@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.learned import Learned
 from umi_lab.worlds.ledger.lessons import Lessons
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.questions import Questions
@@ -66,9 +67,6 @@ class Judgements(Journal):
     ) -> None:
         """One namespace is credited for its own hits, once, and another judgement of the same recall is refused."""
         memory = self._view(name)
-        if name not in self._usual:
-            # Only a statement can be asked for it, and from now on a judgement counts.
-            self._usual[name] = (await memory.learning.explain(mine[0])).usual if mine else None
         if others:
             await self._refused("NotFound", memory.feedback(recall, outcome="success", used=others[:1]))
         used = {None: None, "none": [], "first": mine[:1]}[given["used"]]
@@ -100,8 +98,7 @@ class Judgements(Journal):
                 "signals": (),
             }
             self.compared.record("the lesson after a reset", lesson, fresh)
-            usual = self._usual[name]
-            same("what is usual when nothing counts", lesson.usual, lesson.usual if usual is None else usual)
+            same("what is usual when nothing counts", lesson.usual, Learned().usual(self.now))
             self._opened.tally.saw("Lesson", {"usual": 0})
 
 

@@ -11,11 +11,8 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
-_FOLLOWED: Final = {
-    "say": 0.3,
-    "set_fact": 0.5,
-    "judge": 0.3,
-}  # share of the steps that have a sequel; of others `_MOSTLY`
+# Share of the steps that have a sequel; of others `_MOSTLY`.
+_FOLLOWED: Final = {"say": 0.3, "set_fact": 0.5, "judge": 0.3}
 _MOSTLY: Final = 0.7
 _SETTLED: Final = 0.4  # share of the steps with verdicts of a model that are settled at once
 

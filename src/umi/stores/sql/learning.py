@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Final
 
 from umi._core.vectors import from_bytes, to_bytes
@@ -13,11 +13,10 @@ from umi.stores.sql import rows as codec
 from umi.stores.sql.connection import Row, Rows
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sql.rows import from_micros, summed, to_micros, to_micros_or_none, verified
-from umi.types.learning_rows import Belief, LearnedCounts, Share, SignalRow, Total, Trajectory, Version
+from umi.types.learning_rows import EVERY, Belief, LearnedCounts, Share, SignalRow, Total, Trajectory, Version
 
 Execute = Callable[..., Rows]
 
-_ALL: Final = 1 << 62  # a limit that leaves nothing out
 _MARK: Final = ":"  # between the embedder's name and the vector in the column `embedding`
 _THESE: Final = "(SELECT value FROM json_each(?))"
 _VERSIONS: Final = (
@@ -74,8 +73,7 @@ class SqlLearned:
         shares: dict[str, list[Share]] = {}
         sql = f"{_SHARES} WHERE ns = ? AND trajectory IN {_THESE} ORDER BY trajectory, place, depth, key, entity_id"
         for row in self._execute(sql, (self._ns, packed)):
-            key, trajectory, place, depth, entity_id, used, _ = verified("shares", row, 1)
-            shares.setdefault(trajectory, []).append(Share(arrival_of(key), entity_id, place, depth, bool(used)))
+            shares.setdefault(row[1], []).append(_to_share(row))
         return {row[1]: _to_trajectory(row, tuple(shares.get(row[1], ()))) for row in rows}
 
     def of_tasks(self, task_ids: Iterable[str], limit: int) -> dict[str, tuple[str, ...]]:
@@ -182,7 +180,7 @@ class SqlLearned:
             "SELECT t.id FROM trajectories t WHERE t.ns = ? AND NOT EXISTS"
             " (SELECT 1 FROM matches m WHERE m.ns = t.ns AND m.trajectory = t.id) ORDER BY t.at DESC, t.id DESC LIMIT ? OFFSET ?"
         )
-        ids = [id_ for (id_,) in self._execute(sql, (self._ns, _ALL, keep))]
+        ids = [id_ for (id_,) in self._execute(sql, (self._ns, EVERY, keep))]
         packed = codec.json_array(ids)
         self._execute(f"DELETE FROM shares WHERE ns = ? AND trajectory IN {_THESE}", (self._ns, packed))
         self._execute(f"DELETE FROM trajectories WHERE ns = ? AND id IN {_THESE}", (self._ns, packed))
@@ -193,9 +191,8 @@ class SqlLearned:
         found: list[Row] = self._execute(f"{_SHARES} WHERE key = ? ORDER BY trajectory", (key,)).fetchall()
         moved: dict[str, list[Share]] = {}
         for row in found:
-            _, trajectory, place, depth, entity_id, used, _ = verified("shares", row, 1)
-            share = Share(arrival, heirs.get(entity_id, entity_id), place, depth, bool(used))
-            moved.setdefault(trajectory, []).append(share)
+            share = _to_share(row)
+            moved.setdefault(row[1], []).append(replace(share, entity_id=heirs.get(share.entity_id, share.entity_id)))
         for table in ("beliefs", "shares"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
         for trajectory, shares in moved.items():
@@ -274,6 +271,11 @@ def _to_trajectory(row: Row, shares: tuple[Share, ...]) -> Trajectory:
     _, id_, at, task, moved, embedding = verified("trajectories", row, 1)
     embedder, _, vector = (embedding or "").partition(_MARK)
     return Trajectory(id_, from_micros(at), task, moved, shares, _to_vector(vector or None), embedder)
+
+
+def _to_share(row: Row) -> Share:
+    key, _, place, depth, entity_id, used, _ = verified("shares", row, 1)
+    return Share(arrival_of(key), entity_id, place, depth, bool(used))
 
 
 def _to_vector(text: str | None) -> Vector | None:
