@@ -132,6 +132,7 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
         "expired-a-microsecond-late",
         "labels-of-a-cut-message-lost",
         "change-lost",
+        "silence-unheard",
     ],
 )
 def test_worlds_find_it(name: str) -> None:

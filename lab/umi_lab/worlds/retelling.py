@@ -92,13 +92,16 @@ class Retelling:
         holding = [hit for hit in first if _is_of(step.slot, hit) and hit.origin is Origin.USER and _holds(hit, first)]
         if holding and not _is_of(step.slot, first[0]):
             raise Violation(f"{step.line()}: {first[0].content!r} stands above {holding[0].content!r}, the answer")
-        self._silent(step, first, await memory.recall(question, as_of=as_of))
+        # In words that all of them share, so that what is found is read, whatever thing it is of.
+        telling = f"Somebody left the {step.slot} behind the what?"
+        near, shown = [await memory.recall(telling, as_of=as_of, min_score=least) for least in (0, None)]
+        self._silent(step, near.hits[:ANSWER_READER_HITS_COUNT], shown)
         self._named(step, first[0], first)  # also where nothing is told of the thing, and other things are found
         return first[0].content
 
     def _silent(self, step: Step, first: Sequence[Hit], found: RecallReceipt) -> None:
         """Of what was read: nothing is shown where none of the first hits is of the thing, and something where all of them are."""
-        if found.degraded or first[0].score < ANSWER_READER_SCORE_RATIO_MIN:  # then nothing was read
+        if found.degraded or not first or first[0].score < ANSWER_READER_SCORE_RATIO_MIN:  # then nothing was read
             return
         if found.hits and not any(_is_of(step.slot, hit) for hit in found.hits[:ANSWER_READER_HITS_COUNT]):
             raise Violation(f"{step.line()}: {found.hits[0].content!r} is shown, and nothing that was read answers")
