@@ -1,4 +1,4 @@
-"""What was told anew stands first though nobody was sure enough to hide the old; with a reader that fails, the answer is as before."""
+"""What was told anew stands first, and what it surely replaced is left out; with a reader that fails, the answer is as before."""
 
 from __future__ import annotations
 
@@ -66,18 +66,30 @@ async def tell(memory: umi.Memory, old: str, new: str) -> None:
 
 
 @pytest.mark.parametrize(("old", "new", "question"), TOLD)
-async def test_what_was_told_anew_stands_first_and_the_old_is_still_there(
+async def test_what_was_told_anew_stands_first_and_the_old_is_named_and_still_there(
     memory: umi.Memory, old: str, new: str, question: str
 ) -> None:
     await tell(memory, old, new)
     hits = (await memory.recall(question)).hits
-    assert [hit.content for hit in hits[:2]] == [new, old]
-    assert hits[0].newer_than == (hits[1].id,)
+    assert hits[0].content == new
+    before = await memory.get(*hits[0].newer_than)
+    assert isinstance(before, umi.Entity)
+    assert before.content == old
     assert {hit.state for hit in hits} == {HitState.CURRENT}
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    both = (await memory.recall(question, include_superseded=True)).hits
+    assert {old, new} <= {hit.content for hit in both}
     then = (await memory.recall(question, as_of=day("2026-02-01"))).hits
     assert then[0].content == old
     assert [hit.content for hit in (await memory.recall(question, limit=1)).hits] == [new]
+
+
+async def test_what_was_surely_replaced_is_left_out_of_what_an_agent_reads(memory: umi.Memory) -> None:
+    old, new, question = TOLD[0]
+    await tell(memory, old, new)
+    assert old not in [hit.content for hit in (await memory.recall(question)).hits]
+    assert old not in (await memory.recall(question)).as_context()
+    assert old in [hit.content for hit in (await memory.recall(question, as_of=day("2026-02-01"))).hits]
 
 
 async def test_without_a_reader_that_works_the_answer_is_as_before(tmp_path: Path, embedder: LocalEmbedder) -> None:
@@ -95,20 +107,23 @@ QUESTION = "What colour is the barn door?"
 Asked = list[list[tuple[str, float]]]
 
 
-def judge_of(answers: dict[str, float], changes: dict[str, str], asked: Asked | None = None) -> Judge:
+def judge_of(
+    answers: dict[str, float], changes: dict[str, str], asked: Asked | None = None, outdated: float = 0.9
+) -> Judge:
     """A reader that says how likely each message answers, and that an older one is outdated where a newer one is read with it.
 
     Args:
         answers: By message.
         changes: The newer message by the older.
         asked: Takes what it was asked: messages and days before the newest.
+        outdated: How likely the older one is outdated then.
     """
 
     def judge(told: Sequence[Dated]) -> list[Reading]:
         texts = [one.passage.text for one in told]
         if asked is not None:
             asked.append([(text, one.days) for text, one in zip(texts, told, strict=True)])
-        return [Reading(answers.get(text, 0.01), 0.9 if changes.get(text) in texts else 0.0) for text in texts]
+        return [Reading(answers.get(text, 0.01), outdated if changes.get(text) in texts else 0.0) for text in texts]
 
     return judge
 
@@ -165,9 +180,42 @@ async def test_what_is_outdated_falls_though_it_answers_as_well(
 async def test_what_is_as_it_was_before_stands_above_what_was_between(tmp_path: Path, embedder: LocalEmbedder) -> None:
     again = "The barn door is blue as it was painted before."
     told = [(BLUE, "2026-01-10", "user"), (GREEN, "2026-02-11", "user"), (again, "2026-03-10", "user")]
-    hits = await first_of(tmp_path, embedder, judge_of({again: 0.9}, {BLUE: GREEN, GREEN: again}), told)
+    answers = {again: 0.7, BLUE: 0.15, GREEN: 0.15}
+    hits = await first_of(tmp_path, embedder, judge_of(answers, {BLUE: GREEN, GREEN: again}), told)
     assert hits[0].content == again
     assert {hit.id for hit in hits[1:]} == set(hits[0].newer_than)
+
+
+@pytest.mark.parametrize(
+    ("speaker", "answers", "outdated", "left_out"),
+    [
+        ("Ana", {GREEN: 0.5, BLUE: 0.02}, 0.3, True),
+        ("Ben", {GREEN: 0.5, BLUE: 0.02}, 0.9, False),  # two people may not agree
+        ("assistant", {GREEN: 0.5, BLUE: 0.02}, 0.3, True),  # it only repeats
+        ("Ana", {GREEN: 0.49, BLUE: 0.01}, 0.9, False),  # nothing answers surely
+        ("Ana", {GREEN: 0.8, BLUE: 0.03}, 0.9, False),  # it may answer, too
+        ("Ana", {GREEN: 0.8, BLUE: 0.02}, 0.29, False),  # it may still hold
+    ],
+)
+async def test_what_was_surely_replaced_is_left_out_and_nothing_else(
+    tmp_path: Path,
+    embedder: LocalEmbedder,
+    speaker: str,
+    answers: dict[str, float],
+    outdated: float,
+    *,
+    left_out: bool,
+) -> None:
+    judged = Judged(embedder, judge_of(answers, {BLUE: GREEN}, outdated=outdated))
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=judged) as memory:
+        role = "assistant" if speaker == "assistant" else "user"
+        (older,) = (await memory.remember(BLUE, speaker=speaker, role=role, at=day("2026-01-10"))).entities
+        await memory.remember(GREEN, speaker="Ana", at=day("2026-03-11"))
+        hits = (await memory.recall(QUESTION, min_score=0)).hits
+        assert hits[0].content == GREEN
+        assert hits[0].newer_than == (() if outdated == 0.29 else (older.id,))
+        assert [hit.id for hit in hits[1:]] == ([] if left_out else [older.id])
+        assert {hit.content for hit in (await memory.recall(QUESTION, include_superseded=True)).hits} == {BLUE, GREEN}
 
 
 async def test_a_web_page_makes_nothing_outdated_that_a_user_said(tmp_path: Path, embedder: LocalEmbedder) -> None:
@@ -192,9 +240,8 @@ async def test_what_a_user_changed_before_a_web_page_is_read_without_it(
         ]
 
     hits = await first_of(tmp_path, embedder, judge, told)
-    ids = {hit.content: hit.id for hit in hits}
-    assert hits[0].content == GREEN
-    assert hits[0].newer_than == (ids[BLUE],)
+    assert [hit.content for hit in hits] == [GREEN, RED]
+    assert len(hits[0].newer_than) == 1
 
 
 @pytest.mark.parametrize(("older", "newer"), ORDERS)

@@ -133,6 +133,7 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
         "labels-of-a-cut-message-lost",
         "change-lost",
         "silence-unheard",
+        "others-left-out",
     ],
 )
 def test_worlds_find_it(name: str) -> None:

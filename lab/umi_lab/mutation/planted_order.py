@@ -40,4 +40,30 @@ ORDER: Final[tuple[Mutation, ...]] = (
         "umi._retrieval.snapshot_search.SnapshotSearch.is_unanswered",
         partial(edited, SnapshotSearch, "is_unanswered", "if none > _NONE_FROM", "if none > 1"),
     ),
+    Mutation(
+        "others-left-out",
+        "What another person said is left out, too.",
+        "umi._retrieval.answer_order._is_replaced",
+        partial(
+            edited,
+            answer_order,
+            "_is_replaced",
+            "_said_by(one.hit) == _said_by(top.hit) or one.hit.origin is Origin.ASSISTANT",
+            "one.hit",
+        ),
+    ),
+    Mutation(
+        "holding-left-out",
+        "What may still hold is left out.",
+        "umi._retrieval.answer_order._is_replaced",
+        partial(edited, answer_order, "_is_replaced", "one.reading.outdated >= _LEFT_OUT_OUTDATED_FROM", "top.hit"),
+    ),
+    Mutation(
+        "outdated-not-left-out",
+        "What the first hit surely replaces is shown.",
+        "umi._retrieval.answer_order._is_replaced",
+        partial(
+            edited, answer_order, "_is_replaced", "top.reading.answers >= _ANSWERED_FROM", "top.reading.answers > 1"
+        ),
+    ),
 )

@@ -1,4 +1,7 @@
-"""Things that are told of again, in a namespace of their own: the newest that is trusted and surely told stands first."""
+"""Things that are told of again, in a namespace of their own: the newest that is trusted and surely told stands first.
+
+What the same speaker surely replaced by the first hit is left out, and nothing else.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
-from umi.ports.answer_reader import Dated, Reading
+from umi.ports.answer_reader import Dated, Passage, Reading
 from umi.sim.clock import SimClock
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultInjector
@@ -15,22 +18,31 @@ from umi.sim.rng import DeterministicRng
 from umi.types import Hit, Message, Origin, RecallReceipt
 from umi_lab.worlds.checks import Violation
 from umi_lab.worlds.expiring import Passing
-from umi_lab.worlds.retelling_story import ORIGINS
+from umi_lab.worlds.retelling_story import TELLERS
 from umi_lab.worlds.steps import RETOLD, Kind, Step
 
 _TOLD: Final = re.compile(r"Somebody (?P<how>left|may leave) the (?P<thing>\w+) behind the (?P<place>\w+)\.")
 _SURE, _UNSURE, _NOTHING = 0.9, 0.4, 1e-6
+_ALL: Final = 50  # hits, more than this story has messages
+_ALIKE: Final = "kettle"  # of this thing what is outdated answers as likely as what holds
+_LESS: Final = 0.01  # by how much less likely what is outdated is the answer
+# The product's own bounds: a first hit that answers so likely takes the place of one that does at most so likely.
+_ANSWERED_FROM, _LEFT_OUT_MAX = 0.5, 0.02
 
 
 def judge(question: str, told: Sequence[Dated]) -> list[Reading]:
-    """What is so of messages of this story: a thing that was seen elsewhere later is not where it was; what may be changes nothing."""
-    found = [_TOLD.fullmatch(one.passage.text) for one in told]
+    """What is so of messages about the thing asked for: seen elsewhere later it is not where it was; what may be changes nothing."""
+    read = [_TOLD.fullmatch(one.passage.text) for one in told]
+    found = [one if one is not None and one["thing"] in question else None for one in read]
     outdated = [
         max((_ended_by(one, later) for later in found[place + 1 :]), default=0.0) for place, one in enumerate(found)
     ]
-    about = [one is not None and one["thing"] in question for one in found]
-    share = _SURE / max(1, sum(about))
-    return [Reading(share if one else _NOTHING, likely) for one, likely in zip(about, outdated, strict=True)]
+    weights = [
+        0.0 if one is None else _LESS if likely == _SURE and one["thing"] != _ALIKE else 1.0
+        for one, likely in zip(found, outdated, strict=True)
+    ]
+    share = _SURE / max(1.0, sum(weights))
+    return [Reading(max(share * one, _NOTHING), likely) for one, likely in zip(weights, outdated, strict=True)]
 
 
 def _ended_by(one: re.Match[str] | None, later: re.Match[str] | None) -> float:
@@ -59,12 +71,9 @@ class Retelling:
     async def say(self, step: Step) -> str:
         """Remember where a thing was seen."""
         self._world.erasures.elsewhere.append(step.text)
-        message = Message(
-            step.text,
-            id=f"{RETOLD}-{step.number}",
-            at=self._world.message_time(step.day),
-            origin=ORIGINS[step.count],
-        )
+        speaker, origin = TELLERS[step.count]
+        at = self._world.message_time(step.day)
+        message = Message(step.text, id=f"{RETOLD}-{step.number}", at=at, speaker=speaker, origin=origin)
         receipt = await self._world.memory(RETOLD, step.number).remember(message)
         return f"{message.origin} {receipt.episode_ids}"
 
@@ -83,7 +92,9 @@ class Retelling:
         if not first:
             return "nothing"
         for hit in first[1:]:
-            if _is_of(step.slot, first[0]) and _ends(first[0], hit):
+            # A document that would make outdated what a person said must not rise, also not above another document.
+            may_rise = not any(_changes(one, hit) and not _is_trusted(one, hit) for one in first)
+            if _is_of(step.slot, first[0]) and _ends(first[0], hit) and may_rise:
                 raise Violation(
                     f"{step.line()}: {first[0].content!r} stands above {hit.content!r}, which makes it outdated"
                 )
@@ -96,8 +107,28 @@ class Retelling:
         telling = f"Somebody left the {step.slot} behind the what?"
         near, shown = [await memory.recall(telling, as_of=as_of, min_score=least) for least in (0, None)]
         self._silent(step, near.hits[:ANSWER_READER_HITS_COUNT], shown)
-        self._named(step, first[0], first)  # also where nothing is told of the thing, and other things are found
+        everything = await memory.recall(question, as_of=as_of, min_score=0, include_superseded=True, limit=_ALL)
+        ids = {hit.id for hit in (await memory.recall(question, as_of=as_of, min_score=0, limit=_ALL)).hits}
+        missing = [hit for hit in everything.hits if hit.id not in ids]
+        if not everything.degraded:
+            self._left_out(step, found.hits, missing)
+        # Also where nothing is told of the thing, and other things are found.
+        self._named(step, first[0], [*first, *missing])
         return first[0].content
+
+    def _left_out(self, step: Step, shown: Sequence[Hit], missing: Sequence[Hit]) -> None:
+        """What a recall without what is outdated lacks is what the reader and the product's bounds say, where a person told all of it."""
+        top = shown[0]
+        for hit in missing:
+            may = hit.speaker == top.speaker and hit.at < top.at and _is_trusted(hit, top)
+            if hit.id not in top.newer_than or not may or _holds(hit, [*shown, *missing]):
+                raise Violation(f"{step.line()}: {hit.content!r} is left out, and {top.content!r} does not replace it")
+        read = [*shown[: ANSWER_READER_HITS_COUNT - len(missing)], *missing]
+        if top.score < ANSWER_READER_SCORE_RATIO_MIN or any(hit.origin is not Origin.USER for hit in read):
+            return
+        if replaced := {hit.content for hit in _replaced(step.slot, top, read)} ^ {hit.content for hit in missing}:
+            raise Violation(f"{step.line()}: of {sorted(replaced)} the wrong ones are left out")
+        self._world.outcome.features["outdated left out"] += len(missing)
 
     def _silent(self, step: Step, first: Sequence[Hit], found: RecallReceipt) -> None:
         """Of what was read: nothing is shown where none of the first hits is of the thing, and something where all of them are."""
@@ -110,7 +141,7 @@ class Retelling:
         self._world.outcome.features["silences confirmed"] += found.abstained
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
-        """What the first hit says that it is newer than: below it, older, not trusted more, and made outdated by one of the first hits."""
+        """What the first hit says that it is newer than: below it or left out, older, not trusted more, and made outdated by one that was read."""
         below = {hit.id: hit for hit in first[1:]}
         for id_ in top.newer_than:
             older = below.get(id_)
@@ -118,6 +149,17 @@ class Retelling:
             if older is None or not is_newer or _holds(older, first):
                 raise Violation(f"{step.line()}: {top.content!r} says it is newer than {older and older.content!r}")
         self._world.outcome.features["retellings put first"] += bool(top.newer_than)
+
+
+def _replaced(thing: str, top: Hit, read: Sequence[Hit]) -> list[Hit]:
+    """Of what was read, what the first hit takes the place of."""
+    told = sorted(read, key=lambda hit: (hit.at, hit.episode.arrival))
+    passages = [Dated(Passage(hit.episode.content, (0, len(hit.episode.content)), ""), 0.0) for hit in told]
+    readings = dict(zip((hit.id for hit in told), judge(thing, passages), strict=True))
+    if readings[top.id].answers < _ANSWERED_FROM:
+        return []
+    earlier = [hit for hit in told if hit.at < top.at and hit.speaker == top.speaker]
+    return [hit for hit in earlier if readings[hit.id].outdated == _SURE and readings[hit.id].answers <= _LEFT_OUT_MAX]
 
 
 def _is_of(thing: str, hit: Hit) -> bool:

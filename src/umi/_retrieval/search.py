@@ -173,7 +173,7 @@ class DualRetriever:
         asked: SnapshotSearch,
         degraded: dict[Degradation, None],
     ) -> list[Hit]:
-        """The hits in the order that the answer reader gives them; none where it says that none of them answers."""
+        """The hits in the order that the answer reader gives them, without what it finds outdated; none where none of them answers."""
         if asked.facts_count or statement_scores.is_read(hit.entity for hit in hits if hit.entity is not None):
             return hits  # they were looked up, or a model read them and has judged what is outdated
         try:
@@ -183,7 +183,9 @@ class DualRetriever:
             return hits
         if query.min_score is None and asked.is_unanswered(found.none):
             return []
-        return hits if found.hits is hits else asked.newest_first(found.hits)
+        # Flagged updates name hits that are left out, too, so those go last.
+        ordered = hits if found.hits is hits else asked.newest_first(found.hits)
+        return [hit for hit in ordered if hit.id not in found.left_out]
 
     @stage("index")
     async def _catch_up(self) -> None:

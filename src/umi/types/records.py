@@ -305,8 +305,8 @@ class Hit:
     message that answers. `score` is the probability that the hit is relevant when `calibrated`, else only an order. `legs` (with `explain=True`) names what
     each leg and prior gave, and `lesson` what
     outcomes have taught about it: with learning on, hits stand in order of the odds of their score times the lesson's factor. `newer_than` are the ids
-    of hits below that tell the same thing as it was before, as far as somebody thinks so without being sure enough to hide them. `namespace`
-    is the one it was found in.
+    of what tells the same thing as it was before, as far as somebody thinks so: hits below, and such as are left out of this answer
+    (`include_superseded=True` shows them). `namespace` is the one it was found in.
     """
 
     id: str

@@ -364,6 +364,8 @@ def show_recalled(
         changes = {one.id: one for hit in found.hits for one in hit.evolutions}
         if changes:
             console.print(Text("`umi why ID` and `umi history ID` say what changed", style="dim"))
+        if {id_ for hit in found.hits for id_ in hit.newer_than} - {hit.id for hit in found.hits}:
+            console.print(Text("--include-superseded shows what the first hit replaces, too", style="dim"))
     else:
         console.print(Text.assemble(("I don't know. ", "bold"), "Nothing that is stored and holds answers this."))
         console.print(
