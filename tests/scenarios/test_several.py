@@ -58,11 +58,11 @@ async def test_hits_are_those_of_each_namespace_best_first(memory: umi.Memory) -
     alone = {name: (await memory.switch(name).recall(query, min_score=0)).hits for name in BOTH}
     for name in BOTH:
         assert [hit.id for hit in found.hits if hit.namespace == name] == [hit.id for hit in alone[name]]
-    assert len(found.hits) == 6
+    assert len(found.hits) == sum(len(hits) for hits in alone.values()) > 4
     assert found.best_score == max(hits[0].score for hits in alone.values())
     assert found.hits[0].score == found.best_score
     # A name that is given twice is searched once.
-    assert len((await memory.recall(query, namespaces=[*BOTH, "team"], min_score=0)).hits) == 6
+    assert len((await memory.recall(query, namespaces=[*BOTH, "team"], min_score=0)).hits) == len(found.hits)
 
 
 async def test_the_limit_and_the_tokens_are_those_of_all(memory: umi.Memory) -> None:

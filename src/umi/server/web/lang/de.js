@@ -68,6 +68,7 @@ export default {
   "ask.empty.about": "Geben Sie oben eine Frage oder einige Wörter ein. Ein Agent, der dieses Gedächtnis fragt, bekommt dieselben Treffer.",
   "ask.none.title": "Nichts Gespeichertes beantwortet das",
   "ask.none.about": "Umi gibt lieber keine Antwort als eine falsche. Versuchen Sie die Wörter, die gefallen sind, oder schließen Sie ein, was nicht mehr gilt.",
+  "ask.replaced": "Eine frühere Nachricht, an deren Stelle der erste Treffer tritt, fehlt hier. \"Auch was nicht mehr gilt\" zeigt sie.",
   "ask.hits.one": "{n} Treffer",
   "ask.hits.other": "{n} Treffer",
   "ask.score": "Relevanz",

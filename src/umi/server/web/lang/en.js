@@ -68,6 +68,7 @@ export default {
   "ask.empty.about": "Type a question or a few words into the field at the top. An agent that asks this memory gets the same hits.",
   "ask.none.title": "Nothing stored answers this",
   "ask.none.about": "Umi gives no answer rather than a wrong one. Try the words that were used, or include what no longer holds.",
+  "ask.replaced": "An earlier message that the first hit replaces is left out. \"Also what no longer holds\" shows it.",
   "ask.hits.one": "{n} hit",
   "ask.hits.other": "{n} hits",
   "ask.score": "Relevance",

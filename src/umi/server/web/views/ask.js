@@ -42,8 +42,15 @@ function Answer() {
     ${data.hits.length > 0 && html`<section class="card"><h2>${t("ask.hits", { n: data.hits.length })}</h2>
       <ol class="rows">${data.hits.map((hit) => html`<${Hit} key=${hit.id} hit=${hit} />`)}</ol>
       ${leftOut > 0 && html`<p class="soft">${t("left.out", { n: leftOut })}</p>`}
+      ${replaced(data.hits) && html`<p class="soft">${t("ask.replaced")}</p>`}
       <${Verdict} key=${data.id} recall=${data} /></section>`}
     <${Prompt} key=${q} q=${q} live=${live} />`}<//>`;
+}
+
+/** Whether a hit is newer than something that is not shown. */
+function replaced(hits) {
+  const shown = new Set(hits.map((hit) => hit.id));
+  return hits.some((hit) => hit.newer_than.some((id) => !shown.has(id)));
 }
 
 /** Whether the answer helped: that moves rankings, where the server learns. */
