@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import postgres_server
 import pytest
 from typer.testing import CliRunner
 
 from umi.bench import filling, install, lower_bounds, speed, texts
 from umi.bench.report import Figure, Report, machine_facts, quantile
 from umi.faces.cli.main import app
-from umi_lab.bench import tenants
 
 
 def test_made_up_texts_are_the_same_everywhere() -> None:
@@ -96,15 +96,33 @@ def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_tenants_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tenants, "_RECALLS_COUNT", 60)
+def test_tenants_in_small_on_both_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "_EMBEDDED_COUNT", 40)
-    done = CliRunner().invoke(app, ["bench", "tenants", "--namespaces", "10", "--memories", "20", "--json"])
+    few = ["--namespaces", "10", "--memories", "20", "--clients", "4", "--seconds", "0.5"]
+    done = CliRunner().invoke(
+        app, ["bench", "tenants", *few, "--postgres", "--server", postgres_server.server(), "--json"]
+    )
     assert done.exit_code == 0, done.output
     figures = {figure["name"]: figure for figure in json.loads(done.output)["data"]["figures"]}
-    held, made = figures["recall where the index is held"], figures["recall where it is made"]
-    assert held["detail"]["recalls"] + made["detail"]["recalls"] == 60
-    assert figures["asked for and held"]["value"] == pytest.approx(100 * held["detail"]["recalls"] / 60, abs=0.01)
-    assert 0 < figures["indexes held"]["value"] < 537
-    assert 1 <= figures["indexes held"]["detail"]["namespaces"] <= 10
-    assert made["value"] > 0
+    for store in ("", "PostgreSQL: "):
+        held, made = (figures[f"{store}recall where {it}"] for it in ("the index is held", "it is made"))
+        recalls = held["detail"]["calls"] + made["detail"]["calls"]
+        assert recalls > 0
+        assert figures[f"{store}asked for and held"]["value"] == pytest.approx(
+            100 * held["detail"]["calls"] / recalls, abs=0.01
+        )
+        assert 0 < figures[f"{store}indexes held"]["value"] < 537
+        assert 1 <= figures[f"{store}indexes held"]["detail"]["namespaces"] <= 10
+        assert figures[f"{store}recalls"]["value"] > 0
+        assert figures[f"{store}remember"]["detail"]["calls"] > 0
+        assert (
+            0 < figures[f"{store}app's memory"]["detail"]["before"] <= figures[f"{store}app's memory"]["detail"]["max"]
+        )
+        assert figures[f"{store}filled"]["detail"]["memories"] == 200
+    assert figures["PostgreSQL: recalls"]["detail"]["times SQLite's"] == pytest.approx(
+        figures["PostgreSQL: recalls"]["value"] / figures["recalls"]["value"], abs=0.01
+    )
+    locks, relations = figures["PostgreSQL: locks held on the server, max"], figures["PostgreSQL: tables and indexes"]
+    assert locks["ok"]
+    assert locks["detail"]["looks"] > 2
+    assert relations["value"] == relations["detail"]["before any namespace"], "no table and no index for a namespace"

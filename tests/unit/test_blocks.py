@@ -15,7 +15,9 @@ import umi
 from umi import limits
 from umi._core.vectors import normalised
 from umi.bench.texts import turns
+from umi.stores.index import term_counts
 from umi.stores.index.sign_codes import KeyedWindows, SignCodes
+from umi.stores.index.stored import PlaceTable
 from umi.types import Message
 
 ALL_COMPACT, NONE_COMPACT = 1 << 40, 0
@@ -258,3 +260,39 @@ def _run(path: str | Path, sql: str) -> None:
 def _count(path: str | Path, sql: str) -> int:
     (found,) = next(apsw.Connection(str(path)).execute(sql))
     return int(found)
+
+
+def test_the_heaviest_turns_are_the_same_whatever_bound_leaves_others_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(7)
+    count, terms = 4_000, ["a", "b", "c"]
+    before, after = np.arange(-1, count - 1), np.append(np.arange(1, count), -1)
+    hits = []
+    for share in (0.6, 0.3, 0.02):
+        turns = np.flatnonzero(rng.random(count) < share)
+        hits.append((turns, rng.integers(1, 5, len(turns)).astype(np.float32)))
+    found = {}
+    for groups in (16_384, 64):  # as few turns as these are partitioned whole, and by the maxima of groups
+        monkeypatch.setattr(term_counts, "_GROUPS_COUNT", groups)
+        found[groups] = [
+            term_counts.choose(terms, hits, before, after, pool, term_counts.Room(), term_counts.Reaches())
+            for pool in (1, 10, 60)
+        ]
+    for (turns, reach), (others, other_reach) in zip(*found.values(), strict=True):
+        assert turns.tolist() == others.tolist()
+        assert reach.tolist() == other_reach.tolist()
+
+
+@pytest.mark.parametrize("keys", [np.arange(6), np.array([0, 1, 3, 5])])
+def test_places_are_those_of_the_keys_that_are_there(keys: np.ndarray) -> None:
+    asked = np.array([0, 3, 5, 6, 99])
+    there = {int(key): place for place, key in enumerate(keys)}
+    assert PlaceTable(keys).of(asked).tolist() == [there.get(int(key), -1) for key in asked]
+
+
+async def test_a_posting_of_a_common_term_lies_in_its_row_on_postgresql() -> None:
+    with postgres_server.database() as url:
+        async with umi.Memory.open(url):
+            pass
+        with psycopg.connect(url) as db:
+            options = "SELECT reloptions FROM pg_class WHERE oid = 'umi.postings'::regclass"
+            assert db.execute(options).fetchone() == (["toast_tuple_target=8160"],)

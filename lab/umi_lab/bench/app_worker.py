@@ -1,4 +1,4 @@
-"""One app process of `umi bench apps`: `python -m umi_lab.bench.app_worker URL NUMBER` does what each line on its standard input says.
+"""One app process of `umi bench apps` and `umi bench tenants`: `python -m umi_lab.bench.app_worker URL NUMBER` does what each line on its standard input says.
 
 A line is a JSON object with "job" and its arguments; the answer is a line too. Times are those of the clock that all processes of a machine share.
 """
@@ -14,6 +14,7 @@ from typing import Any, Final
 from umi._core.clock import SystemClock
 from umi.bench.texts import question, sentence
 from umi.memory import Memory
+from umi_lab.bench.tenant_calls import make_indexes, visit
 
 ASKED: Final = "Where does Alice work?"
 _TOLD: Final = "Alice now works at Firm{}."
@@ -75,6 +76,10 @@ async def _do(memory: Memory, number: int, order: dict[str, Any]) -> object:
             clients, call = order.pop("clients"), recall if job == "recall" else remember
             first = number * clients
             return sum(await asyncio.gather(*(call(memory, first + client, **order) for client in range(clients))))
+        case "make_indexes":
+            return await make_indexes(memory, **order)
+        case "visit":
+            return await visit(memory, **order)
         case "write":
             return await write(memory, **order)
         case _:

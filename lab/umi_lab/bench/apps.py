@@ -7,21 +7,17 @@ process has its own embedder and its own indexes, as apps have; server and apps 
 from __future__ import annotations
 
 import asyncio
-import json
-import subprocess
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import IO, Any, Final
+from typing import Final
 
 from umi.bench.filling import fill_like, likely_vectors
 from umi.bench.report import Figure, Report, Step, machine_facts, quantile
 from umi.bench.texts import turns
-from umi.errors import StoreError
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder
+from umi_lab.bench.app_processes import Worker, ordered, started
 from umi_lab.bench.postgres import database
 
 APPS_DEFAULT: Final = (1, 2, 4)
@@ -66,7 +62,7 @@ async def measure(
         for count in sorted(apps):
             for store, address in stores.items():
                 step(f"{store}{count} app processes", 0, 0)
-                with _started(address, count) as workers:
+                with started(address, count) as workers:
                     rates = await asyncio.to_thread(_rates, workers, seconds, max(1, clients // count))
                     figures += _rate_figures(store, count, rates, figures, machine["cores"])
                     if count > 1 and not store:
@@ -92,53 +88,14 @@ async def _fill(url: str) -> None:
                 await fill_like(storage, likely, turns(_SEED + place, count, _TURN_WORDS), count, lambda _done: None)
 
 
-Worker = subprocess.Popen[str]
-
-
-@contextmanager
-def _started(url: str, count: int) -> Iterator[list[Worker]]:
-    command = [sys.executable, "-m", "umi_lab.bench.app_worker", url]
-    pipe = subprocess.PIPE
-    workers = [subprocess.Popen([*command, str(n)], stdin=pipe, stdout=pipe, text=True) for n in range(count)]
-    try:
-        for worker in workers:
-            _answer(worker)
-        yield workers
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.communicate()
-
-
-def _answer(worker: Worker) -> Any:
-    line = _piped(worker.stdout).readline()
-    if not line:
-        raise StoreError("an app process has ended early; what it wrote to standard error says why")
-    return json.loads(line)
-
-
-def _piped(stream: IO[str] | None) -> IO[str]:
-    if stream is None:
-        raise StoreError("an app process was started without its pipes")
-    return stream
-
-
-def _ordered(workers: Sequence[Worker], orders: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Give each process its order, all at once, and wait for their answers."""
-    for worker, order in zip(workers, orders, strict=True):
-        _piped(worker.stdin).write(json.dumps(order) + "\n")
-        _piped(worker.stdin).flush()
-    return [_answer(worker) for worker in workers]
-
-
 def _rates(workers: Sequence[Worker], seconds: float, clients: int) -> dict[tuple[str, str], float]:
     """Calls a second of all together, by job and namespaces."""
     found = {}
     for where, names in _NAMESPACES.items():
         for job in ("recall", "remember"):
             order = {"job": job, "namespaces": names, "seconds": seconds, "clients": clients}
-            _ordered(workers, [{**order, "seconds": seconds / 8}] * len(workers))  # builds the indexes
-            found[job, where] = sum(_ordered(workers, [order] * len(workers))) / seconds
+            ordered(workers, [{**order, "seconds": seconds / 8}] * len(workers))  # builds the indexes
+            found[job, where] = sum(ordered(workers, [order] * len(workers))) / seconds
     return found
 
 
@@ -165,9 +122,7 @@ Seen = Sequence[tuple[float, float, int]]
 def _watched(workers: Sequence[Worker], namespace: str, count: int) -> tuple[list[float], list[Seen]]:
     """One process writes and the others recall: when each write was acknowledged, and what each recall saw."""
     rest = {"namespace": namespace, "count": count}
-    acknowledged, *seen = _ordered(
-        workers, [{"job": "write", **rest}, *[{"job": "watch", **rest}] * (len(workers) - 1)]
-    )
+    acknowledged, *seen = ordered(workers, [{"job": "write", **rest}, *[{"job": "watch", **rest}] * (len(workers) - 1)])
     return acknowledged, seen
 
 

@@ -1,4 +1,4 @@
-"""`umi bench`, the laboratory's part: what Umi finds in public sets, many tenants, simulated worlds, planted bugs, broken models."""
+"""`umi bench`, the laboratory's part: what Umi finds in public sets, simulated worlds, planted bugs, broken models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from umi.faces.cli.options import AsJson, examples
 from umi_lab.bench import plots, regressions
 from umi_lab.bench import retrieval as retrieval_bench
 from umi_lab.bench import sim as sim_bench
-from umi_lab.bench import tenants as tenants_bench
 from umi_lab.cli import retrieval_table
 from umi_lab.cli.data import data_option
 
@@ -34,28 +33,10 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
-    app.command(epilog=examples("umi bench tenants", "umi bench tenants --namespaces 500 --json"))(tenants)
     app.command(epilog=examples("umi bench retrieval --data datasets/"))(retrieval)
     app.command(epilog=examples("umi bench sim --seeds 500"))(sim)
     app.command(epilog=examples("umi bench mutants", "umi bench mutants --operators 300 --worlds-alone"))(mutants)
     app.command(epilog=examples("umi bench faults"))(faults)
-
-
-def tenants(
-    namespaces: Annotated[int, typer.Option(help="In one file.", min=10, max=100_000)] = 10_000,
-    memories: Annotated[int, typer.Option(help="In each.", min=1, max=10_000)] = 100,
-    as_json: AsJson = False,
-) -> None:
-    """See what many small namespaces in one file cost.
-
-    Memory that their search indexes hold, how often the one that is asked for is held, and what a recall takes.
-    """
-
-    async def work() -> Answer:
-        with progress_bar(as_json) as bar:
-            return report_answer(await tenants_bench.measure(namespaces, memories, teller(bar)))
-
-    answered(work, as_json=as_json)
 
 
 def retrieval(

@@ -111,11 +111,8 @@ class _Rows:
 
     def exactly(self, places: Ints, embedding: Vector) -> Floats:
         """The cosine of these windows, from all their bits."""
-        coarse, rest = self.coarse.rows[places], self.rest.rows[places]
-        asked, asked_rest, scale = _in_steps(embedding[None])
-        sums = _dots(asked, coarse) + (_dots(asked_rest, coarse) + _dots(asked, rest)) / _HALVES
-        exact: Floats = (sums * (self.scale.rows[places] * scale[0])).astype(np.float32)
-        return exact
+        some = self.coarse.rows[places], self.rest.rows[places], self.scale.rows[places]
+        return _products(_in_steps(embedding[None]), some)
 
 
 def cosines_of(windows: Matrix, embedding: Vector) -> Floats:
@@ -125,9 +122,12 @@ def cosines_of(windows: Matrix, embedding: Vector) -> Floats:
         windows: Shape (windows, dimensions), rows of unit length.
         embedding: Shape (dimensions,), of unit length.
     """
-    rows = _Rows(len(embedding))
-    rows.put(np.arange(len(windows)), windows)
-    return rows.exactly(np.arange(len(windows)), embedding)
+    asked = _in_steps(embedding[None])
+    exact = np.empty(len(windows), dtype=np.float32)
+    for start in range(0, len(windows), _PACKED_COUNT):
+        some = slice(start, start + _PACKED_COUNT)
+        exact[some] = _products(asked, _in_steps(windows[some]))
+    return exact
 
 
 class Windows:
@@ -295,6 +295,15 @@ def _moments(values: Floats) -> tuple[float, float]:
         squares += float(np.square(wide, out=wide).sum())
     mean = total / len(values)
     return mean, max(0.0, squares / len(values) - mean * mean)
+
+
+def _products(asked: tuple[Steps, Steps, Floats], rows: tuple[Steps, Steps, Floats]) -> Floats:
+    """The products of one quantised row with several, from all bits."""
+    steps, rest, scale = asked
+    coarse, fine, scales = rows
+    sums = _dots(steps, coarse) + (_dots(rest, coarse) + _dots(steps, fine)) / _HALVES
+    exact: Floats = (sums * (scales * scale[0])).astype(np.float32)
+    return exact
 
 
 def _dots(asked: Steps, rows: Steps) -> npt.NDArray[np.float64]:

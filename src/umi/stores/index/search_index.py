@@ -359,7 +359,9 @@ class NamespaceIndex:
                 # Blocks are sealed at the end of a transaction: what this one has deleted is still in their postings.
                 there = np.flatnonzero((places != _NONE) & self._alive.rows[places])
                 places, times = places[there], times[there]  # noqa: PLW2901
-            found.append((np.concatenate([places, turns]), np.concatenate([times, counts])))
+            if len(turns):
+                places, times = np.concatenate([places, turns]), np.concatenate([times, counts])  # noqa: PLW2901
+            found.append((places, times))
         return found
 
     def _windows_of(self, places: Ints) -> KeyedWindows:

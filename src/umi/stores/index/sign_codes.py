@@ -34,6 +34,7 @@ Signs = npt.NDArray[np.uint8]  # shape (windows, ceil(dimensions / 8)), one bit 
 _KNUTH: Final = 2_654_435_761  # 2**32 over the golden ratio
 _KNUTH_BITS: Final = 16  # the lowest bits of a product are hardly scattered
 _UNKNOWN: Final = np.float32(-2)  # less alike than any window is: it has none, or is left out
+_NOTHING: Final[tuple[Ints, Floats]] = (np.empty(0, np.int64), np.empty(0, np.float32))
 
 
 def signs_of(windows: Matrix) -> Signs:
@@ -70,8 +71,9 @@ class SignCodes:
         self._sampled: dict[int, int] = {}  # documents of the sample, and their numbers in it
         self._free: list[int] = []  # numbers in the sample that no document has
         self._members: Ints | None = None  # both as columns, made when they are needed
+        self._is_plain: bool | None = None  # a window for each document, in their order; None until that is asked for
         self._last: Nearness | None = None  # a search asks twice with the same embedding
-        self._exact: dict[int, float] = {}  # cosines to that embedding, by document
+        self._exact = _NOTHING  # documents, ascending, and their cosines to that embedding
         self.documents = 0
 
     @property
@@ -155,7 +157,7 @@ class SignCodes:
 
     def forget(self) -> None:
         """Drop what was read for the last embedding: the vectors may be others now, though nothing here has changed."""
-        self._changed()
+        self._last = None
 
     def thin_out(self) -> None:
         """Drop what no longer belongs to the sample, which has become less dense."""
@@ -184,14 +186,16 @@ class SignCodes:
                     simsimd.cdist(asked, self._signs.rows, metric="hamming", dtype="bin8", out_dtype="float32")
                 )[0]
                 alike = np.float32(1) - np.float32(2 / self._dimensions) * differing
-                owner = self._owner.rows
-                if np.array_equal(owner, np.arange(len(best))):
-                    best = alike  # a window for each document, and none was removed
+                if self._is_plain is None:
+                    self._is_plain = np.array_equal(self._owner.rows, np.arange(len(best)))
+                if self._is_plain:
+                    best = alike
                 else:
+                    owner = self._owner.rows
                     owned = self._owner.owned
                     np.maximum.at(best, owner[owned], alike[owned])
             self._last = Nearness(embedding, best, *self._moments(embedding, best))
-            self._exact = {}
+            self._exact = _NOTHING
         return self._last
 
     def nearest(self, near: Nearness, count: int, kept: Flags | None = None) -> Ints:
@@ -219,14 +223,19 @@ class SignCodes:
             embedding: Of unit length.
         """
         self.compare(embedding)
-        missing = np.array([one for one in documents.tolist() if one not in self._exact], dtype=np.int64)
+        missing = np.setdiff1d(documents, self._exact[0], assume_unique=True)
         if len(missing):
             stored = self._read(missing)
             cosines = cosines_of(stored.windows, embedding)
-            best = np.maximum.reduceat(cosines, np.cumsum(stored.counts) - stored.counts) if len(cosines) else cosines
-            self._exact |= dict.fromkeys(missing.tolist(), -1.0)
-            self._exact |= dict(zip(stored.keys.tolist(), best.tolist(), strict=True))
-        return np.array([self._exact[one] for one in documents.tolist()], dtype=np.float32)
+            if len(cosines) > len(stored.keys):
+                cosines = np.maximum.reduceat(cosines, np.cumsum(stored.counts) - stored.counts)
+            read = np.full(len(missing), -1, dtype=np.float32)
+            read[np.searchsorted(missing, stored.keys)] = cosines
+            known = np.concatenate([self._exact[0], missing])
+            order = np.argsort(known, kind="stable")
+            self._exact = known[order], np.concatenate([self._exact[1], read])[order]
+        found: Floats = self._exact[1][np.searchsorted(self._exact[0], documents)]
+        return found
 
     def _closest(self, places: Ints, embedding: Vector, count: int) -> Ints:
         """The `count` of these documents whose signs have the largest product with the embedding itself, ascending.
@@ -272,7 +281,7 @@ class SignCodes:
             self._changed()
 
     def _changed(self) -> None:
-        self._last = None
+        self._last = self._is_plain = None
 
 
 def _corrected(values: npt.NDArray[np.float64], known: npt.NDArray[np.float64], known_of_all: float) -> float:

@@ -49,8 +49,12 @@ class PlaceTable:
     """
 
     def __init__(self, keys: Keys) -> None:
-        self._places = np.full(int(keys[-1]) + 2, _NONE, dtype=np.int32)  # the last is that of every key beyond
-        self._places[keys] = np.arange(len(keys))
+        self._count = int(keys[-1]) + 1
+        self._is_whole = self._count == len(keys)  # no message is missing: a document's key is its place
+        # The last is that of every key beyond.
+        self._places = np.full(0 if self._is_whole else self._count + 1, _NONE, dtype=np.int32)
+        if not self._is_whole:
+            self._places[keys] = np.arange(len(keys))
 
     @property
     def bytes(self) -> int:
@@ -59,5 +63,7 @@ class PlaceTable:
 
     def of(self, keys: Keys) -> Ints:
         """The places of documents with these keys; -1 of those that are not here."""
-        places: Ints = self._places[keys.clip(max=len(self._places) - 1)].astype(np.int64)
+        if self._is_whole:
+            return np.where(keys < self._count, keys, _NONE)
+        places: Ints = self._places[keys.clip(max=self._count)].astype(np.int64)
         return places

@@ -214,15 +214,15 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
     near = having
     # Turns that cannot be among the `pool` best are left out before neighbours are looked at.
     if len(having) > pool > 0:
-        # At least `pool` turns weigh E = `_edge(own, pool)` alone. A turn of total weight E or more has itself, or has a
+        # At least `pool` turns weigh E = `_reached(own, pool)` alone. A turn of total weight E or more has itself, or has a
         # neighbour with, at least E / (1 + 2 * 0.3): otherwise its total would be less than E.
         own = weight[having]
-        share = _edge(own, pool) * _ENOUGH_SHARE
+        share = _reached(own, pool) * _ENOUGH_SHARE
         having = having[own >= share]
         # Now `pool` turns have a total of `enough`. A turn with less than `share` of its own needs a neighbour that weighs at
         # least (enough - share) / (2 * 0.3) to reach it.
         total = _total(having, weight, before, after)
-        enough = _edge(total, pool)
+        enough = _reached(total, pool)
         near = having[weight[having] >= (enough - share) * _NEEDED_SHARE]
         having = having[total >= enough]
     here[having] = here[before[near]] = here[after[near]] = True
@@ -235,6 +235,14 @@ def _heaviest(having: Ints, weight: Floats, here: Flags, before: Ints, after: In
 def _total(turns: Ints, weight: Floats, before: Ints, after: Ints) -> Floats:
     """The weight of turns, with a share of their neighbours' weight."""
     return (weight[turns] + _NEIGHBOUR_SHARE * (weight[before[turns]] + weight[after[turns]])).astype(np.float32)
+
+
+def _reached(values: Floats, pool: int) -> np.float32:
+    """A value that at least `pool` of these reach, near to the `pool`-th largest."""
+    if len(values) <= 4 * _GROUPS_COUNT or pool > _GROUPS_COUNT:
+        return _edge(values, pool)
+    # Of each group one reaches its maximum. Partitioning the maxima costs a fraction of partitioning all values.
+    return _edge(values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0), pool)
 
 
 def _edge(values: Floats, pool: int) -> np.float32:
@@ -297,10 +305,8 @@ def largest(values: Floats, pool: int) -> Ints:
         return np.empty(0, dtype=np.int64)
     places: Ints | None = None
     if len(values) > 4 * _GROUPS_COUNT and pool <= _GROUPS_COUNT:
-        # The `pool`-th largest group maximum is a lower bound of the result: at least `pool` values reach it. Few values
-        # remain above it, so partitioning those costs little.
-        best = values[: len(values) // _GROUPS_COUNT * _GROUPS_COUNT].reshape(-1, _GROUPS_COUNT).max(axis=0)
-        places = np.flatnonzero(values >= _edge(best, pool))
+        # Few values remain above a lower bound of the result, so partitioning those costs little.
+        places = np.flatnonzero(values >= _reached(values, pool))
         values = values[places]
     edge = _edge(values, pool)
     above = np.flatnonzero(values > edge)

@@ -129,8 +129,12 @@ CREATE TABLE postings (
 );
 """
 
+# A posting of a common term has some kilobytes. PostgreSQL would keep it apart, and look it up for every block; up to this size, which is that of a
+# page, it stays in its row. Rows that are there move when their block is sealed again.
+_POSTINGS_IN_ROWS: Final = "ALTER TABLE postings SET (toast_tuple_target = 8160);"
+
 STEPS: Final = tuple(
-    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS)
+    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS)
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: databases that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 

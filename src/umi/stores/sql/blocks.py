@@ -26,7 +26,7 @@ from umi.stores.index.stored import KeyedWindows
 from umi.stores.sql.connection import Connection, Row
 from umi.stores.sql.crc import blobs_checksum, damaged, wrong_row, wrong_vector
 from umi.stores.sql.insert import insert
-from umi.stores.sql.keys import arrival_of, key_of
+from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sql.rows import MICROSECONDS_PER_DAY, TERM_COLUMNS, VECTOR_COLUMNS, json_array
 
 Ints = npt.NDArray[np.int64]
@@ -47,7 +47,10 @@ _POSTINGS_OF: Final = "SELECT ns, term, number, entries, crc FROM postings WHERE
 _CRC: Final = "SELECT crc FROM blocks WHERE ns = ? AND number = ?"
 _TERMS_BEFORE: Final = "SELECT terms FROM blocks WHERE ns = ? AND number = ?"
 _DROP_POSTINGS: Final = "DELETE FROM postings WHERE ns = ? AND number = ? AND term IN (SELECT value FROM json_each(?))"
-_POSTINGS: Final = "SELECT o.number, o.entries, o.crc FROM postings o WHERE o.ns = ? AND o.term = ? ORDER BY o.number"
+_POSTINGS: Final = (
+    "SELECT o.term, o.number, o.entries, o.crc FROM postings o"
+    " WHERE o.ns = ? AND o.term IN (SELECT value FROM json_each(?)) ORDER BY o.term, o.number"
+)
 _WINDOWS: Final = (
     f"SELECT v.key, {VECTOR_COLUMNS} FROM vectors v WHERE v.key IN (SELECT value FROM json_each(?)) ORDER BY v.key"
 )
@@ -153,16 +156,13 @@ class StoredRows:
         """
         numbers: dict[str, list[int]] = {term: [] for term in terms}
         blobs: dict[str, list[bytes]] = {term: [] for term in terms}
-        # All are asked for before the first is read, so that a database elsewhere answers in one round trip.
-        found = [(term, self._execute(_POSTINGS, (self._ns, term))) for term in numbers]
-        for term, rows in found:
-            start = crc32(f"{self._ns}\0{term}\0".encode("utf-8", "surrogateescape"))
-            for number, entries, crc in rows:
-                # `blobs_checksum`, inlined: there may be thousands.
-                if crc32(entries, crc32(b"%d\0" % number, start)) != crc:
-                    raise damaged("postings", term)
-                numbers[term].append(number)
-                blobs[term].append(entries)
+        starts = {term: crc32(f"{self._ns}\0{term}\0".encode("utf-8", "surrogateescape")) for term in numbers}
+        for term, number, entries, crc in self._execute(_POSTINGS, (self._ns, json_array(numbers))):
+            # `blobs_checksum`, inlined: there may be thousands.
+            if crc32(entries, crc32(b"%d\0" % number, starts[term])) != crc:
+                raise damaged("postings", term)
+            numbers[term].append(number)
+            blobs[term].append(entries)
         return [_decoded(numbers[term], blobs[term]) for term in terms]
 
     def windows(self, keys: Keys) -> KeyedWindows:
@@ -171,7 +171,7 @@ class StoredRows:
         Raises:
             StoreCorrupt: When a checksum does not match.
         """
-        packed = f"[{','.join(str(key_of(self._ns, key)) for key in keys.tolist())}]"
+        packed = f"[{','.join(map(str, (keys + key_of(self._ns, 0)).tolist()))}]"
         rows = list(self._execute(_WINDOWS, (packed,)))
         if not rows:
             return KeyedWindows(np.empty(0, np.int64), np.empty(0, np.int64), np.empty((0, 1), np.float32))
@@ -193,10 +193,11 @@ def require_whole(rows: Sequence[Row]) -> None:
 def windows_of(rows: Sequence[Row]) -> KeyedWindows:
     """Vectors of one number of dimensions, unpacked; at least one row of key, dimensions, windows and checksum, by key."""
     dimensions = rows[0][1]
+    keys, _, blobs, _ = zip(*rows, strict=True)
     return KeyedWindows(
-        np.array([arrival_of(row[0]) for row in rows]),
-        np.array([len(row[2]) // (2 * dimensions) for row in rows]),
-        unpack(b"".join([row[2] for row in rows]), dimensions),
+        np.array(keys, dtype=np.int64) & ARRIVAL_MASK,
+        np.array([len(blob) for blob in blobs]) // (2 * dimensions),
+        unpack(b"".join(blobs), dimensions),
     )
 
 
