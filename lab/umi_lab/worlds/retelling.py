@@ -121,7 +121,9 @@ class Retelling:
         top = shown[0]
         for hit in missing:
             may = hit.speaker == top.speaker and hit.at < top.at and _is_trusted(hit, top)
-            if hit.id not in top.newer_than or not may or _holds(hit, [*shown, *missing]):
+            # It was named by its message where that was read between the two recalls.
+            is_named = not {hit.id, hit.episode.id}.isdisjoint(top.newer_than)
+            if not is_named or not may or _holds(hit, [*shown, *missing]):
                 raise Violation(f"{step.line()}: {hit.content!r} is left out, and {top.content!r} does not replace it")
         read = [*shown[: ANSWER_READER_HITS_COUNT - len(missing)], *missing]
         if top.score < ANSWER_READER_SCORE_RATIO_MIN or any(hit.origin is not Origin.USER for hit in read):
@@ -142,7 +144,7 @@ class Retelling:
 
     def _named(self, step: Step, top: Hit, first: Sequence[Hit]) -> None:
         """What the first hit says that it is newer than: below it or left out, older, not trusted more, and made outdated by one that was read."""
-        below = {hit.id: hit for hit in first[1:]}
+        below = {id_: hit for hit in first[1:] for id_ in (hit.id, hit.episode.id)}
         for id_ in top.newer_than:
             older = below.get(id_)
             is_newer = older is not None and older.at < top.at and _is_trusted(older, top)
