@@ -224,6 +224,7 @@ MOMENTS: Final[dict[str, Callable[[date], date]]] = {
     "yesterday": lambda day: day - timedelta(days=1),
     "the day before yesterday": lambda day: day - timedelta(days=2),
     "three days ago": lambda day: day - timedelta(days=3),
+    "10 days ago": lambda day: day - timedelta(days=10),
     "a week ago": lambda day: day - timedelta(days=7),
     "two weeks ago": lambda day: day - timedelta(days=14),
     "two months ago": lambda day: _month_before(day, 2),
@@ -296,8 +297,11 @@ _LONG_BEFORE: Final = "2026-01-02T09:00"
 
 
 def told(rng: DeterministicRng) -> list[dict[str, Any]]:
-    """Arguments of steps that say some of this: tales of one thing each, what was said when, and what then holds."""
-    return [{"tales": [*(_tale(rng) for _ in range(_TALES)), _pair(rng)]} for _ in range(_STEPS)]
+    """Arguments of steps that say some of this: tales of one thing each, what was said when, and what then holds.
+
+    `again` says whether that is compared after a restart as well.
+    """
+    return [{"tales": [*(_tale(rng) for _ in range(_TALES)), _pair(rng)], "again": not step} for step in range(_STEPS)]
 
 
 def _tale(rng: DeterministicRng) -> dict[str, Any]:
