@@ -21,6 +21,7 @@ class PlainWords(Journal):
     """Says plain sentences in a memory of their own, and asks there."""
 
     async def _plain(self, step: Step) -> None:
+        await self._read_sheet(step.arguments["cases"])
         tales, file = step.arguments["tales"], f"plain{step.number}.db"
         async with self._opened.without_model(file) as memory:
             for number, tale in enumerate(tales):
@@ -29,15 +30,15 @@ class PlainWords(Journal):
                 await _compare(there, tale)
                 if tale["subject"] == tale["who"].casefold():
                     await _by_another_name(memory.switch(f"named{number}"), tale)
-        if self._opened.plan.store != "dict" and step.arguments["again"]:
+        if self._opened.plan.store != "dict":
             async with self._opened.without_model(file) as memory:
                 for number, tale in enumerate(tales):
                     await _compare(memory.switch(f"tale{number}"), tale)
 
-    async def _sheet(self, step: Step) -> None:
+    async def _read_sheet(self, cases: list[dict[str, Any]]) -> None:
         """Say the sentences of a sheet, each case in a namespace of its own, and compare all that is held."""
         async with self._opened.without_model(None) as memory:
-            for number, one in enumerate(step.arguments["cases"]):
+            for number, one in enumerate(cases):
                 there = memory.switch(f"case{number}")
                 for text, day in one["said"]:
                     await there.remember(umi.Message(text, speaker=SPEAKER, at=_moment(f"{day}T10:00")))

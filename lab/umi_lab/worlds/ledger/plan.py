@@ -73,8 +73,9 @@ def make_small(seed: int) -> SmallPlan:
     steps = [draw.step(number) for number in range(count)]
     while draw.follows:
         steps.append(draw.step(len(steps)))
-    steps += [Step(len(steps) + more, "plain", arguments=plain) for more, plain in enumerate(told(rng.fork("plain")))]
-    steps.append(Step(len(steps), "sheet", arguments={"cases": sheets.drawn(rng.fork("sheet"))}))
+    # In one step, since all else is compared after each.
+    plain = {"tales": told(rng.fork("plain")), "cases": sheets.drawn(rng.fork("sheet"))}
+    steps.append(Step(len(steps), "plain", arguments=plain))
     steps.append(Step(len(steps), "borders", arguments={"places": borders.asked_in(rng.fork("borders"))}))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)

@@ -21,6 +21,7 @@ _NAMED: Final = (
 )  # fmt: skip
 # Events that have no day from which something holds, or whose words a day would change.
 _UNDATED: Final = frozenset({"name", "origin", "likes", "drinks"})
+_PASTIMES: Final = frozenset({"likes", "plays"})  # of "I", the reader of short messages makes hobbies of some
 _PLAIN: Final = frozenset({"speaks", "age", "origin"})
 # Two facts in one message, of one person or of two.
 _OF_ONE: Final = (
@@ -61,7 +62,7 @@ def _somebody(rng: DeterministicRng, fact: Fact) -> tuple[str, str]:
     """Whom a fact is about. Some are read of a plain name alone (docs/planted-bugs.md)."""
     if fact.slot in _PLAIN:
         return rng.choice(_NAMED[:3])
-    return rng.choice(_NAMED[:-1] if fact.slot == "likes" else _NAMED)
+    return rng.choice(_NAMED[:-1] if fact.slot in _PASTIMES else _NAMED)
 
 
 def case(said: Sequence[tuple[str, str]], tellings: Sequence[Told]) -> dict[str, Any]:
