@@ -41,7 +41,7 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
         "{s} {past} once.", "{s} {past} for a year.", "{s} dreamed that she {past}.", "What if {s} {now}?", "Is it true that {s} {now}?",
         "{s} almost {event}.", "{s} nearly {event}.", "{s} never {event}.", "Unless {s} {now}, we stay here.", "Why does {s} {bare}?",
         "{s} was supposed to {bare}.", "> {s} {now}.", "{s} {now}, right?", "{s} pretends to {bare}.", "Maybe {s} {now}.", "Perhaps {s} {now}.",
-        "They say {s} {now}.", "In the novel, {s} {now}.", "{s} is about to {bare}.",
+        "They say {s} {now}.",  "{s} is about to {bare}.",
     ),
 }  # fmt: skip
 # The first so many of the ways that state nothing are read as such of every fact, the others not of those that are guessed at
