@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
 
-_STEPS: Final = 2  # in a world
-_TALES: Final = 3  # in a step
+_TALES: Final = 6  # in a world
+_PAIRS: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +224,7 @@ MOMENTS: Final[dict[str, Callable[[date], date]]] = {
     "yesterday": lambda day: day - timedelta(days=1),
     "the day before yesterday": lambda day: day - timedelta(days=2),
     "three days ago": lambda day: day - timedelta(days=3),
+    "10 days ago": lambda day: day - timedelta(days=10),
     "a week ago": lambda day: day - timedelta(days=7),
     "two weeks ago": lambda day: day - timedelta(days=14),
     "two months ago": lambda day: _month_before(day, 2),
@@ -296,8 +297,8 @@ _LONG_BEFORE: Final = "2026-01-02T09:00"
 
 
 def told(rng: DeterministicRng) -> list[dict[str, Any]]:
-    """Arguments of steps that say some of this: tales of one thing each, what was said when, and what then holds."""
-    return [{"tales": [*(_tale(rng) for _ in range(_TALES)), _pair(rng)]} for _ in range(_STEPS)]
+    """Tales of one thing each: what was said when, and what then holds."""
+    return [*(_tale(rng) for _ in range(_TALES)), *(_pair(rng) for _ in range(_PAIRS))]
 
 
 def _tale(rng: DeterministicRng) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from umi.memory import Memory
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.sheets import SPEAKER
+from umi_lab.worlds.ledger.telling import FLAGGED
 
 _HOUR: Final = timedelta(hours=1)
 _NAMED: Final = "2029-12-31T10:00"  # after all that tales say
@@ -19,6 +21,7 @@ class PlainWords(Journal):
     """Says plain sentences in a memory of their own, and asks there."""
 
     async def _plain(self, step: Step) -> None:
+        await self._read_sheet(step.arguments["cases"])
         tales, file = step.arguments["tales"], f"plain{step.number}.db"
         async with self._opened.without_model(file) as memory:
             for number, tale in enumerate(tales):
@@ -31,6 +34,51 @@ class PlainWords(Journal):
             async with self._opened.without_model(file) as memory:
                 for number, tale in enumerate(tales):
                     await _compare(memory.switch(f"tale{number}"), tale)
+
+    async def _read_sheet(self, cases: list[dict[str, Any]]) -> None:
+        """Say the sentences of a sheet, each case in a namespace of its own, and compare all that is held."""
+        async with self._opened.without_model(None) as memory:
+            for number, one in enumerate(cases):
+                there = memory.switch(f"case{number}")
+                for text, day in one["said"]:
+                    await there.remember(umi.Message(text, speaker=SPEAKER, at=_moment(f"{day}T10:00")))
+                await _require_held(there, one)
+
+
+async def _require_held(memory: Memory, one: dict[str, Any]) -> None:
+    """All statements with a slot, field by field."""
+    about = f"what is held after {[text for text, _ in one['said']]}"
+    found = sorted(_held(item) for item in (await memory.list(limit=100)).items if item.entity.slot)
+    right = sorted(tuple(tuple(field) if isinstance(field, list) else field for field in row) for row in one["rows"])
+    if len(found) == len(right):  # more may be flagged than must be, which hides nothing
+        found = [
+            (*row[:-1], tuple(_of_interest(row[-1], flagged=FLAGGED in must[-1])))
+            for row, must in zip(found, right, strict=True)
+        ]
+    same(about, found, right)
+
+
+def _held(item: Any) -> tuple[Any, ...]:
+    """A statement as the oracle's rows are."""
+    entity = item.entity
+    same(f"whether {entity.confidence} is a confidence of {entity.content!r}", 0.0 < entity.confidence <= 1.0, True)  # noqa: FBT003
+    related = tuple(sorted(_sort_of(relation) for relation in item.evolutions))
+    told = (entity.subject, entity.slot, entity.value, entity.negated, f"{entity.valid_from}"[:10])
+    return (
+        *told,
+        f"{item.state}",
+        f"{entity.valid_to or ''}"[:10],
+        tuple(sort for sort in related if sort != "extend"),
+    )
+
+
+def _sort_of(relation: Any) -> str:
+    kind = f"{relation.evolution_type}"
+    return FLAGGED if kind == "update" and not relation.acted else kind
+
+
+def _of_interest(sorts: tuple[str, ...], *, flagged: bool) -> list[str]:
+    return [sort for sort in sorts if flagged or sort != FLAGGED]
 
 
 async def _tell(memory: Memory, tale: dict[str, Any]) -> None:

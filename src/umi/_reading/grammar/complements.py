@@ -79,8 +79,8 @@ def read_attribute(context: Context, subject: Subject, verb: Verb, lowered: str)
         return None
     whole, cut, _ = without_from(context, verb.index, lowered)
     changed = _CHANGED.match(whole)
-    if changed is not None and slot in _PERSON_SLOTS and changed.group().startswith("moved"):
-        return None  # "my wife moved to Paris" does not say that she is called Paris
+    if changed is not None and slot in _PERSON_SLOTS and changed.group().startswith(("moved", "switched")):
+        return None  # "my wife moved to Paris", "switched to Linux" does not say that she is called so
     if changed is not None and not verb.modal:
         index = verb.index + changed.group().count(" ") + cut
     elif verb.be and not verb.past and not verb.modal:
@@ -133,7 +133,7 @@ def status(context: Context, index: int) -> list[str]:
 
 
 _AFTER_STATUS: Final = words(  # words that may follow a status; "open source" is none
-    "now again today since by on in at as for until because yesterday already and from this last after until anymore"
+    "now again today since by on in at as for until because yesterday already and from this these nowadays last after until any anymore"
 )
 _READERS: Final = {  # the parser of each slot's values
     "name": parse.given_name, "age": parse.number, "costs": parse.money, "birthday": parse.when, "due": parse.coming,
@@ -145,6 +145,8 @@ def read_be(context: Context, subject: Subject, verb: Verb) -> list[Found]:
     """Read the complement of "is"."""
     if verb.past or verb.modal:
         return []
+    if verb.used_to:  # "used to be vegetarian" says that this is over
+        verb = replace(verb, negated=True)
     index = verb.index
     if subject.kind in PEOPLE or subject.kind in {Kind.PRONOUN, Kind.PET}:
         found = _be_creature(context, subject, verb, index)

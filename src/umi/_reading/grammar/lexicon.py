@@ -83,7 +83,7 @@ ADVERBS: Final = words(
 )
 # Phrases that are cut off the end of a value: "tea these days" -> "tea".
 TIME_TAILS: Final = phrases(
-    "now, nowadays, these days, at the moment, at present, currently, anymore, any more, lately, again, today, instead, right now, "
+    "now, nowadays, these days, at the moment, at present, currently, anymore, any more, any longer, lately, again, today, instead, right now, "
     "so much, very much, a lot, too, as well, though, more, the most, most, full time, part time, full-time, part-time, tbh, lol, "
     "actually, either, already, recently, as of now, for now, since then, after all, by the way, still, haha, all the time, every day, "
     "permanently, to be honest, myself, instead now, now instead, here, there, then, next"
@@ -306,7 +306,7 @@ FEELING_OBJECTS_STOP: Final = words(
 )
 # Words that signal a change; some of them make an update more certain (`umi._evolution.rules`).
 CHANGE_CUES: Final = phrases(
-    "now, no longer, anymore, any more, instead, actually, correction, used to, these days, nowadays, since then, from now on, as of, "
+    "now, no longer, anymore, any more, any longer, instead, actually, correction, used to, these days, nowadays, since then, from now on, as of, "
     "rather than, turns out, i meant, not anymore, until recently, switched, moved, left, changed, quit, sold, stopped, cancelled, "
     "canceled, broke up, updated, update, replaced, no more, new, just, recently, finally, since, currently, formerly, previously, "
     "raised, lowered, increased, dropped, rescheduled, postponed, pushed, relocated, joined, became, turned, promoted, renamed, upgraded, "

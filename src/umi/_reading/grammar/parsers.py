@@ -110,6 +110,11 @@ def name(context: Context, index: int, *, the: bool = False, comma: bool = False
     return context.written(begin, end), end
 
 
+def is_date(context: Context, index: int) -> bool:
+    """Whether a date begins at a token, with the words that lead to it: what is before it has ended."""
+    return index < context.end and any(date.span[0] == context.tokens.start[index] for date in context.dates)
+
+
 def _named_later(context: Context, index: int) -> bool:
     tokens = context.tokens
     following = index + 1 + (tokens.at(index + 1) in {"the", "la"})
@@ -166,7 +171,7 @@ def employer_joined(context: Context, index: int) -> list[str]:
     if following == "in" and context.tokens.capital(after + 1):
         return found
     if following in {"for", "on", "in", "at"}:
-        return found if any(date.span[0] == context.tokens.start[after] for date in context.dates) else []
+        return found if is_date(context, after) else []
     return [] if following.rstrip("s") in CLUBS | {"call", "meeting", "us", "me"} else found
 
 
@@ -178,7 +183,8 @@ def place(context: Context, index: int) -> list[str]:
     last = found[0].lower().split()[-1]
     after = context.tokens.at(found[1])
     named_thing = found[0].lower() in CATEGORIES or last in DEPARTMENTS | CLUBS | TOOLS or after in _NOT_PLACES
-    numbered = after[:1].isdigit() or any(letter.isdigit() for letter in found[0])
+    counted = after[:1].isdigit() and not is_date(context, found[1])  # "Bergen 10 days ago" is no "Room 10"
+    numbered = counted or any(letter.isdigit() for letter in found[0])
     return [] if named_thing or numbered else [found[0]]
 
 
@@ -198,15 +204,16 @@ _SOFTWARE: Final = TOOLS | frozenset(CATEGORIES)
 
 
 def acquaintance(context: Context, index: int) -> list[str]:
-    """An acquaintance: a capitalised name of no software or language, before a mark, the end, "from" or "since"."""
+    """An acquaintance: a capitalised name of no software or language, before a mark, the end, or a word such as "from"."""
     found = name(context, index)
     if found is None or not found[0][:1].isupper() or found[0].lower() in _SOFTWARE:
         return []
     after = context.tokens.at(found[1]) if found[1] < context.end else ""
-    known = not after or not after[0].isalnum() or after in {"from", "since", "very", "well", "through"}
+    known = not after or not after[0].isalnum() or after in _AFTER_NAMES
     return [found[0]] if known and found[0].lower() not in LANGUAGES else []
 
 
+_AFTER_NAMES: Final = words("from since very well through now these nowadays any anymore")
 _NATIONS: Final = words(
     "american canadian mexican brazilian indian australian austrian belgian swiss british scottish european asian african argentinian "
     "chilean colombian egyptian nigerian kenyan pakistani israeli iranian iraqi estonian lithuanian latvian taiwanese"
@@ -362,6 +369,7 @@ def role(context: Context, index: int) -> list[str]:
         end < context.end
         and end - index < 6
         and tokens.at(end) not in _HARD_STOPS | PREPOSITIONS | {",", "and", "or", "&", "'s"}
+        and not is_date(context, end)
     ):
         end += 1
     if tokens.at(end) == "of" and end + 1 < context.end and tokens.at(end + 1)[0].isalpha():
@@ -402,30 +410,12 @@ def age(context: Context, index: int) -> list[str]:
         return found if context.tokens.at(index - 1) == "turned" else []  # not "I was one of them"
     if after in {"years", "year", "yrs"}:
         return found if context.tokens.at(index + 2) in {"old", "young"} else []
-    if (
-        after
-        in {
-            "",
-            "now",
-            "today",
-            "yo",
-            "y/o",
-            "years-old",
-            ",",
-            "and",
-            ".",
-            "!",
-            "already",
-            "this",
-            "last",
-            "on",
-            "yesterday",
-            "old",
-        }
-        or not after[0].isalnum()
-    ):
+    if not after or after in _AFTER_AGE or not after[0].isalnum() or is_date(context, index + 1):
         return found
     return []
+
+
+_AFTER_AGE: Final = words("now today yo y/o years-old and already this last on yesterday old")
 
 
 def ordinal_birthday(context: Context, index: int) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from umi._reading.grammar.clause_facts import Found
 from umi._reading.grammar.lexicon import ARTICLES, CHILDREN, PETS, POSSESSIONS, SIBLINGS, words
-from umi._reading.grammar.parsers import Context
+from umi._reading.grammar.parsers import Context, is_date
 from umi._reading.grammar.predicates import Verb
 from umi._reading.grammar.subjects import PEOPLE, Kind, Subject
 from umi._reading.grammar.values import parse_number, singular
@@ -16,7 +16,7 @@ ACQUIRED: Final = words("bought got adopted purchased acquired")  # verbs that b
 _STOPS: Final = words(
     "to with for in on at of by and or but that who which now who's too also from about never been a an the so i he she we "
     "they is are was named called yesterday tonight last this next when while because since if though each right either both "
-    "there here ago already anymore again today lately these those now"
+    "there here ago already any anymore again today lately these those now nowadays after before until"
 )
 _AUDIENCE: Final = words(  # what is counted rather than owned
     "followers subscribers points employees members students users customers clients readers connections miles"
@@ -64,7 +64,11 @@ def _end(context: Context, index: int) -> int:
     tokens = context.tokens
     end = index + 1
     while (
-        end < context.end and end - index < _WORDS_MAX and tokens.at(end)[0].isalnum() and tokens.at(end) not in _STOPS
+        end < context.end
+        and end - index < _WORDS_MAX
+        and tokens.at(end)[0].isalnum()
+        and tokens.at(end) not in _STOPS
+        and not is_date(context, end)
     ):
         end += 1
     return end

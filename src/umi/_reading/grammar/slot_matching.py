@@ -99,7 +99,9 @@ def _plain(context: Context, subject: Subject, verb: Verb, *, given: bool) -> li
 def _has_agrees(context: Context, verb: Verb) -> bool:
     """Whether "has" or "have" agrees with the subject: in "hide the eggs and have the kids search" it does not."""
     word = context.tokens.at(verb.have_at)
-    return verb.third is None or verb.did or word not in {"have", "has"} or (word == "has") == verb.third
+    return (
+        verb.third is None or verb.did or verb.used_to or word not in {"have", "has"} or (word == "has") == verb.third
+    )
 
 
 def _elliptic(context: Context, subject: Subject, verb: Verb) -> bool:
@@ -142,8 +144,8 @@ def _holds(rule: Rule, verb: Verb, word: str) -> tuple[bool, bool] | None:
         return None if verb.negated and rule.form == "event" else (verb.negated, verb.ended)
     # A state must be said in the present; "used to live" says that it is over.
     if rule.form == "state":
-        if verb.used_to:
-            return True, True
+        if verb.used_to:  # "used to hate" ends a dislike, as "no longer hates" does
+            return not rule.negative, True
         if verb.past or (word.endswith("ing") and not verb.be) or not _agrees(rule, verb, word):
             return None
         return verb.negated != rule.negative, verb.ended

@@ -176,6 +176,8 @@ def noun_run(tokens: Tokens, index: int, verbs: frozenset[str]) -> int:
         low = tokens.at(end)
         if not (low[0].isalnum() or low == "#") or low in _BREAKS or (low in verbs and end > index):
             break
+        if low == "used" and tokens.at(end + 1) == "to":  # "my husband Jan used to ..."
+            break
         end += 1
     return end
 
@@ -387,7 +389,8 @@ def _may_possess(tokens: Tokens, index: int, verbs: frozenset[str]) -> bool:
         return False
     following = noun_run(tokens, index, verbs)
     after = tokens.at(following)
-    return bool(after) and (after in AUXILIARIES or after in verbs or after in ADVERBS or after in {"'s", "of"})
+    used = after == "used" and tokens.at(following + 1) == "to"
+    return bool(after) and (used or after in AUXILIARIES or after in verbs or after in ADVERBS or after in {"'s", "of"})
 
 
 def _item(text: str, tokens: Tokens, index: int, verbs: frozenset[str]) -> Subject | None:

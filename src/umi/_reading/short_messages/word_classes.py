@@ -125,8 +125,9 @@ MONEY: Final = re.compile(  # the patterns below find spans of one sort each
     re.IGNORECASE,
 )
 _MONTH_NAME: Final = r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+_YEAR: Final = r"(?:,? (?:19|20)\d{2}\b)?"
 DATE: Final = re.compile(
-    rf"(?:\bthe )?\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}\b|\b{_MONTH_NAME} \d{{1,2}}(?:st|nd|rd|th)?\b|\b\d{{4}}-\d{{2}}-\d{{2}}\b",
+    rf"(?:\bthe )?\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {_MONTH_NAME}\b{_YEAR}|\b{_MONTH_NAME} \d{{1,2}}(?:st|nd|rd|th)?\b{_YEAR}|\b\d{{4}}-\d{{2}}-\d{{2}}\b",
     re.IGNORECASE,
 )
 AMOUNT: Final = re.compile(
