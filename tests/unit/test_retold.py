@@ -78,8 +78,8 @@ async def test_the_newer_one_is_flagged_and_stands_first(tmp_path: Path, old: st
         assert (source, target, row.acted) == (old, new, False)
         assert row.reason.startswith("told again: ")
         hits = (await memory.recall(old, min_score=0)).hits  # in the older one's very words
-        shown = [hit.content for hit in hits if hit.content in {old, new}]
-        assert shown == [new, old]
+        assert hits[0].content == new
+        assert row.source_id in hits[0].newer_than  # shown below or left out
         assert {hit.state for hit in hits} == {HitState.CURRENT}
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
@@ -98,7 +98,8 @@ async def test_what_comes_late_takes_its_place(tmp_path: Path) -> None:
         pairs = {(old, new) for old, new, _ in await flags(memory)}
         assert pairs >= {(THREE, FOUR), (FOUR, FIVE)}
         assert not pairs & {(FOUR, THREE), (FIVE, FOUR), (FIVE, THREE)}
-        assert (await answers(memory))[:3] == [FIVE, FOUR, THREE]
+        shown = [text for text in await answers(memory) if text in {FIVE, FOUR, THREE}]
+        assert shown == [FIVE, FOUR, THREE][: len(shown)]  # the older ones may be left out
 
 
 @pytest.mark.parametrize("embedder", [EMBEDDER, None])
@@ -126,7 +127,7 @@ async def test_as_of_the_older_one_it_is_the_answer(tmp_path: Path) -> None:
 async def test_an_undone_flag_moves_nothing(tmp_path: Path) -> None:
     async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=EMBEDDER) as memory:
         await told(memory, THREE, FOUR)
-        assert await answers(memory, THREE) == [FOUR, THREE]
+        assert (await answers(memory, THREE))[0] == FOUR
         ((_, _, row),) = await flags(memory)
         await memory.undo(row.id)
         assert await answers(memory, THREE) == [THREE, FOUR]

@@ -20,7 +20,7 @@ from umi._evolution.trust import USUAL, Trust
 from umi._retrieval.segments import segments
 from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
-from umi.types import Hit, Origin
+from umi.types import Hit, HitState, Origin
 
 # Chosen on four authors whom the reader was not fitted to; docs/state.md has figures for three others.
 # Weights beside the logarithm of the probability that a hit is the answer.
@@ -127,10 +127,11 @@ async def _read(
 def _is_replaced(one: _Read, top: _Read) -> bool:
     """Whether the first hit so surely answers in place of an earlier one that the latter need not be shown.
 
-    What another person said stays: two people may not agree. An assistant only repeats.
+    What another person said stays, since two people may not agree, and so does what is disputed. An assistant only repeats.
     """
     return (
-        (_said_by(one.hit) == _said_by(top.hit) or one.hit.origin is Origin.ASSISTANT)
+        one.hit.state is HitState.CURRENT
+        and (_said_by(one.hit) == _said_by(top.hit) or one.hit.origin is Origin.ASSISTANT)
         and top.reading.answers >= _ANSWERED_FROM
         and one.reading.outdated >= _LEFT_OUT_OUTDATED_FROM
         and one.reading.answers <= _LEFT_OUT_ANSWERS_MAX
