@@ -90,7 +90,8 @@ class Asks:
         file = self._opened.file
         same("whether the store has bytes", found.store_bytes > 0, file is not None and file.exists())
         same("whether the index has bytes", found.cache_bytes >= 0, True)  # noqa: FBT003
-        same("what was degraded", set(found.degradations) <= {"no_embedder"}, True)  # noqa: FBT003
+        possible = {"no_embedder", *(["model_failed"] if self._opened.model.has_failed else [])}
+        same("what was degraded", set(found.degradations) <= possible, True)  # noqa: FBT003
         self._opened.tally.saw("Stats", {"store_bytes": 0, "cache_bytes": 0, "degradations": 0})
 
     async def some(self, rng: DeterministicRng) -> None:

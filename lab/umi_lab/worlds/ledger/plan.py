@@ -187,6 +187,14 @@ class _Draw:
             "derived": derived,
             "whole_source": rng.chance(0.5),
             "form": rng.choice(("message", "mapping", "arguments", "arguments")),
+        } | self._waiting(number)
+
+    def _waiting(self, number: int) -> dict[str, Any]:
+        """What becomes of messages while they wait: somebody tries to read them in vain, or carries them elsewhere with all or a part."""
+        rng = self._rng.fork(f"waiting{number}")
+        return {
+            "in_vain": rng.chance(0.3),
+            "carried": rng.choice((None, {}, {}, {"session": "dawn"}, {"role": "user"})),
         }
 
     def _bulk(self, number: int) -> dict[str, Any]:
