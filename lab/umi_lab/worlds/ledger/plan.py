@@ -27,7 +27,7 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
     ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 3.0), ("judge", 2.4),
 )  # fmt: skip
@@ -107,6 +107,8 @@ class _Draw:
         self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
+        if given.get("root") and self._said:
+            kind, given, self.follows = "say", *self._concluded_before(number, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
             # Before a model judges anything, which a second reading judges anew.
             learned = [("judge", self._judge(number))] if self._rng.chance(_LEARNED_OF) else []
@@ -241,7 +243,12 @@ class _Draw:
     def _chain(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
         every = [(step, message, place) for step, message, count in self._said[-8:] for place in range(count)]
-        return {"of": list(self._rng.shuffled(every))[: self._rng.choice((3, 3, 4))]}
+        found, count = list(self._rng.shuffled(every)), self._rng.choice((3, 3, 4))
+        # Each takes the place of the one before, or is concluded from it, mostly in another message.
+        kind = self._rng.fork(f"chain{number}").choice(("update", "derive"))
+        if kind == "derive":
+            found = list({(step, message): (step, message, place) for step, message, place in found}.values())
+        return {"of": found[:count], "type": kind}
 
     def _undo(self, number: int) -> dict[str, Any]:
         made = self._maker()
@@ -320,7 +327,7 @@ class _Draw:
             )
         }
 
-    def _erase(self, _number: int) -> dict[str, Any]:
+    def _erase(self, number: int) -> dict[str, Any]:
         rng = self._rng
         hows: tuple[dict[str, Any], ...] = (
             {"session": "dusk"},
@@ -329,7 +336,17 @@ class _Draw:
             {"where": {"role": "user", "session": "dawn"}},
         )
         how = rng.choice(hows)
-        return {**how, "derived": rng.choice(("stale", "erase")), "brought_back": rng.chance(0.4)}
+        derived, brought_back = rng.choice(("stale", "erase")), rng.chance(0.4)
+        # Of all that rests on one message, through any number of conclusions, where there is such a message.
+        return {**how, "derived": derived, "brought_back": brought_back, "root": rng.fork(f"root{number}").chance(0.4)}
+
+    def _concluded_before(self, number: int, erased: dict[str, Any]) -> tuple[dict[str, Any], Sequel]:
+        """A conclusion, then one or two of which each rests on the one before, then an erasure of what all rest on."""
+        told = [{**self._say(number), "derived": [self._statement()]}]
+        for place in range(number, number + self._rng.next_int(1, 2)):
+            told.append({**self._say(place + 1), "derived": [(place, 0, 0)]})
+        self._judged = ""
+        return told[0], [*(("say", one) for one in told[1:]), ("erase", erased)]
 
     def _export(self, _number: int) -> dict[str, Any]:
         rng = self._rng

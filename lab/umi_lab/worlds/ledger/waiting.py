@@ -41,16 +41,22 @@ class Waiting(Carrying):
         if "recall" in between:  # a filter by type that was asked while they waited knows them once they are read
             await self._found_by_type(added)
             await self._found_as_of(added)
-        if between == "erase" and sources and sources[0].said.session is not None:
-            session = sources[0].said.session
-            going = any(one.said.session == session for one in sources)
-            beside = [said for said in added if going or said.session == session]
-            await self._erased({"session": session, "derived": "erase"}, beside=beside)
+        # Of what they rest on, through any number of conclusions, the last of a session goes with all that was concluded from it.
+        sessions = [one.said.session for one in self._bases(sources) if one.said.session is not None]
+        if between == "erase" and sessions:
+            await self._erased({"session": sessions[-1], "derived": "erase"}, beside=added)
             added = [said for said in added if said in self.book.said]
         if "restart" in between and self._opened.plan.store != "dict":
             await self._opened.open()
         await self._require_waiting(added, sources, given)
         return added
+
+    def _bases(self, sources: list[Statement]) -> list[Statement]:
+        """What a conclusion of these rests on, the nearest first."""
+        found = list(sources)
+        for one in found:  # grows as it goes
+            found += [each for each in self.book.sources(one) if each not in found]
+        return found
 
     def _expires_within(self, time: timedelta) -> bool:
         """Whether anything expires by then, anywhere: whoever looks first would delete it."""
