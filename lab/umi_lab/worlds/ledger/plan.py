@@ -29,7 +29,7 @@ MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothe
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 3.0), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 4.0), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -284,9 +284,22 @@ class _Draw:
             "call_key": not rng.chance(0.3), "first": rng.chance(0.5), "alone": rng.chance(0.3),
             "kept": rng.choice((None, None, "gone", "gone", "user")),
             "through": rng.choice(("recall", "recall", "prompt", "context")), "mark": rng.choice(("", "", "> ", "- ")),
+            "lines": self._lines(number), "spoken_by": rng.fork(f"spoken{number}").choice(("assistant", "assistant", "tool", "system", "user")),
+            "forgotten": rng.fork(f"forgotten{number}").choice(("quote", "quoted")),
         }  # fmt: skip
         self._said.append((number, 0, 1))
         return given
+
+    def _lines(self, number: int) -> list[dict[str, Any]]:
+        """Lines of one message: most of them were shown before, some are new."""
+        rng, found = self._rng.fork(f"lines{number}"), []
+        alone = rng.chance(0.2)  # without a new one
+        for _ in range(rng.next_int(2, 4)):
+            step, message, count = rng.choice(self._said[-8:])
+            what = (step, message, rng.next_int(0, count - 1)) if alone or rng.chance(0.6) else None
+            through, mark = rng.choice(("recall", "prompt", "context")), rng.choice(("", "> ", "* ", "2. ", "> - "))
+            found.append({"what": what, "through": through, "mark": mark, "gap": rng.choice(("", "\n", "  "))})
+        return found
 
     def _judge(self, _number: int) -> dict[str, Any]:
         rng = self._rng
