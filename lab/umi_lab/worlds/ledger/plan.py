@@ -13,10 +13,12 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import borders, portions, sheets
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.phrases import told
-from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
+from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
+# After some of these all messages are read again.
+_CHANGING: Final = ("say", "relate", "chain", "set_fact", "undo", "resolve", "forget")
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
 _LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
 # How sure a model is of a verdict: about where it is kept, and where it acts.
@@ -107,6 +109,8 @@ class _Draw:
         self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
+        if kind in _CHANGING and self._rng.fork(f"again{number}").chance(0.15):
+            self.follows = [*self.follows, *read_again(self._rng.fork(f"after{number}"), number + len(self.follows) + 1)]
         if given.get("root") and self._said:
             kind, given, self.follows = "say", *self._concluded_before(number, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
@@ -176,7 +180,7 @@ class _Draw:
     def _say(self, number: int) -> dict[str, Any]:
         rng = self._rng
         derived = [self._statement() for _ in range(rng.choice((0, 0, 0, 1, 2)))] if self._said else []
-        return {
+        given = {
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
             "later": rng.chance(0.4 if derived else 0.25),
@@ -189,15 +193,15 @@ class _Draw:
             "derived": derived,
             "whole_source": rng.chance(0.5),
             "form": rng.choice(("message", "mapping", "arguments", "arguments")),
-        } | self._waiting(number)
+        }
+        return given | (self._waiting(number) if given["later"] else {})
 
     def _waiting(self, number: int) -> dict[str, Any]:
         """What becomes of messages while they wait: somebody tries to read them in vain, or carries them elsewhere with all or a part."""
         rng = self._rng.fork(f"waiting{number}")
-        return {
-            "in_vain": rng.chance(0.3),
-            "carried": rng.choice((None, {}, {}, {"session": "dawn"}, {"role": "user"})),
-        }
+        wishes: dict[str, bool] = rng.choice(({}, {}, {"track": False}, {"extract": False}))
+        carried = rng.choice((None, {}, {}, {"session": "dawn"}, {"role": "user"}))
+        return {**wishes, "in_vain": rng.chance(0.4), "carried": carried}
 
     def _bulk(self, number: int) -> dict[str, Any]:
         return {

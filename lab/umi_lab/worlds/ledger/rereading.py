@@ -18,7 +18,7 @@ _JUDGED: Final = ("model", *BY_RULES)  # a new reading takes the place of what t
 class Rereading(Words):
     """Reads messages again."""
 
-    async def _reread(self, _step: Step) -> None:
+    async def _reread(self, step: Step) -> None:
         """The model finds the same statements in each message, or those of one that was kept unread, and judges them as they stand now."""
         # A fact that a caller set is not the model's to read.
         read = [said for said in self.book.said if not any(one.slot for one in self.book.of(said))]
@@ -28,7 +28,7 @@ class Rereading(Words):
         self._opened.count("reread", {"progress": None})
         self._read_again = True
         found = await self._opened.call("reread", progress=lambda done, left: told.append((done, left)))
-        changes = self._read_anew(read)
+        changes = [link for link in self._read_anew(read) if link.acted]
         await self._learn(read)
         same("changes of reread", sorted(one.id for one in found.changes), sorted(link.id for link in changes))
         right: dict[str, Any] = {"changes_count": len(changes), "waiting": (), "waiting_count": 0}
@@ -37,13 +37,13 @@ class Rereading(Words):
         same("the progress of reread", told, [(done, len(read) - done) for done in range(1, len(read) + 1)])
         again = await self._opened.memory.reread()
         same("texts that were read a third time", again.completed, len(read))
-        self._read_anew(read)
+        self._made[step.number] = self._read_anew(read)
 
     def _read_anew(self, read: Iterable[Said]) -> list[Link]:
         """Read each message, the oldest first, and put the verdicts of now in place of those of before.
 
         Returns:
-            The changes that act.
+            The relations that were made.
         """
         recorder = self.recorder()
         for said in sorted(read, key=lambda one: one.arrival):
@@ -52,7 +52,7 @@ class Rereading(Words):
             if _is_unread(self.book, said):
                 self._read_first(said)
             self._judged(recorder, self.book.of(said))
-        return [link for link in recorder.made if link.acted]
+        return recorder.made
 
     def _read_first(self, said: Said) -> None:
         """What was recorded of the note that a message was kept as is now of the longest of its statements."""

@@ -36,6 +36,13 @@ def judged(rng: DeterministicRng, number: int) -> Sequel:
     return rng.choice(([settled], [settled], [undo(*made)], [settled, undo(*made)]))
 
 
+def read_again(rng: DeterministicRng, number: int) -> Sequel:
+    """Everything is read again in step `number`, and what came of it is taken back or settled."""
+    place = rng.next_int(0, 2)
+    settled = ("resolve", {"made": (number, place), "keep": rng.choice(("new", "old", "both")), "again": False})
+    return [("reread", {}), *rng.choice(([], [], [undo(number, place)], [settled]))]
+
+
 def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
     """A step that undoes what another one made."""
     return "undo", {"made": (step, place), "again": False}

@@ -33,7 +33,8 @@ class Waiting(Carrying):
         self.compared.record("the receipt", found, right)
         await self._require_waiting(added, sources, given)
         between = given["between"] or ""
-        if between and given["in_vain"] and not self._expires_within(_REST):
+        # What is kept as one note may need no model.
+        if between and given["in_vain"] and given["extract"] and not self._expires_within(_REST):
             await self._read_in_vain(given["by"])
             await self._require_waiting(added, sources, given)
         if between and given["carried"] is not None:  # else whoever reads in the background may be at work
@@ -105,6 +106,9 @@ class Waiting(Carrying):
 
     async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
         self._waiting_are(await self._opened.call("waiting"), added, sources, given)
+        if len(added) > 1:
+            some = await self._opened.call("waiting", limit=len(added) - 1)
+            same("the first of what waits", [item.episode_id for item in some], [said.id for said in added[:-1]])
 
     async def _read_waiting(self, added: list[Said], by: str) -> datetime:
         """Read what waits, by `work`, by a worker that goes on, or by `maintain`: when that was."""
