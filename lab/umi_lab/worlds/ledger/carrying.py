@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from umi.memory import Memory
 from umi_lab.worlds.ledger.book import Said, Statement
 from umi_lab.worlds.ledger.deletions import Deletions
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.filters import passes
+
+_ENTITY: Final = ("content", "name", "also", "entity_type", "mode", "confidence", "valid_from", "valid_to")
+_LINK: Final = ("evolution_type", "reason", "confidence", "detector", "acted", "nature")
 
 
 class Carrying(Deletions):
@@ -76,12 +79,15 @@ async def _rows(memory: Memory) -> list[Any]:
     places = {step.entity.id: (step.entity.episode_id, step.entity.span) for step in steps}
     found = []
     for step in steps:
-        one = step.entity
-        fields = (one.content, one.name, one.also, str(one.entity_type), one.mode, one.confidence, one.valid_from, one.valid_to)
-        links = sorted(
-            (str(row.evolution_type), places[row.source_id], places[row.target_id], row.reason, row.confidence)
-            + (row.detector, row.acted, row.resolved, row.nature, row.undone_at is None)
+        fields = [getattr(step.entity, name) for name in _ENTITY]
+        links = [
+            (
+                places[row.source_id],
+                places[row.target_id],
+                row.undone_at is None,
+                [getattr(row, name) for name in _LINK],
+            )
             for row in step.evolutions
-        )  # fmt: skip
-        found.append((places[one.id], step.state, fields, links))
+        ]
+        found.append((places[step.entity.id], step.state, fields, sorted(links)))
     return found

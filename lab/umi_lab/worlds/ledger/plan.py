@@ -110,11 +110,14 @@ class _Draw:
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
         if kind in _CHANGING and self._rng.fork(f"again{number}").chance(0.15):
-            self.follows = [*self.follows, *read_again(self._rng.fork(f"after{number}"), number + len(self.follows) + 1)]
+            self.follows = [
+                *self.follows,
+                *read_again(self._rng.fork(f"after{number}"), number + len(self.follows) + 1),
+            ]
         if given.get("root") and self._said:
             kind, given, self.follows = "say", *self._concluded_before(number, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
-            # Before a model judges anything, which a second reading judges anew.
+            # At once, so that what was learned of the first messages is what their second reading inherits.
             learned = [("judge", self._judge(number))] if self._rng.chance(_LEARNED_OF) else []
             self.follows = [*learned, ("reread", {})]
         if self._judged:
@@ -360,8 +363,8 @@ class _Draw:
     def _concluded_before(self, number: int, erased: dict[str, Any]) -> tuple[dict[str, Any], Sequel]:
         """A conclusion, then one or two of which each rests on the one before, then an erasure of what all rest on."""
         told = [{**self._say(number), "derived": [self._statement()]}]
-        for place in range(number, number + self._rng.next_int(1, 2)):
-            told.append({**self._say(place + 1), "derived": [(place, 0, 0)]})
+        more = range(number, number + self._rng.next_int(1, 2))
+        told += [{**self._say(place + 1), "derived": [(place, 0, 0)]} for place in more]
         self._judged = ""
         return told[0], [*(("say", one) for one in told[1:]), ("erase", erased)]
 

@@ -72,7 +72,9 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
     if given["type"] == "derive" and len(said) > 3 and rng.chance(0.6):
         # What rests on a conclusion follows from its source too.
         kinds = (("derive", said[0], said[1]), ("derive", said[1], said[2]), ("update", said[0], said[3]))
-        chain = [("relate", {**given, "type": kind, "old": old, "new": new, "again": False}) for kind, old, new in kinds]
+        chain = [
+            ("relate", {**given, "type": kind, "old": old, "new": new, "again": False}) for kind, old, new in kinds
+        ]
         return [*chain, _ERASED] if rng.fork(f"erased{number}").chance(0.4) else chain
     if given["type"] == "derive":
         return rng.choice(([undo(number), source], [undo(number), source], [undo(number), again, source], [source]))

@@ -61,8 +61,8 @@ class Waiting(Carrying):
 
     def _expires_within(self, time: timedelta) -> bool:
         """Whether anything expires by then, anywhere: whoever looks first would delete it."""
-        ends = [one.expires_at for one in (*self.book.said, *self.beyond) if one.expires_at is not None]
-        return any(end <= self.now + time for end in ends)
+        ends = [*(said.expires_at for said in self.book.said), *(one.expires_at for one in self.beyond)]
+        return any(end is not None and end <= self.now + time for end in ends)
 
     async def _read_in_vain(self, by: str) -> None:
         """What the model does not read goes on waiting; so long as it rests it is not asked again."""
