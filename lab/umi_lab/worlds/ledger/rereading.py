@@ -55,10 +55,11 @@ class Rereading(Words):
         return recorder.made
 
     def _read_first(self, said: Said) -> None:
-        """What was recorded of the note that a message was kept as is now of the longest of its statements."""
+        """What was recorded and learned of the note that a message was kept as is now of the longest of its statements."""
         (note,) = self.book.of(said)
         self.book.statements.remove(note)
         heir = max(self._read(said, extract=True), key=lambda one: one.span[1] - one.span[0])
+        self.learned.inherit(note, heir)
         for link in self.book.links:
             link.old, link.new = (heir if one is note else one for one in (link.old, link.new))
 
