@@ -9,7 +9,24 @@ from umi_lab.worlds.ledger.world import run_small
 
 # Most are found by the first; those that find what few worlds find come next, so that nobody waits for 82.
 SEEDS = tuple(
-    dict.fromkeys((2_000, 2_001, 2_002, 2_004, 2_032, 2_056, 2_010, 2_023, 2_013, 2_035, 2_082, *range(2_000, 2_100)))
+    dict.fromkeys(
+        (
+            2_000,
+            2_001,
+            2_002,
+            2_004,
+            2_032,
+            2_056,
+            2_010,
+            2_023,
+            2_013,
+            2_035,
+            2_082,
+            2_039,
+            2_022,
+            *range(2_000, 2_100),
+        )
+    )
 )
 
 

@@ -22,6 +22,7 @@ from umi.stores.sql.erase import ErasingTransaction
 from umi.stores.sql.read import SqlSnapshot
 from umi.stores.sql.write import SqlTransaction
 from umi_lab.mutation.planted import Mutation, edited, patched
+from umi_lab.mutation.planted_orders import ORDERS
 from umi_lab.mutation.planted_sentences import SENTENCES
 
 SCORES: Final[tuple[Mutation, ...]] = (
@@ -291,4 +292,4 @@ REFUSED: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED, *SENTENCES)
+SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED, *SENTENCES, *ORDERS)

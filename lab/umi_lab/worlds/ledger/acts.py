@@ -10,10 +10,11 @@ from umi_lab.worlds.ledger.plain_words import PlainWords
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.refusals import Refusals
 from umi_lab.worlds.ledger.relations import Relations
+from umi_lab.worlds.ledger.rereading import Rereading
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Relations, Upkeep, Judgements, PlainWords, Refusals):
+class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

@@ -21,7 +21,7 @@ from umi_lab.worlds.ledger.filters import passes
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.lessons import Lessons
 from umi_lab.worlds.ledger.model import ITEM
-from umi_lab.worlds.ledger.opened import OpenedMemory
+from umi_lab.worlds.ledger.opened import OpenedMemory, part_of
 from umi_lab.worlds.ledger.plan import ATTRIBUTES, NAMES
 from umi_lab.worlds.ledger.profiles import Profiles
 from umi_lab.worlds.ledger.questions import Questions
@@ -90,7 +90,8 @@ class Asks:
         file = self._opened.file
         same("whether the store has bytes", found.store_bytes > 0, file is not None and file.exists())
         same("whether the index has bytes", found.cache_bytes >= 0, True)  # noqa: FBT003
-        same("what was degraded", set(found.degradations) <= {"no_embedder"}, True)  # noqa: FBT003
+        possible = {"no_embedder", *(["model_failed"] if self._opened.model.has_failed else [])}
+        same("what was degraded", set(found.degradations) <= possible, True)  # noqa: FBT003
         self._opened.tally.saw("Stats", {"store_bytes": 0, "cache_bytes": 0, "degradations": 0})
 
     async def some(self, rng: DeterministicRng) -> None:
@@ -120,7 +121,7 @@ class Asks:
         where, types, order = rng.choice(_WHERES), rng.choice(_TYPES), rng.choice(("oldest", "newest"))
         right = [one for one in self._book.arrived() if passes(where or {}, one.said) and _is(one, types)]
         right = right[::-1] if order == "newest" else right
-        found, after, size = [], None, rng.next_int(1, 4)
+        found, after, size = [], None, part_of(len(right), rng)
         for _ in range(len(right) + 1):
             page = await self._opened.call("list", limit=size, after=after, order=order, where=where, types=types)
             found += page.items
@@ -137,7 +138,7 @@ class Asks:
         right = sorted(self._book.said, key=lambda one: one.arrival, reverse=order == "newest")
         right = [said for said in right if passes(where or {}, said)]
         right = [said for said in right if types is None or any(_is(one, types) for one in self._book.of(said))]
-        size, given = rng.next_int(1, 4), {"order": order, "where": where, "types": types}
+        size, given = part_of(len(right), rng), {"order": order, "where": where, "types": types}
         found = await self._opened.paged("episodes", size, len(right) + 1, **given)
         same(f"episodes {order} {where} {types}", [one.id for one in found], [said.id for said in right])
         self._opened.tally.saw("EpisodePage", {"items": 0, "next": 0})
@@ -148,7 +149,7 @@ class Asks:
         for said in self._book.said:
             if said.session is not None:
                 groups.setdefault(said.session, []).append(said)
-        found = await self._opened.paged("sessions", rng.next_int(1, 3), len(groups) + 1)
+        found = await self._opened.paged("sessions", part_of(len(groups), rng), len(groups) + 1)
         same("the sessions", [one.name for one in found], sorted(groups))
         for one in found:
             mine = groups[one.name]
@@ -203,7 +204,7 @@ class Asks:
         found = await self._opened.call("history", key, where=where, types=types, **beside)
         self._compared.steps(what, found, right)
         # The same in windows: the newest, then those before, until nothing is left.
-        size, left = rng.next_int(1, 3), right
+        size, left = part_of(len(right), rng), right
         while right:
             found = await self._opened.call("history", key, where=where, types=types, limit=size, **beside)
             same(f"{what} in windows of {size}", [step.entity.id for step in found], [one.id for one in left[-size:]])

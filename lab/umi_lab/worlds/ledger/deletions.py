@@ -86,13 +86,25 @@ class Deletions(Journal):
                 self.cut.append(one.said)
 
     async def _erase(self, step: Step) -> None:
-        given = {name: value for name, value in step.arguments.items() if name != "brought_back"}
+        given = {name: value for name, value in step.arguments.items() if name not in ("brought_back", "root")}
+        if step.arguments["root"]:
+            given = self._root() or given
         kept = io.BytesIO()
         if step.arguments["brought_back"]:
             await self._opened.memory.export(kept)
         receipt = await self._erased(given)
         if step.arguments["brought_back"]:
             await self._brought_back(receipt, kept)
+
+    def _root(self) -> dict[str, Any] | None:
+        """An erasure of the message on which most others rest, with those that share its labels, and of all that was concluded from it."""
+        resting = {said: len(concluded(self.book, [said])) for said in self.book.said}
+        root = max(self.book.said, key=lambda said: resting[said], default=None)
+        if root is None or not resting[root]:
+            return None
+        labels = {name: getattr(root, name) for name in ("session", "speaker", "role", "origin")}
+        where = {name: {"exists": False} if value is None else value for name, value in labels.items()}
+        return {"where": where, "derived": "erase"}
 
     async def _brought_back(self, receipt: Any, kept: io.BytesIO) -> None:
         """An export from before the erasure is refused here; where it was restored, the check finds what was erased."""
@@ -169,7 +181,8 @@ class Deletions(Journal):
     async def _clear_here(self) -> None:
         preview = await self._opened.call("preview_namespace_erasure")
         same("what the preview counts", preview.counts.get("episodes", 0), len(self.book.said))
-        known = self.book.next_arrival > 0
+        # Notes of recalls, which learning writes, are there as well.
+        known = self.book.next_arrival > 0 or (self._opened.plan.learn and await self._opened.memory.sequence() > 0)
         found = await self._opened.call("erase_namespace")
         self.compared.record("the receipt", found, {"known": known, "deleted": (), "selection": "namespace"})
         self.book.said.clear()

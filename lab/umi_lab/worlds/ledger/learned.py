@@ -114,6 +114,11 @@ class Learned:
         for judgement in self.judgements:
             judgement.about = [one for one in judgement.about if one is not said]
 
+    def inherit(self, old: Statement, heir: Statement) -> None:
+        """What counts about a statement counts about the one that takes its place."""
+        if old in self._of:
+            self._of[heir] = self._of.pop(old)
+
     def clear(self) -> None:
         """Nothing counts any more."""
         self._of.clear()

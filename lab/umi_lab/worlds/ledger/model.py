@@ -25,6 +25,7 @@ class ScriptedModel:
 
     def __init__(self) -> None:
         self.down = False
+        self.has_failed = False
         self.calls = 0
         self.rewordings: list[str] = []  # of every question
         self.verdicts: list[tuple[str, str, str]] = []  # word of the new statement, verdict, word of the earlier one
@@ -34,6 +35,7 @@ class ScriptedModel:
         self.calls += 1
         asked = request if isinstance(request, CompletionRequest) else CompletionRequest(request)
         if self.down:
+            self.has_failed = True
             raise OSError("the scripted model is down")
         answer: dict[str, object] = {"relations": []}
         if asked.task == "extract":

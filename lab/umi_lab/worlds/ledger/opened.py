@@ -132,3 +132,10 @@ class OpenedMemory:
         if self._second is not None:
             await self._second.close()
         await self.memory.close()
+
+
+def part_of(count: int, rng: DeterministicRng) -> int:
+    """A size of pages for so many rows: mostly one that makes several pages, at times all or one more."""
+    if rng.chance(0.2):
+        return max(1, count + rng.next_int(0, 1))
+    return rng.next_int(1, max(1, count // 2))

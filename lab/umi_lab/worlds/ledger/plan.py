@@ -13,10 +13,12 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import borders, portions, sheets
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.phrases import told
-from umi_lab.worlds.ledger.sequels import Sequel, judged, sequel
+from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
+# After some of these all messages are read again.
+_CHANGING: Final = ("say", "relate", "chain", "set_fact", "undo", "resolve", "forget")
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
 _LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
 # How sure a model is of a verdict: about where it is kept, and where it acts.
@@ -27,9 +29,9 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 _STEP_KINDS: Final = (
-    ("say", 6.0), ("relate", 4.0), ("chain", 2.0), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
+    ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
-    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 3.0), ("judge", 2.4),
+    ("switch", 0.6), ("reread", 0.2), ("backup", 0.9), ("clear", 0.5), ("echo", 4.0), ("judge", 2.4),
 )  # fmt: skip
 
 
@@ -107,8 +109,15 @@ class _Draw:
         self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
+        if kind in _CHANGING and self._rng.fork(f"again{number}").chance(0.15):
+            self.follows = [
+                *self.follows,
+                *read_again(self._rng.fork(f"after{number}"), number + len(self.follows) + 1),
+            ]
+        if given.get("root") and self._said:
+            kind, given, self.follows = "say", *self._concluded_before(number, given)
         if number == 0 and self._rng.chance(_READ_AGAIN):
-            # Before a model judges anything, which a second reading judges anew.
+            # At once, so that what was learned of the first messages is what their second reading inherits.
             learned = [("judge", self._judge(number))] if self._rng.chance(_LEARNED_OF) else []
             self.follows = [*learned, ("reread", {})]
         if self._judged:
@@ -174,7 +183,7 @@ class _Draw:
     def _say(self, number: int) -> dict[str, Any]:
         rng = self._rng
         derived = [self._statement() for _ in range(rng.choice((0, 0, 0, 1, 2)))] if self._said else []
-        return {
+        given = {
             "messages": [self._message(number, place) for place in range(rng.choice((1, 1, 1, 2, 3)))],
             "call_key": rng.chance(0.3),
             "later": rng.chance(0.4 if derived else 0.25),
@@ -188,6 +197,14 @@ class _Draw:
             "whole_source": rng.chance(0.5),
             "form": rng.choice(("message", "mapping", "arguments", "arguments")),
         }
+        return given | (self._waiting(number) if given["later"] else {})
+
+    def _waiting(self, number: int) -> dict[str, Any]:
+        """What becomes of messages while they wait: somebody tries to read them in vain, or carries them elsewhere with all or a part."""
+        rng = self._rng.fork(f"waiting{number}")
+        wishes: dict[str, bool] = rng.choice(({}, {}, {"track": False}, {"extract": False}))
+        carried = rng.choice((None, {}, {}, {"session": "dawn"}, {"role": "user"}))
+        return {**wishes, "in_vain": rng.chance(0.4), "carried": carried}
 
     def _bulk(self, number: int) -> dict[str, Any]:
         return {
@@ -233,7 +250,12 @@ class _Draw:
     def _chain(self, number: int) -> dict[str, Any]:
         self._makers.append(number)
         every = [(step, message, place) for step, message, count in self._said[-8:] for place in range(count)]
-        return {"of": list(self._rng.shuffled(every))[: self._rng.choice((3, 3, 4))]}
+        found, count = list(self._rng.shuffled(every)), self._rng.choice((3, 3, 4))
+        # Each takes the place of the one before, or is concluded from it, mostly in another message.
+        kind = self._rng.fork(f"chain{number}").choice(("update", "derive"))
+        if kind == "derive":
+            found = list({(step, message): (step, message, place) for step, message, place in found}.values())
+        return {"of": found[:count], "type": kind}
 
     def _undo(self, number: int) -> dict[str, Any]:
         made = self._maker()
@@ -269,9 +291,22 @@ class _Draw:
             "call_key": not rng.chance(0.3), "first": rng.chance(0.5), "alone": rng.chance(0.3),
             "kept": rng.choice((None, None, "gone", "gone", "user")),
             "through": rng.choice(("recall", "recall", "prompt", "context")), "mark": rng.choice(("", "", "> ", "- ")),
+            "lines": self._lines(number), "spoken_by": rng.fork(f"spoken{number}").choice(("assistant", "assistant", "tool", "system", "user")),
+            "forgotten": rng.fork(f"forgotten{number}").choice(("quote", "quoted")),
         }  # fmt: skip
         self._said.append((number, 0, 1))
         return given
+
+    def _lines(self, number: int) -> list[dict[str, Any]]:
+        """Lines of one message: most of them were shown before, some are new."""
+        rng, found = self._rng.fork(f"lines{number}"), []
+        alone = rng.chance(0.2)  # without a new one
+        for _ in range(rng.next_int(2, 4)):
+            step, message, count = rng.choice(self._said[-8:])
+            what = (step, message, rng.next_int(0, count - 1)) if alone or rng.chance(0.6) else None
+            through, mark = rng.choice(("recall", "prompt", "context")), rng.choice(("", "> ", "* ", "2. ", "> - "))
+            found.append({"what": what, "through": through, "mark": mark, "gap": rng.choice(("", "\n", "  "))})
+        return found
 
     def _judge(self, _number: int) -> dict[str, Any]:
         rng = self._rng
@@ -312,7 +347,7 @@ class _Draw:
             )
         }
 
-    def _erase(self, _number: int) -> dict[str, Any]:
+    def _erase(self, number: int) -> dict[str, Any]:
         rng = self._rng
         hows: tuple[dict[str, Any], ...] = (
             {"session": "dusk"},
@@ -321,7 +356,17 @@ class _Draw:
             {"where": {"role": "user", "session": "dawn"}},
         )
         how = rng.choice(hows)
-        return {**how, "derived": rng.choice(("stale", "erase")), "brought_back": rng.chance(0.4)}
+        derived, brought_back = rng.choice(("stale", "erase")), rng.chance(0.4)
+        # Of all that rests on one message, through any number of conclusions, where there is such a message.
+        return {**how, "derived": derived, "brought_back": brought_back, "root": rng.fork(f"root{number}").chance(0.4)}
+
+    def _concluded_before(self, number: int, erased: dict[str, Any]) -> tuple[dict[str, Any], Sequel]:
+        """A conclusion, then one or two of which each rests on the one before, then an erasure of what all rest on."""
+        told = [{**self._say(number), "derived": [self._statement()]}]
+        more = range(number, number + self._rng.next_int(1, 2))
+        told += [{**self._say(place + 1), "derived": [(place, 0, 0)]} for place in more]
+        self._judged = ""
+        return told[0], [*(("say", one) for one in told[1:]), ("erase", erased)]
 
     def _export(self, _number: int) -> dict[str, Any]:
         rng = self._rng

@@ -55,13 +55,14 @@ class Relations(Journal):
         await self._linked(step, call, lambda recorder: recorder.relate(old, newest, "update", reason))
 
     async def _chain(self, step: Step) -> None:
-        """Statements of which each replaces the one before."""
+        """Statements of which each replaces the one before, or follows from it."""
+        kind = step.arguments["type"]
         found = [self._standing(ref) for ref in step.arguments["of"]]
         ordered = sorted(dict.fromkeys(one for one in found if one is not None), key=lambda one: one.order)
         for place, (old, new) in enumerate(pairwise(ordered)):
             reason = f"chain {step.number}.{place}"
-            call = self._opened.call("relate", old.id, new.id, type="update", reason=reason)
-            await self._linked(step, call, partial(Recorder.relate, old=old, new=new, kind="update", reason=reason))
+            call = self._opened.call("relate", old.id, new.id, type=kind, reason=reason)
+            await self._linked(step, call, partial(Recorder.relate, old=old, new=new, kind=kind, reason=reason))
 
     async def _resolve(self, step: Step) -> None:
         link, keep = self._link(step.arguments["made"], _is_open), step.arguments["keep"]

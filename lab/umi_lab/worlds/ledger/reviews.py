@@ -10,7 +10,7 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.book import SUPERSEDED, Link
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
-from umi_lab.worlds.ledger.opened import OpenedMemory
+from umi_lab.worlds.ledger.opened import OpenedMemory, part_of
 
 _DAYS: Final = 3_660  # the most that may be asked for
 
@@ -26,7 +26,7 @@ class Reviews:
     async def undecided(self, rng: DeterministicRng) -> None:
         """Pages of any size give each open change once, the newest first; what later ones have settled is left out."""
         right = {link.id: link for link in self._book.links if self._waits(link)}
-        found = await self._opened.paged("undecided", rng.choice((1, 1, 3)), len(self._book.links) + 1)
+        found = await self._opened.paged("undecided", part_of(len(right), rng), len(self._book.links) + 1)
         same("what waits for a decision", sorted(one.relation.id for one in found), sorted(right))
         # Ids of relations are in order of time to the millisecond.
         times = [

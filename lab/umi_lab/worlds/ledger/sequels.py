@@ -14,6 +14,8 @@ Sequel = list[tuple[str, dict[str, Any]]]  # kinds and arguments of the steps
 # Share of the steps that have a sequel; of others `_MOSTLY`.
 _FOLLOWED: Final = {"say": 0.3, "set_fact": 0.5, "judge": 0.3}
 _MOSTLY: Final = 0.7
+# What most others rest on goes, with all that was concluded from it.
+_ERASED: Final = ("erase", {"session": "dusk", "derived": "erase", "brought_back": False, "root": True})
 _SETTLED: Final = 0.4  # share of the steps with verdicts of a model that are settled at once
 
 
@@ -34,15 +36,24 @@ def judged(rng: DeterministicRng, number: int) -> Sequel:
     return rng.choice(([settled], [settled], [undo(*made)], [settled, undo(*made)]))
 
 
+def read_again(rng: DeterministicRng, number: int) -> Sequel:
+    """Everything is read again in step `number`, and what came of it is taken back or settled."""
+    place = rng.next_int(0, 2)
+    settled = ("resolve", {"made": (number, place), "keep": rng.choice(("new", "old", "both")), "again": False})
+    return [("reread", {}), *rng.choice(([], [], [undo(number, place)], [settled]))]
+
+
 def undo(step: int, place: int = 0) -> tuple[str, dict[str, Any]]:
     """A step that undoes what another one made."""
     return "undo", {"made": (step, place), "again": False}
 
 
 def _chain(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel:
-    """The changes of a chain taken back in any order; what joined the ends is settled or taken back itself."""
+    """The changes of a chain taken back in any order; what joined the ends is settled or taken back itself. Conclusions go with their source."""
     if len(given["of"]) < 2:
         return []
+    if given["type"] == "derive":
+        return [_ERASED] if rng.chance(0.7) else [undo(number, rng.next_int(0, 1)), _ERASED]
     places = list(rng.shuffled(range(len(given["of"]) - 1)))[: rng.next_int(1, len(given["of"]) - 1)]
     taken = [undo(number, place) for place in places]
     joined = (number + 1, 1)
@@ -61,7 +72,10 @@ def _relate(rng: DeterministicRng, number: int, given: dict[str, Any]) -> Sequel
     if given["type"] == "derive" and len(said) > 3 and rng.chance(0.6):
         # What rests on a conclusion follows from its source too.
         kinds = (("derive", said[0], said[1]), ("derive", said[1], said[2]), ("update", said[0], said[3]))
-        return [("relate", {**given, "type": kind, "old": old, "new": new, "again": False}) for kind, old, new in kinds]
+        chain = [
+            ("relate", {**given, "type": kind, "old": old, "new": new, "again": False}) for kind, old, new in kinds
+        ]
+        return [*chain, _ERASED] if rng.fork(f"erased{number}").chance(0.4) else chain
     if given["type"] == "derive":
         return rng.choice(([undo(number), source], [undo(number), source], [undo(number), again, source], [source]))
     if given["type"] == "contradict":

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from umi_lab.worlds.ledger.book import Book, Said
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.exports import Exports
-from umi_lab.worlds.ledger.model import SENTENCE, VERDICTS
 from umi_lab.worlds.ledger.plan import Step
 
 
@@ -22,24 +20,6 @@ class Upkeep(Exports):
         found = await self._opened.call("maintain")
         right = {"completed": 0, "waiting": (), "waiting_count": 0, "degraded": (), "unclean": False}
         self.compared.record("maintain", found, right)
-
-    async def _reread(self, _step: Step) -> None:
-        """The model reads each message again as it did before, so nothing changes."""
-        book = self.book
-        # What the model judged before is judged anew, and what was kept without being read is read: not told here.
-        if any(link.detector != "caller" for link in book.links) or not all(
-            _is_plainly_read(book, said) for said in book.said
-        ):
-            return
-        told: list[tuple[int, int]] = []
-        self._opened.count("reread", {"progress": None})
-        self._read_again = True
-        found = await self._opened.call("reread", progress=lambda done, left: told.append((done, left)))
-        nothing: dict[str, Any] = {"changes": (), "changes_count": 0, "waiting": (), "waiting_count": 0}
-        self.compared.record("reread", found, {**nothing, "completed": len(book.said), "degraded": ()})
-        same("the progress of reread", told, [(done, len(book.said) - done) for done in range(1, len(book.said) + 1)])
-        again = await self._opened.memory.reread()
-        same("texts that were read a third time", again.completed, len(book.said))
 
     async def _backup(self, _step: Step) -> None:
         if self._opened.plan.store == "dict":
@@ -92,11 +72,3 @@ class Upkeep(Exports):
             right = dict(zip(("episodes", "entities"), counts.pop(info.name), strict=True))
             self.compared.record("the namespace", info, {"name": info.name, **right})
         same("namespaces that are not listed", [name for name, (episodes, _) in counts.items() if episodes], [])
-
-
-def _is_plainly_read(book: Book, said: Said) -> bool:
-    """Whether a message has the statements that the model reads in it, and no verdict."""
-    read = [match[0] for match in SENTENCE.finditer(said.content)]
-    judges = any(f"{verdict}=" in said.content for verdict in VERDICTS)
-    mine = book.of(said)
-    return not judges and [one.content for one in mine] == read and all(one.subject for one in mine)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 from umi_lab.worlds.ledger.book import US, Look, Said, Statement
-from umi_lab.worlds.ledger.deletions import Deletions
+from umi_lab.worlds.ledger.carrying import Carrying
 from umi_lab.worlds.ledger.expected import same
 
+_REST: Final = timedelta(minutes=1)  # more than a model rests that has failed several times
 
-class Waiting(Deletions):
+
+class Waiting(Carrying):
     """Lets messages wait."""
 
     async def _end_background(self) -> None:
@@ -31,19 +33,51 @@ class Waiting(Deletions):
         self.compared.record("the receipt", found, right)
         await self._require_waiting(added, sources, given)
         between = given["between"] or ""
+        # What is kept as one note may need no model.
+        if between and given["in_vain"] and given["extract"] and not self._expires_within(_REST):
+            await self._read_in_vain(given["by"])
+            await self._require_waiting(added, sources, given)
+        if between and given["carried"] is not None:  # else whoever reads in the background may be at work
+            await self._carry(added, sources, given)
         if "recall" in between:  # a filter by type that was asked while they waited knows them once they are read
             await self._found_by_type(added)
             await self._found_as_of(added)
-        if between == "erase" and sources and sources[0].said.session is not None:
-            session = sources[0].said.session
-            going = any(one.said.session == session for one in sources)
-            beside = [said for said in added if going or said.session == session]
-            await self._erased({"session": session, "derived": "erase"}, beside=beside)
+        # Of what they rest on, through any number of conclusions, the last of a session goes with all that was concluded from it.
+        sessions = [one.said.session for one in self._bases(sources) if one.said.session is not None]
+        if between == "erase" and sessions:
+            await self._erased({"session": sessions[-1], "derived": "erase"}, beside=added)
             added = [said for said in added if said in self.book.said]
         if "restart" in between and self._opened.plan.store != "dict":
             await self._opened.open()
         await self._require_waiting(added, sources, given)
         return added
+
+    def _bases(self, sources: list[Statement]) -> list[Statement]:
+        """What a conclusion of these rests on, the nearest first."""
+        found = list(sources)
+        for one in found:  # grows as it goes
+            found += [each for each in self.book.sources(one) if each not in found]
+        return found
+
+    def _expires_within(self, time: timedelta) -> bool:
+        """Whether anything expires by then, anywhere: whoever looks first would delete it."""
+        ends = [*(said.expires_at for said in self.book.said), *(one.expires_at for one in self.beyond)]
+        return any(end is not None and end <= self.now + time for end in ends)
+
+    async def _read_in_vain(self, by: str) -> None:
+        """What the model does not read goes on waiting; so long as it rests it is not asked again."""
+        self._opened.model.down = True
+        tried = await (self._opened.call("maintain") if by == "maintain" else self._opened.call("work", idle_s=0))
+        self._opened.model.down = False
+        right = {"completed": 0, "degraded": ("no_embedder", "model_failed")}
+        self.compared.record("a reading in vain", tried, right)
+        reasons = {item.episode_id: item.reason for item in await self._opened.memory.waiting()}
+        # It begins with the oldest, and may end there.
+        told = [reason.startswith("the model ") for reason in reasons.values()]
+        same("which were tried", told, sorted(told, reverse=True))
+        same("reasons of those that were tried", [bool(reason) for reason in reasons.values()], [True, *told[1:]])
+        self._reasons = reasons
+        await self._opened.clock.sleep(_REST.total_seconds())
 
     async def _found_by_type(self, added: list[Said]) -> None:
         """Of some messages those are found by type of which such a statement was read."""
@@ -71,21 +105,10 @@ class Waiting(Deletions):
         return sorted(hit.episode.id for hit in asked.hits if hit.episode.id in ids)
 
     async def _require_waiting(self, added: list[Said], sources: list[Statement], given: dict[str, Any]) -> None:
-        waiting = await self._opened.call("waiting")
-        same("what waits", [item.episode_id for item in waiting], [said.id for said in added])
-        named = tuple(self._name_of(one, whole=given["whole_source"]) for one in sources)
-        for item, said in zip(waiting, added, strict=True):
-            right = {
-                "episode_id": said.id,
-                "arrival": said.arrival,
-                "attempts": 0,
-                "derived_from": named,
-                "extract_entities": given["extract"],
-                "track_evolution": given["track"],
-                "again": False,
-                "reason": "",
-            }
-            self.compared.record("what waits", item, right)
+        self._waiting_are(await self._opened.call("waiting"), added, sources, given)
+        if len(added) > 1:
+            some = await self._opened.call("waiting", limit=len(added) - 1)
+            same("the first of what waits", [item.episode_id for item in some], [said.id for said in added[:-1]])
 
     async def _read_waiting(self, added: list[Said], by: str) -> datetime:
         """Read what waits, by `work`, by a worker that goes on, or by `maintain`: when that was."""
@@ -118,6 +141,3 @@ class Waiting(Deletions):
         same("the progress of a worker", [done for done, _ in told], list(range(1, len(told) + 1)))
         same("what its progress says is left", [left for _, left in told], list(range(len(told)))[::-1])
         self.expire()
-
-    def _name_of(self, one: Statement, *, whole: bool) -> str:
-        return one.said.id if whole else one.id

@@ -76,6 +76,7 @@ class Words(Waiting):
         self._made[step.number] = recorder.made
         if given["later"]:
             await self._learn(added)
+            await self._require_as_there()
             if "recall" in (given["between"] or ""):
                 await self._found_by_type(added)
             return

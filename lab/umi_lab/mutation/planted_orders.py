@@ -1,0 +1,72 @@
+"""Faults that show only where one particular call follows another: somebody planted the first four, and small worlds did not find them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+from umi._archive import lines
+from umi._erasure import operations
+from umi._evolution import rereading
+from umi._remember.outbox import OutboxWorker
+from umi._remember.recalled_text import RecalledTexts
+from umi_lab.mutation.planted import Mutation, edited
+
+ORDERS: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "new-words-beside-a-quotation-lost",
+        "What is said beside a line that was recalled is not kept.",
+        "umi._remember.recalled_text.RecalledTexts.repeated",
+        partial(edited, RecalledTexts, "repeated", "if not all(found)", "if not any(found)"),
+    ),
+    Mutation(
+        "wishes-exchanged-on-the-way",
+        "What waits is restored with one wish in place of another.",
+        "umi._archive.lines.outbox_of",
+        partial(edited, lines, "outbox_of", '_flag(fields, "track_evolution")', '_flag(fields, "extract_entities")'),
+    ),
+    Mutation(
+        "conclusions-of-conclusions-left",
+        "An erasure takes what was concluded from a message, and leaves what was concluded from that.",
+        "umi._erasure.operations._concluded",
+        partial(
+            edited,
+            operations,
+            "_concluded",
+            "going = [*fresh, *(entity.id for group in tx.entities_of(fresh).values() for entity in group)]",
+            "going = fresh",
+        ),
+    ),
+    Mutation(
+        "callers-relations-judged-away",
+        "Who reads again drops what callers have recorded.",
+        "umi._evolution.rereading.carried_over",
+        partial(
+            edited,
+            rereading,
+            "carried_over",
+            "if row.detector in _JUDGED and row.target_id in old:",
+            "if row.target_id in old:",
+        ),
+    ),
+    Mutation(
+        "what-a-lost-verdict-closed-stays-closed",
+        "What a verdict had closed that is not given again is not opened.",
+        "umi._evolution.rereading.carried_over",
+        partial(edited, rereading, "carried_over", "reopened[row.source_id] = None", "pass"),
+    ),
+    Mutation(
+        "least-like-it-inherits",
+        "What was recorded of a statement moves to the new one that has least in common with it.",
+        "umi._evolution.rereading._heir",
+        partial(edited, rereading, "_heir", "return max(now, key=shared)", "return min(now, key=shared)"),
+    ),
+    Mutation(
+        "wish-lost-where-the-model-failed",
+        "What a failing model has put off is read later as if no wish had been told.",
+        "umi._remember.outbox.OutboxWorker._defer",
+        partial(
+            edited, OutboxWorker, "_defer", "replace(item, attempts", "replace(item, track_evolution=True, attempts"
+        ),
+    ),
+)

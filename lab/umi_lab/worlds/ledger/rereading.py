@@ -1,0 +1,77 @@
+"""The step in which the model reads every message again: what it judged is judged anew, and what callers recorded stays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from umi_lab.worlds.ledger.book import Book, Link, Said
+from umi_lab.worlds.ledger.expected import same
+from umi_lab.worlds.ledger.model import SENTENCE
+from umi_lab.worlds.ledger.plan import Step
+from umi_lab.worlds.ledger.rules import BY_RULES
+from umi_lab.worlds.ledger.words import Words
+
+_JUDGED: Final = ("model", *BY_RULES)  # a new reading takes the place of what these have recorded
+
+
+class Rereading(Words):
+    """Reads messages again."""
+
+    async def _reread(self, step: Step) -> None:
+        """The model finds the same statements in each message, or those of one that was kept unread, and judges them as they stand now."""
+        # A fact that a caller set is not the model's to read.
+        read = [said for said in self.book.said if not any(one.slot for one in self.book.of(said))]
+        if not all(_is_plainly_read(self.book, said) or _is_unread(self.book, said) for said in read):
+            return  # in words of another kind it may find something else: not told here
+        told: list[tuple[int, int]] = []
+        self._opened.count("reread", {"progress": None})
+        self._read_again = True
+        found = await self._opened.call("reread", progress=lambda done, left: told.append((done, left)))
+        changes = [link for link in self._read_anew(read) if link.acted]
+        await self._learn(read)
+        same("changes of reread", sorted(one.id for one in found.changes), sorted(link.id for link in changes))
+        right: dict[str, Any] = {"changes_count": len(changes), "waiting": (), "waiting_count": 0}
+        self.compared.record("reread", found, {**right, "completed": len(read), "degraded": ()})
+        self._opened.tally.saw("RereadReceipt", {"changes": 0})
+        same("the progress of reread", told, [(done, len(read) - done) for done in range(1, len(read) + 1)])
+        again = await self._opened.memory.reread()
+        same("texts that were read a third time", again.completed, len(read))
+        self._made[step.number] = self._read_anew(read)
+
+    def _read_anew(self, read: Iterable[Said]) -> list[Link]:
+        """Read each message, the oldest first, and put the verdicts of now in place of those of before.
+
+        Returns:
+            The relations that were made.
+        """
+        recorder = self.recorder()
+        for said in sorted(read, key=lambda one: one.arrival):
+            before = [link for link in self.book.links if link.detector in _JUDGED and link.new.said is said]
+            self.book.links = [link for link in self.book.links if link not in before]
+            if _is_unread(self.book, said):
+                self._read_first(said)
+            self._judged(recorder, self.book.of(said))
+        return recorder.made
+
+    def _read_first(self, said: Said) -> None:
+        """What was recorded and learned of the note that a message was kept as is now of the longest of its statements."""
+        (note,) = self.book.of(said)
+        self.book.statements.remove(note)
+        heir = max(self._read(said, extract=True), key=lambda one: one.span[1] - one.span[0])
+        self.learned.inherit(note, heir)
+        for link in self.book.links:
+            link.old, link.new = (heir if one is note else one for one in (link.old, link.new))
+
+
+def _is_plainly_read(book: Book, said: Said) -> bool:
+    """Whether a message has the statements that the model reads in it."""
+    read = [match[0] for match in SENTENCE.finditer(said.content)]
+    mine = book.of(said)
+    return [one.content for one in mine] == read and all(one.subject for one in mine)
+
+
+def _is_unread(book: Book, said: Said) -> bool:
+    """Whether a message with statements is kept as one note."""
+    mine = book.of(said)
+    return len(mine) == 1 and not mine[0].subject and bool(SENTENCE.search(said.content))
