@@ -435,7 +435,7 @@ class Memory:
         """Texts that are stored and not finished, oldest first, each with what stood in its way, whichever call deferred them.
 
         Raises:
-            InvalidInput: For a limit outside 1..1,000.
+            InvalidInput: For a limit outside 1..10,000.
         """
         return self._thread.run(self._twin.waiting(limit=limit))
 

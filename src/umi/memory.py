@@ -399,7 +399,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         """Texts that are stored and not finished, oldest first, each with what stood in its way, whichever call deferred them.
 
         Raises:
-            InvalidInput: For a limit outside 1..1,000.
+            InvalidInput: For a limit outside 1..10,000.
         """
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         return await self._open.storage.read(partial(history.waiting, limit=limit))

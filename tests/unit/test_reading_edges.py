@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from reading import FRIDAY, claims, entities, read
 
+import umi
 from umi._reading.extract import EntityExtractor
 from umi._reading.grammar import predicates
 
@@ -66,3 +67,20 @@ def test_no_rule_is_surer_than_sure() -> None:
     sure = [(word, rule.slot, rule.confidence) for word in predicates._TABLE for rule in predicates.rules_for(word)]
     assert sure
     assert [one for one in sure if not 0.5 <= one[2] <= 0.95] == []
+
+
+OF_ANOTHER_TOWN = (
+    "> Nora moved to Graz.",
+    "> Nora lives in Graz.\n\n> So they say.",
+    "No, Nora does not live in Graz.",
+)
+
+
+@pytest.mark.parametrize("text", OF_ANOTHER_TOWN)
+async def test_a_quotation_and_a_denial_put_nothing_in_place_of_what_is_known(text: str) -> None:
+    async with umi.Memory.open(":memory:") as memory:
+        await memory.remember("Nora lives in Lisbon.", at=FRIDAY)
+        done = await memory.remember(text, at=FRIDAY + timedelta(days=7))
+        assert done.evolutions == ()
+        found = await memory.recall("Where does Nora live?")
+    assert [found.hits[0].content, found.hits[0].state] == ["Nora lives in Lisbon.", umi.HitState.CURRENT]

@@ -95,19 +95,20 @@ def opened(episode: Episode, reader: TextReader) -> OpenText | None:
     Raises:
         EmbeddingError: When the reader's model cannot be loaded, or fails.
     """
-    return None if _is_drafted(episode) or not is_short(episode.content) else reader.read(episode.content)
+    return None if _states_nothing(episode) or not is_short(episode.content) else reader.read(episode.content)
 
 
 def _begin(episode: Episode, reader: TextReader | None) -> ReadAhead:
     text, at = episode.content, episode.at
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
     statements = islice(iter_statements(text, speaker=episode.speaker, role=episode.role, at=at), room)
-    return ReadAhead(tuple(statements), None if _is_drafted(episode) else parse(text, at, reader))
+    return ReadAhead(tuple(statements), None if _states_nothing(episode) else parse(text, at, reader))
 
 
-def _is_drafted(episode: Episode) -> bool:
-    """Whether an assistant concludes or drafts, which changes nothing that people stated."""
-    return episode.speaker is None and episode.role in DRAFTERS
+def _states_nothing(episode: Episode) -> bool:
+    """Whether an assistant concludes or drafts, or all lines are quoted: neither changes what people stated."""
+    drafted = episode.speaker is None and episode.role in DRAFTERS
+    return drafted or all(line.startswith(">") for line in episode.content.splitlines() if line.strip())
 
 
 def extract_rules(
@@ -196,6 +197,8 @@ def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:
     ):
         return False  # the message states several facts, and the ended value may belong to another
     if same:
+        if same[0].negated and not fact.negated:
+            return False  # "No, Nora does not live in Bergen": what the clause reader denies is not so
         if fact.acting < _FIRM <= same[0].confidence and same[0].negated == fact.negated:
             return False  # both read the same, and only the clause reader is sure enough to act
         ended = {value_key(value) for one in same for value in one.ended}

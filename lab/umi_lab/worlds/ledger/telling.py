@@ -34,19 +34,20 @@ WAYS: Final[dict[str, tuple[str, ...]]] = {
     OVER: ("{s} {no longer}.", "{s} {n't} anymore.", "{s} {not} any more.", "{s} {n't} any longer.", "{s} used to {bare}."),
     ENDED: ("{s} {end}.", "{s} just {end}.", "{s} recently {end}.", "{s} finally {end}!", "By the way, {s} {end}."),
     NOTHING: (
+        "> {s} {now}.", "> {s} {event}.",
         "Did {s} ever {bare}?", "Would {s} {bare}?", "Should {s} {bare}?", "I wish {s} {past}.", "If only {s} {past}!", "{s} considered whether to {bare}.",
         "Does {s} {bare}?", "If {s} {now}, we can visit.", "When {s} {now}, we can visit.", "I wonder whether {s} {now}.", "Suppose {s} {now}.",
         "Imagine that {s} {now}.", "Let's say {s} {now}.", "{s} might {bare}.", "{s} may {bare}.", "{s} will {bare}.", "{s} would {bare}.",
         "{s} could {bare}.", "{s} should {bare}.", "{s} wants to {bare}.", "{s} hopes to {bare}.", "{s} plans to {bare}.", "{s} is going to {bare}.",
         "{s} {past} once.", "{s} {past} for a year.", "{s} dreamed that she {past}.", "What if {s} {now}?", "Is it true that {s} {now}?",
         "{s} almost {event}.", "{s} nearly {event}.", "{s} never {event}.", "Unless {s} {now}, we stay here.", "Why does {s} {bare}?",
-        "{s} was supposed to {bare}.", "> {s} {now}.", "{s} {now}, right?", "{s} pretends to {bare}.", "Maybe {s} {now}.", "Perhaps {s} {now}.",
+        "{s} was supposed to {bare}.", "{s} {now}, right?", "{s} pretends to {bare}.", "Maybe {s} {now}.", "Perhaps {s} {now}.",
         "They say {s} {now}.",  "{s} is about to {bare}.",
     ),
 }  # fmt: skip
 # The first so many of the ways that state nothing are read as such of every fact, the others not of those that are guessed at
 # (docs/planted-bugs.md).
-NEVER_GUESSED: Final = 6
+NEVER_GUESSED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
