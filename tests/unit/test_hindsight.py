@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 import pytest
+from reading import entities
 
 import umi
+from umi._evolution.retroactive_supersession import unread
 from umi.types import HitState
 
 JANUARY = datetime(2026, 1, 10, tzinfo=UTC)
@@ -43,6 +45,7 @@ async def test_what_a_change_names_is_closed(before: str, change: str) -> None:
         ("Isolde bought a doll from Fable Toys.", LEFT),
         ("Isolde works at Emberline.", LEFT),
         ("Oskar works at Fable Toys.", LEFT),
+        ("Hey Isolde! I have a night shift at Fable Toys.", LEFT),
         ("I spent a weekend in Ghent.", "I've moved from Ghent to Osaka."),
         ("Would you pay $39 for the gym membership?", "The gym membership went up from $39 to $45."),
     ],
@@ -60,3 +63,10 @@ async def test_undo_brings_it_back() -> None:
         for row in change.evolutions:
             await memory.undo(row.id)
         assert {step.entity.content: step.state for step in (await memory.list()).items}[before] is HitState.CURRENT
+
+
+@pytest.mark.parametrize(("text", "ended"), [("I lost my job.", []), ("I left Acme.", ["Acme"])])
+def test_only_what_is_named_is_looked_for_in_older_messages(text: str, ended: list[str]) -> None:
+    (end,) = entities(text)
+    assert end.negated
+    assert unread(end, []) == ended

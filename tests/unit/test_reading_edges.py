@@ -30,6 +30,8 @@ READ: dict[str, Claims] = {
     "My wife moved to Paris.": [("sam's wife", "lives_in", "Paris")],
     "My manager changed to Bob.": [("sam", "attr:manager", "Bob")],
     "I prefer dark roast.": [("sam", "prefers:roast", "dark roast")],
+    "I have been using Ibotta for a while now.": [("sam", "uses", "Ibotta")],
+    "I use Miro for sketches.": [("sam", "uses_for:sketches", "Miro")],
     "Alice majors in physics.": [("alice", "studies", "physics")],
 }
 
@@ -84,3 +86,21 @@ async def test_a_quotation_and_a_denial_put_nothing_in_place_of_what_is_known(te
         assert done.evolutions == ()
         found = await memory.recall("Where does Nora live?")
     assert [found.hits[0].content, found.hits[0].state] == ["Nora lives in Lisbon.", umi.HitState.CURRENT]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "state"),
+    [
+        ("I prefer solo activities.", "I prefer land-based activities.", umi.HitState.CURRENT),
+        ("I prefer solo activities.", "I now prefer land-based activities.", umi.HitState.SUPERSEDED),
+        ("I prefer tea.", "I prefer coffee.", umi.HitState.SUPERSEDED),
+    ],
+)
+async def test_of_two_preferences_one_takes_the_others_place_where_its_kind_is_known(
+    before: str, after: str, state: umi.HitState
+) -> None:
+    async with umi.Memory.open("dict:") as memory:
+        await memory.remember(before, at=FRIDAY)
+        await memory.remember(after, at=FRIDAY + timedelta(days=7))
+        states = {step.entity.content: step.state for step in (await memory.list()).items}
+    assert states == {before: state, after: umi.HitState.CURRENT}

@@ -31,7 +31,8 @@ def unread(new: Entity, older: Sequence[Entity]) -> list[str]:
     if new.negated and "over" in notes.cues:
         ended.append(new.value)
     said = [old.value for old in older if old.slot == new.slot]
-    return [value for value in dict.fromkeys(ended) if not any(same(value, one) for one in said)]
+    # "I lost my job" names no value: every message about a job would be said to state it.
+    return [value for value in dict.fromkeys(ended) if value and not any(same(value, one) for one in said)]
 
 
 def closed(

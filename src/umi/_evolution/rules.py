@@ -13,7 +13,7 @@ from typing import Final
 
 from umi._reading.grammar import value_comparison
 from umi._reading.grammar.complements import preference_slot
-from umi._reading.grammar.lexicon import NAME_STOPS, words
+from umi._reading.grammar.lexicon import CATEGORIES, NAME_STOPS, words
 from umi._reading.grammar.predicates import VERBS
 from umi._reading.grammar.slots import ENDS_ANYWHERE, base_slot, is_single, slot_words
 from umi._reading.grammar.statements import Statement, read_statements
@@ -317,6 +317,7 @@ def _met(new: _Claim, old: _Claim, gone: str) -> float:
     return max(_sure(new, old), _NAMED) if named and not new.by_short_reader else _sure(new, old)
 
 
+_KINDS: Final = frozenset(CATEGORIES.values())  # of things of which one is preferred at a time
 _HEARD: Final = 0.5  # confidence of verdicts on hearsay: does not act
 _NEARLY: Final = 0.55  # least confidence of both statements for `_NAMED` to apply
 _READ: Final = 0.35  # a statement of this confidence is confirmed when its value is named again
@@ -354,6 +355,12 @@ def _same_slot(new: _Claim, old: _Claim) -> bool:
     return new.turns and bases == {"prefers", "uses"} and new.slot.partition(":")[2] == old.slot.partition(":")[2] != ""
 
 
+def _may_both_hold(slot: str) -> bool:
+    """Whether two values of a slot may hold beside each other: two tools, or preferences in things of no known kind ("solo activities")."""
+    base, _, kind = slot.partition(":")
+    return base in {"uses", "uses_for"} or (base == "prefers" and kind not in _KINDS)
+
+
 def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """Another value in a single-valued slot."""
     if not _same_slot(new, old) or not is_single(new.slot) or new.negated or old.negated:
@@ -365,11 +372,7 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
             return None
         if not new.turns and not new.ended:
             sure *= _PLAIN
-            if (
-                base_slot(new.slot) == "uses"
-                or base_slot(new.slot) == "uses_for"
-                or not value_comparison.plausible(new.slot, new.value, old.value)
-            ):
+            if _may_both_hold(new.slot) or not value_comparison.plausible(new.slot, new.value, old.value):
                 sure = min(sure, _UNSURE)
             if value_comparison.levels_differ(new.slot, new.value, old.value):
                 return None

@@ -249,7 +249,8 @@ def _preference(lowered: str, found: Found) -> Found:
         slot = f"prefers:{kind}" if kind else slot
     elif slot == "uses":
         kind = preference_slot(value)
-        lasting = any(word in _SPANS or word.isdigit() for word in purpose.lower().split())
+        # Of "for a while" the value has "for a": "while" begins a clause.
+        lasting = purpose == "a" or any(word in _SPANS or word.isdigit() for word in purpose.lower().split())
         slot = f"uses_for:{purpose.lower()}" if purpose and not lasting else kind or slot
     elif slot == "drinks" and (ended or re.search(r"\b(?:now|these days|nowadays|instead|switched)\b", lowered)):
         slot = preference_slot(value) or slot

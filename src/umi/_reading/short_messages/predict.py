@@ -170,14 +170,14 @@ def _speaks_of(text: str, found: Sequence[Span], subject: str) -> bool:
 def _taken_of(text: str, found: Sequence[Span], kind: str, subject: str, slots: Sequence[str]) -> Taking | None:
     """The interpretation of a message for a subject of which nothing is known.
 
-    None when it names another favourite, or only relatives of the subject.
+    None when it names another favourite, or only relatives of the subject, or only addresses the subject.
     """
     chosen = [span for span in found if span.sort is Sort.CHOICE] if kind == "choice" else []
     own = [span for span in chosen if choice_slot(span.key) in slots]
     if chosen:
         return take(text, found, kind, own[0].start, ()) if own else None
     named = [span for span in found if subject_key(span.text) == subject]
-    meant = [span for span in named if not _is_kin(span)]
+    meant = [span for span in named if not _is_kin(span) and not is_greeted(span)]
     if named and not meant:
         return None
     return take(text, found, kind, meant[0].start if meant else -1, ())
