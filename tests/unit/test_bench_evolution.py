@@ -134,7 +134,7 @@ async def test_every_part_is_measured(folder: Path) -> None:
     assert figures["candidates"]["own conversations"]["value"] == 1
     assert figures["candidates"]["all conversations in one store"]["of"] == 1
     assert figures["questions"]["as anybody asks"]["value"] == 1
-    assert figures["supersessions"] == {"conversations": 1, "turns": 2, "supersessions": 1, "per_1000_turns": 500.0}
+    assert figures["supersessions"] == {"locomo": "1 of 2 turns", "longmemeval": "1 of 3 turns"}
     assert OLD in found.supersessions[0]
     assert found.supersessions[0].endswith("verdict:")
     assert "PrecisionMemBench" in told
@@ -201,6 +201,6 @@ def test_the_command_writes_what_is_to_be_read(folder: Path, tmp_path: Path) -> 
     arguments = ["--data", str(folder), "--failures", str(misses), "--supersessions", str(closed)]
     done = CliRunner().invoke(app, ["bench", "evolution", *arguments, "--only", "supersessions, precision"])
     assert done.exit_code == 0, done.output
-    assert "supersessions" in done.output
+    assert "Supersessions" in done.output
     assert "case noise" in misses.read_text("utf-8")
-    assert closed.read_text("utf-8").startswith("c1: ")
+    assert closed.read_text("utf-8").startswith("locomo c1: ")

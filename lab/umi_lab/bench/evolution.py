@@ -15,6 +15,8 @@ from umi._engine.components import choose_parts, open_store
 from umi.errors import InvalidInput
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi.ports.answer_reader import AnswerReader, HasAnswerReader
+from umi.ports.text_reader import HasTextReader, TextReader
 from umi.providers.local import LocalEmbedder
 from umi_lab.bench import evolution_data, evolution_pairs, evolution_sets
 from umi_lab.bench.datasets import load_all
@@ -26,7 +28,7 @@ _FOLDERS: Final = {
     "pairs": ("relations",),
     "candidates": ("relations", "longmemeval"),
     "questions": ("relations", "longmemeval"),
-    "supersessions": ("locomo",),
+    "supersessions": ("locomo", "longmemeval", "beam", "prefeval"),
     "precision": ("precisionmembench",),
 }
 _BELIEFS_MOST: Final = 20  # a case of PrecisionMemBench without a budget of its own
@@ -43,6 +45,16 @@ class _Once:
     def identity(self) -> EmbedderIdentity:
         """The inner embedder's."""
         return self._inner.identity
+
+    @property
+    def reader(self) -> TextReader | None:
+        """The inner embedder's: what installs read with."""
+        return self._inner.reader if isinstance(self._inner, HasTextReader) else None
+
+    @property
+    def answer_reader(self) -> AnswerReader | None:
+        """The inner embedder's."""
+        return self._inner.answer_reader if isinstance(self._inner, HasAnswerReader) else None
 
     async def embed(self, text: str) -> Vector:
         """One query."""
@@ -75,7 +87,7 @@ async def run(
     """Measure the parts whose data is there.
 
     Args:
-        data: Holds any of relations/, longmemeval/, locomo/, precisionmembench/.
+        data: Holds any of relations/, longmemeval/, locomo/, beam/, prefeval/, precisionmembench/.
         parts: Only these.
         embedder: The local one by default.
         progress: Called as work goes on.
@@ -86,7 +98,7 @@ async def run(
     unknown = [part for part in parts if part not in PARTS]
     if unknown:
         raise InvalidInput(f"there is no part {unknown[0]!r}; there are {', '.join(PARTS)}")
-    there = [part for part in PARTS if part in parts and all((data / name).is_dir() for name in _FOLDERS[part])]
+    there = [part for part in PARTS if part in parts and _is_there(data, part)]
     if not there:
         raise InvalidInput(f"{data} holds nothing for {', '.join(parts)}; name the folder that does")
     job = _Job(data, _Once(embedder or LocalEmbedder()), progress, Found())
@@ -94,6 +106,12 @@ async def run(
         with tempfile.TemporaryDirectory(prefix="umi-evolution-") as folder:
             await _MEASURES[part](job, Path(folder))
     return job.found
+
+
+def _is_there(data: Path, part: str) -> bool:
+    """Whether the sets of a part are there; of talk in which supersessions are looked for one is enough."""
+    folders = [(data / name).is_dir() for name in _FOLDERS[part]]
+    return any(folders) if part == "supersessions" else all(folders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,18 +189,14 @@ def _miss_of_question(name: str, one: evolution_sets.Asked) -> str:
 
 
 async def _supersessions(job: _Job, folder: Path) -> None:
-    conversations = load_all(job.data)["locomo"]
-    tell = job.tell("conversations", len(conversations))
+    figures = job.found.figures["supersessions"] = {}
     async with job.open(folder) as memory:
-        found = await evolution_sets.supersessions(memory, conversations, tell)
-    turns = sum(len(one.messages) for one in conversations)
-    job.found.figures["supersessions"] = {
-        "conversations": len(conversations),
-        "turns": turns,
-        "supersessions": len(found),
-        "per_1000_turns": round(1000 * len(found) / max(1, turns), 1),
-    }
-    job.found.supersessions += [one.as_text() for one in found]
+        for name, conversations in load_all(job.data).items():
+            tell = job.tell(f"conversations of {name}", len(conversations))
+            found = await evolution_sets.supersessions(memory, name, conversations, tell)
+            turns = sum(len(one.messages) for one in conversations)
+            figures[name] = f"{len(found)} of {turns:,} turns"
+            job.found.supersessions += [one.as_text() for one in found]
 
 
 async def _precision(job: _Job, folder: Path) -> None:

@@ -144,12 +144,14 @@ class Supersession:
         return "\n".join([*lines, "  verdict:"])
 
 
-async def supersessions(memory: Memory, conversations: Sequence[Collection], tell: Tell) -> list[Supersession]:
-    """Remember each conversation in a namespace of its own; every acted update that stands."""
+async def supersessions(
+    memory: Memory, name: str, conversations: Sequence[Collection], tell: Tell
+) -> list[Supersession]:
+    """Remember each conversation of a set in a namespace of its own, in order of time; every acted update that stands."""
     found: list[Supersession] = []
     for done, conversation in enumerate(conversations, 1):
-        apart = memory.switch(f"conversation-{conversation.name}")
-        await apart.remember_many(conversation.messages)
+        apart = memory.switch(f"{name}-{conversation.name}")
+        await apart.remember_many(_in_order(conversation.messages))
         entities: dict[str, Entity] = {}
         acted: dict[str, EvolutionRelation] = {}
         after: str | None = None
@@ -162,11 +164,16 @@ async def supersessions(memory: Memory, conversations: Sequence[Collection], tel
                 break
             after = page.next
         found += [
-            Supersession(conversation.name, entities[row.source_id], entities[row.target_id], row)
+            Supersession(f"{name} {conversation.name}", entities[row.source_id], entities[row.target_id], row)
             for row in acted.values()
         ]
         tell(done)
     return found
+
+
+def _in_order(messages: Sequence[object]) -> list[Message]:
+    """Messages in order of time, which every set names, all in UTC."""
+    return sorted((one for one in messages if isinstance(one, Message)), key=lambda one: str(one.at))
 
 
 def _closes(row: EvolutionRelation) -> bool:

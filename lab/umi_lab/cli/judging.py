@@ -62,7 +62,9 @@ def state(
 def evolution(
     data: Annotated[
         Path,
-        data_option("Folder with any of relations/, longmemeval/, locomo/, precisionmembench/; none comes with Umi."),
+        data_option(
+            "Folder with any of relations/, longmemeval/, locomo/, beam/, prefeval/, precisionmembench/; none comes with Umi."
+        ),
     ],
     only: Annotated[
         str | None, typer.Option(help="Only these parts: pairs,candidates,questions,supersessions,precision.")
@@ -72,7 +74,9 @@ def evolution(
     ] = None,
     supersessions: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", dir_okay=False, help="Write what was superseded in LoCoMo, to be judged."),
+        typer.Option(
+            metavar="FILE", dir_okay=False, help="Write what was superseded in other people's talk, to be judged."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
