@@ -79,10 +79,9 @@ def load_all(folder: Path) -> dict[str, list[Collection]]:
     Raises:
         InvalidInput: When none of them is there.
     """
-    loaders = {"locomo": _locomo, "longmemeval": _longmemeval, "beam": _beam, "prefeval": _prefeval}
-    sets = {name: list(load(folder)) for name, load in loaders.items() if (folder / name).is_dir()}
+    sets = {name: list(load(folder)) for name, load in _LOADERS.items() if (folder / name).is_dir()}
     if not sets:
-        raise InvalidInput(f"{folder} holds none of {', '.join(loaders)}; name the folder that does")
+        raise InvalidInput(f"{folder} holds none of {', '.join(SETS)}; name the folder that does")
     return sets
 
 
@@ -172,3 +171,7 @@ def _leaves(value: Any) -> Iterator[Any]:
             yield from _leaves(item)
     elif value is not None:
         yield value
+
+
+_LOADERS: Final = {"locomo": _locomo, "longmemeval": _longmemeval, "beam": _beam, "prefeval": _prefeval}
+SETS: Final = tuple(_LOADERS)  # names of folders of talk

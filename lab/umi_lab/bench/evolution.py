@@ -14,12 +14,12 @@ from typing import Any, Final
 from umi._engine.components import choose_parts, open_store
 from umi.errors import InvalidInput
 from umi.memory import Memory
-from umi.ports import EmbedderIdentity, EmbeddingProvider, Matrix, Vector
+from umi.ports import EmbeddingProvider, Matrix, Vector
 from umi.ports.answer_reader import AnswerReader, HasAnswerReader
-from umi.ports.text_reader import HasTextReader, TextReader
 from umi.providers.local import LocalEmbedder
 from umi_lab.bench import evolution_data, evolution_pairs, evolution_sets
-from umi_lab.bench.datasets import load_all
+from umi_lab.bench.asking import OnEmbedder
+from umi_lab.bench.datasets import SETS, load_all
 
 Progress = Callable[[str, int, int], None]
 
@@ -28,28 +28,18 @@ _FOLDERS: Final = {
     "pairs": ("relations",),
     "candidates": ("relations", "longmemeval"),
     "questions": ("relations", "longmemeval"),
-    "supersessions": ("locomo", "longmemeval", "beam", "prefeval"),
+    "supersessions": SETS,
     "precision": ("precisionmembench",),
 }
 _BELIEFS_MOST: Final = 20  # a case of PrecisionMemBench without a budget of its own
 
 
-class _Once:
+class _Once(OnEmbedder):
     """An embedder that makes each text's vectors once: the same conversations are stored several times. Satisfies `EmbeddingProvider`."""
 
     def __init__(self, inner: EmbeddingProvider) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._made: dict[str, Matrix] = {}
-
-    @property
-    def identity(self) -> EmbedderIdentity:
-        """The inner embedder's."""
-        return self._inner.identity
-
-    @property
-    def reader(self) -> TextReader | None:
-        """The inner embedder's: what installs read with."""
-        return self._inner.reader if isinstance(self._inner, HasTextReader) else None
 
     @property
     def answer_reader(self) -> AnswerReader | None:

@@ -151,7 +151,8 @@ async def supersessions(
     found: list[Supersession] = []
     for done, conversation in enumerate(conversations, 1):
         apart = memory.switch(f"{name}-{conversation.name}")
-        await apart.remember_many(_in_order(conversation.messages))
+        told = sorted(conversation.messages, key=lambda one: str(one.at))  # every set names times, in UTC
+        await apart.remember_many(told)
         entities: dict[str, Entity] = {}
         acted: dict[str, EvolutionRelation] = {}
         after: str | None = None
@@ -169,11 +170,6 @@ async def supersessions(
         ]
         tell(done)
     return found
-
-
-def _in_order(messages: Sequence[object]) -> list[Message]:
-    """Messages in order of time, which every set names, all in UTC."""
-    return sorted((one for one in messages if isinstance(one, Message)), key=lambda one: str(one.at))
 
 
 def _closes(row: EvolutionRelation) -> bool:

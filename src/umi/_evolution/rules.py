@@ -13,7 +13,7 @@ from typing import Final
 
 from umi._reading.grammar import value_comparison
 from umi._reading.grammar.complements import preference_slot
-from umi._reading.grammar.lexicon import CATEGORIES, NAME_STOPS, words
+from umi._reading.grammar.lexicon import KINDS, NAME_STOPS, words
 from umi._reading.grammar.predicates import VERBS
 from umi._reading.grammar.slots import ENDS_ANYWHERE, base_slot, is_single, slot_words
 from umi._reading.grammar.statements import Statement, read_statements
@@ -317,7 +317,6 @@ def _met(new: _Claim, old: _Claim, gone: str) -> float:
     return max(_sure(new, old), _NAMED) if named and not new.by_short_reader else _sure(new, old)
 
 
-_KINDS: Final = frozenset(CATEGORIES.values())  # of things of which one is preferred at a time
 _HEARD: Final = 0.5  # confidence of verdicts on hearsay: does not act
 _NEARLY: Final = 0.55  # least confidence of both statements for `_NAMED` to apply
 _READ: Final = 0.35  # a statement of this confidence is confirmed when its value is named again
@@ -358,7 +357,7 @@ def _same_slot(new: _Claim, old: _Claim) -> bool:
 def _may_both_hold(slot: str) -> bool:
     """Whether two values of a slot may hold beside each other: two tools, or preferences in things of no known kind ("solo activities")."""
     base, _, kind = slot.partition(":")
-    return base in {"uses", "uses_for"} or (base == "prefers" and kind not in _KINDS)
+    return base in {"uses", "uses_for"} or (base == "prefers" and kind not in KINDS)
 
 
 def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:

@@ -26,7 +26,7 @@ from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
 from umi._reading.short_messages.predict import Parsed
-from umi._reading.short_messages.reader import is_short, parse, read_parsed
+from umi._reading.short_messages.reader import is_looked_into, parse, read_parsed
 from umi.errors import LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import LLMProvider, Snapshot
@@ -95,20 +95,19 @@ def opened(episode: Episode, reader: TextReader) -> OpenText | None:
     Raises:
         EmbeddingError: When the reader's model cannot be loaded, or fails.
     """
-    return None if _states_nothing(episode) or not is_short(episode.content) else reader.read(episode.content)
+    return None if _is_drafted(episode) or not is_looked_into(episode.content) else reader.read(episode.content)
 
 
 def _begin(episode: Episode, reader: TextReader | None) -> ReadAhead:
     text, at = episode.content, episode.at
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
     statements = islice(iter_statements(text, speaker=episode.speaker, role=episode.role, at=at), room)
-    return ReadAhead(tuple(statements), None if _states_nothing(episode) else parse(text, at, reader))
+    return ReadAhead(tuple(statements), None if _is_drafted(episode) else parse(text, at, reader))
 
 
-def _states_nothing(episode: Episode) -> bool:
-    """Whether an assistant concludes or drafts, or all lines are quoted: neither changes what people stated."""
-    drafted = episode.speaker is None and episode.role in DRAFTERS
-    return drafted or all(line.startswith(">") for line in episode.content.splitlines() if line.strip())
+def _is_drafted(episode: Episode) -> bool:
+    """Whether an assistant concludes or drafts, which changes nothing that people stated."""
+    return episode.speaker is None and episode.role in DRAFTERS
 
 
 def extract_rules(

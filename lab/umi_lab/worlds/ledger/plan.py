@@ -17,8 +17,8 @@ from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
-# After some of these all messages are read again.
 _CHANGING: Final = ("say", "relate", "chain", "set_fact", "undo", "resolve", "forget")
+_READ_AGAIN_AFTER: Final = 0.15  # share of these steps after which all messages are read again
 _READ_AGAIN: Final = 0.15  # share of the worlds whose first messages are read again at once
 _LEARNED_OF: Final = 0.7  # share of them in which a recall is judged before
 # How sure a model is of a verdict: about where it is kept, and where it acts.
@@ -109,7 +109,7 @@ class _Draw:
         self._judged = ""
         given = arguments(number)
         self.follows = sequel(self._rng, number, kind, given)
-        if kind in _CHANGING and self._rng.fork(f"again{number}").chance(0.15):
+        if kind in _CHANGING and self._rng.fork(f"again{number}").chance(_READ_AGAIN_AFTER):
             self.follows = [
                 *self.follows,
                 *read_again(self._rng.fork(f"after{number}"), number + len(self.follows) + 1),

@@ -13,6 +13,7 @@ from umi._reading.grammar.lexicon import (
     CATEGORIES,
     DIETS,
     EVENT_NOUNS,
+    KINDS,
     POSSESSIONS,
     RELATIONSHIPS,
     STATUS_VERBS,
@@ -452,9 +453,7 @@ _CONSUMED: Final = words("drink meat season music seat pet_kind book_form time_o
 
 def preference_slot(value: str) -> str:
     """The slot of a preferred or used thing ("prefers:drink", "uses:editor"), or "" when its kind is unknown."""
-    kind = CATEGORIES.get(value.lower(), "") or (
-        category_of(value) if category_of(value) in set(CATEGORIES.values()) else ""
-    )
-    if not kind:
+    kind = CATEGORIES.get(value.lower(), "") or category_of(value)
+    if kind not in KINDS:
         return ""
     return f"prefers:{kind}" if kind in _CONSUMED else f"uses:{kind}"

@@ -250,6 +250,7 @@ CATEGORIES: Final = {
     }.items()
     for member in phrases(members)
 }  # fmt: skip
+KINDS: Final = frozenset(CATEGORIES.values())
 DEPARTMENTS: Final = words(
     "accounting marketing sales engineering hr finance support legal operations product design it"
 )

@@ -24,17 +24,18 @@ _ASKED: Final = 0.58  # below what acts: such a request names no statement
 _QUOTATION: Final = re.compile(r"[\"“«][^\"“”«»]{24,}[\"”»]|(?:^|[:,] )['‘](?!s )[^‘’]{12,}?[.!?,]['’](?:\s|$)")
 
 
-def is_short(text: str) -> bool:
-    """Whether a message is looked into at all."""
+def is_looked_into(text: str) -> bool:
+    """Whether a message is looked into at all: it is short, and not every line of it is quoted."""
     return (
         len(text) <= SHORT_MESSAGE_CHARACTERS_MAX
         and sum(1 for _ in sentences(text)) <= SHORT_MESSAGE_SENTENCES_COUNT_MAX
+        and any(not line.startswith(">") for line in text.splitlines() if line.strip())
     )
 
 
 def parse(text: str, at: datetime, reader: TextReader | None) -> Parsed | None:
     """What `read` needs of a message alone; None for one that it does not look into. Arguments as of `read`."""
-    if not is_short(text):
+    if not is_looked_into(text):
         return None
     if reader is None and _QUOTATION.search(text):
         return None  # linear models do not see who speaks in a quotation
