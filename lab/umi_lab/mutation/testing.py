@@ -58,7 +58,7 @@ Step = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a fault: `killed_by` is "tests", "worlds", "timeout", or empty for a survivor.
+    """What became of a fault: `killed_by` is "tests", "worlds", "answers" (recorded ones), "timeout", or empty for a survivor.
 
     `how` says what noticed it, `tests` how many tests run its lines, `seconds` how long it took. `worlds` is how many worlds were run for
     it, where only worlds were.

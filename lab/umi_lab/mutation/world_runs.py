@@ -1,15 +1,14 @@
 """Runs chosen worlds against the product that is imported: a program of its own, started by `umi bench mutants --operators --worlds-alone`.
 
 `learn` runs each world in a process forked for it, so that what one world loads or keeps for later is run by the next as well, and
-takes down which lines each runs. `try` runs them one after the other, up to the first that fails or takes too long. Nothing of the product
-is imported before the lines are watched, since what runs at import counts too.
+takes down which lines each runs. `try` runs them one after the other, up to the first that fails or takes too long; where none does, it says
+whose answers are not as recorded. Nothing of the product is imported before the lines are watched, since what runs at import counts too.
 """
 
 from __future__ import annotations
 
 import faulthandler
 import json
-import logging
 import multiprocessing
 import sys
 import threading
@@ -17,12 +16,17 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from umi_lab.worlds.recorded.record import Heard
 
 IMPORT: Final = "import"  # what runs before the first world
 SMALL: Final = "small:"  # before the seed of a small world
+TALK: Final = ("talk:", "state:")  # before runs that no oracle judges
+ANSWERS: Final = "answers of "  # before a run that answers otherwise than it is recorded
 
-Run = Callable[[str], str | None]
+Run = Callable[[str], "Heard"]
 Tracer = Callable[[FrameType, str, Any], Any]
 
 
@@ -77,7 +81,7 @@ def learn(worlds: Sequence[str], package: Path, target: Path) -> None:
     """
     lines = Lines(package)
     lines.watch()
-    run = _loaded()
+    run, recorded = _loaded()
     found = {IMPORT: lines.by_file()}
     fork = multiprocessing.get_context("fork")
     for world in worlds:
@@ -85,54 +89,55 @@ def learn(worlds: Sequence[str], package: Path, target: Path) -> None:
         process = fork.Process(target=_told, args=(run, world, lines, writer))
         process.start()
         writer.close()
-        failure, found[world] = reader.recv()
+        failure, told, found[world] = reader.recv()
         process.join()
         if failure is not None:
             sys.exit(f"world {world}: {failure}")
+        if told != recorded.get(world, told):
+            sys.exit(f"{ANSWERS}{world} are not as recorded")
     target.write_text(json.dumps(found), "utf-8")
 
 
 def try_each(limits: dict[str, float], begun: Path) -> None:
     """Run worlds until one fails, or takes longer than its limit, which ends the process.
 
+    Then talk is told, unless some world has answered otherwise than it is recorded already.
+
     Args:
         limits: Seconds by world.
         begun: The name of each world is written there when it begins, a line each, and "hung" when it takes too long.
     """
     with begun.open("w", encoding="utf-8") as told:
-        run = _loaded()
+        run, recorded = _loaded()
+        other = None
         for world, seconds in limits.items():
+            if other is not None and world.startswith(TALK):
+                break
             told.write(f"{world}\n")
             told.flush()
             faulthandler.dump_traceback_later(seconds, exit=True, file=told)
-            failure = run(world)
+            heard = run(world)
             faulthandler.cancel_dump_traceback_later()
-            if failure is not None:
-                sys.exit(f"world {world}: {failure}")
+            if heard.failure is not None:
+                sys.exit(f"world {world}: {heard.failure}")
+            if other is None and heard.sum != recorded.get(world, heard.sum):
+                other = world
+        if other is not None:
+            sys.exit(f"{ANSWERS}{other} are not as recorded")
 
 
-def _loaded() -> Run:
-    """What runs a world, with all that it needs imported."""
-    from umi_lab.worlds.ledger.plan import make_small  # noqa: PLC0415 - a fault that ends the import is noticed, too
-    from umi_lab.worlds.ledger.world import run_small  # noqa: PLC0415
-    from umi_lab.worlds.plan import make_plan  # noqa: PLC0415
-    from umi_lab.worlds.world import run_plan  # noqa: PLC0415
+def _loaded() -> tuple[Run, dict[str, str]]:
+    """What runs a world, with all that it needs imported, and what is recorded."""
+    from umi_lab.worlds.recorded import record  # noqa: PLC0415 - a fault that ends the import is noticed, too
 
-    logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds are full of warnings, and nobody reads them
-
-    def run(world: str) -> str | None:
-        if world.startswith(SMALL):
-            return run_small(make_small(int(world.removeprefix(SMALL)))).failure
-        return run_plan(make_plan(int(world))).failure
-
-    return run
+    return record.heard, record.read()
 
 
 def _told(run: Run, world: str, lines: Lines, writer: Any) -> None:
     lines.forget()
     lines.watch()
-    failure = run(world)
-    writer.send((failure, lines.by_file()))
+    heard = run(world)
+    writer.send((heard.failure, heard.sum, lines.by_file()))
 
 
 if __name__ == "__main__":

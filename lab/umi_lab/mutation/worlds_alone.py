@@ -1,6 +1,7 @@
 """How many small faults simulated worlds notice without any test: `umi bench mutants --operators --worlds-alone`.
 
-The same worlds run against each fault, small ones first, up to the first that fails. One run of them against the product as it is tells
+The same worlds run against each fault, small ones first, up to the first that fails. What none notices may still change an answer that is
+recorded: of worlds, or of ordinary talk, which is told last (`umi_lab.worlds.recorded`). One run of them against the product as it is tells
 which world runs which lines, so a fault is tried only by worlds that run its lines; they must all pass there, alone and in a row.
 """
 
@@ -20,12 +21,15 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.mutation import testing
 from umi_lab.mutation.operators import IMPORT, Place, mutated, places, read_rooms, running, sample
 from umi_lab.mutation.testing import TIMEOUT, Step, Verdict, Yard
+from umi_lab.mutation.world_runs import ANSWERS, SMALL, TALK
 from umi_lab.mutation.world_runs import IMPORT as AT_IMPORT
-from umi_lab.mutation.world_runs import SMALL
+from umi_lab.worlds.recorded import record
 
 SMALL_COUNT: Final = 120
 LARGE_COUNT: Final = 12
 NEVER_RUN: Final = "no world runs it"
+RECORDED: Final = "answers"  # `Verdict.killed_by` where no world fails, and an answer is not as recorded
+_KILLED_BY: Final = {TIMEOUT: TIMEOUT, RECORDED: RECORDED}
 _SMALL_S: Final = 15.0  # some fifty times what one takes; then it hangs
 _LARGE_S: Final = 60.0
 
@@ -58,9 +62,10 @@ class Worlds:
         return any(line in lines.get(file, ()) for file, line in sorted(inside))
 
 
-def names(small: int, large: int) -> list[str]:
-    """So many worlds of each size, as `umi sim replay` names them."""
-    return [f"{SMALL}{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
+def names(small: int, large: int, *, talk: bool) -> list[str]:
+    """So many worlds of each size, as `umi sim replay` names them, and recorded talk."""
+    worlds = [f"{SMALL}{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
+    return worlds + [name for name in record.names() if talk and name.startswith(TALK)]
 
 
 def measure(
@@ -71,6 +76,7 @@ def measure(
     seed: int,
     small: int = SMALL_COUNT,
     large: int = LARGE_COUNT,
+    talk: bool = True,
     step: Step = lambda _what, _done, _of: None,
     stop: threading.Event | None = None,
 ) -> list[Verdict]:
@@ -85,6 +91,7 @@ def measure(
         seed: Of the sample.
         small: Small worlds for each fault, those of the first seeds.
         large: Large worlds for each fault, after them.
+        talk: Tell recorded talk as well, after all worlds.
         step: Told how far it is.
         stop: Ends it early, with what is known.
 
@@ -98,7 +105,7 @@ def measure(
     found: list[Verdict] = []
     with testing.copied(checkout, stop or threading.Event()) as yard, suppress(testing.Stopped):
         step("the product as it is", 0, len(chosen))
-        trial = _Trial(yard, names(small, large))
+        trial = _Trial(yard, names(small, large, talk=talk))
         known = trial.known(verdicts.with_suffix(".worlds"))
         for verdict in testing.each_tried(chosen, verdicts, trial.digests, lambda place: trial.tried(place, known)):
             found.append(verdict)
@@ -151,7 +158,7 @@ class _Trial:
             how, run = self._try(worlds, testing.RUN_S + 5 * known.seconds)
         finally:
             file.write_text(source, "utf-8")
-        killed_by = "" if how is None else TIMEOUT if how.startswith(TIMEOUT) else "worlds"
+        killed_by = "" if how is None else _KILLED_BY.get(how.partition(" ")[0], "worlds")
         seconds = round(clock.monotonic_s() - start, 1)
         return Verdict(place, killed_by, how or "", seconds=seconds, worlds=run)
 
@@ -168,7 +175,7 @@ class _Trial:
             return None, len(run)
         if len(run) < len(told):  # where it hung stands behind its name
             return f"{TIMEOUT} of world {last}", len(run)
-        return how if how.startswith(("world ", TIMEOUT)) else f"world {last}: {how}", len(run)
+        return how if how.startswith(("world ", ANSWERS, TIMEOUT)) else f"world {last}: {how}", len(run)
 
     def _run(self, what: str, given: object, target: Path, limit_s: float, *more: str) -> str | None:
         wanted = self._yard.scratch / "wanted.json"

@@ -9,7 +9,7 @@ from umi_lab.bench.intervals import Interval, share
 from umi_lab.mutation.results import cell, open_survivors, reason
 from umi_lab.mutation.survivors import FAMILIES, family
 from umi_lab.mutation.testing import TIMEOUT, Verdict
-from umi_lab.mutation.worlds_alone import NEVER_RUN
+from umi_lab.mutation.worlds_alone import NEVER_RUN, RECORDED
 
 HEADING: Final = "## Small faults and worlds alone"
 _UNREAD: Final = "not read yet"
@@ -36,6 +36,8 @@ def markdown(found: Sequence[Verdict], *, drawn: int, seed: int, small: int, lar
     missed = open_survivors(found)
     never = [one for one in missed if one.how == NEVER_RUN]
     faults = len(noticed) + len(missed)
+    failing = [one for one in noticed if one.killed_by != RECORDED]
+    alone = share(len(failing), max(1, faults))
     rate = share(len(noticed), max(1, faults))
     reached = share(len(noticed), max(1, faults - len(never)))
     parts = [
@@ -44,16 +46,17 @@ def markdown(found: Sequence[Verdict], *, drawn: int, seed: int, small: int, lar
             f"`umi bench mutants --operators {drawn} --worlds-alone --seed {seed} --small {small} --large {large}` changes one operator, "
             "number, condition or statement at a time, and no test runs. Each fault is tried by those of the worlds that run its lines, up "
             f"to the first that fails: at most {small} small worlds and {large} large ones, {_average(found):.0f} on average. The same "
-            "worlds pass without a fault. Left out are faces, server, adapters, blocking calls, the simulation itself, providers, stores on "
+            "worlds pass without a fault. Where none fails, the answers of those worlds and of ordinary talk are compared with the record "
+            "(`umi sim record`). Left out are faces, server, adapters, blocking calls, the simulation itself, providers, stores on "
             "PostgreSQL and the reading of other products' files, none of which these worlds run or should; docstrings, annotations, "
             "decorators, logs and the program's checks of itself are not changed."
         ),
         (
-            f"Of {len(found)} changes{_so_far(found, drawn)} {len(noticed)} were noticed, {_hung(noticed)} of them since a world never ended; "
-            f"{len(found) - faults} change nothing that anybody could notice. **Of the other {faults}, "
-            f"{_percent(rate.value)} were noticed (95 % interval {_range(rate)}).** {len(never)} of the "
-            f"{len(missed)} unnoticed are on lines that no world runs; of the faults on lines that a world runs {_percent(reached.value)} "
-            f"were noticed ({_range(reached)})."
+            f"Of {len(found)} changes{_so_far(found, drawn)} {len(failing)} made a world fail, {_hung(noticed)} of them since it never ended; "
+            f"{len(noticed) - len(failing)} more changed a recorded answer; {len(found) - faults} change nothing that anybody could notice. "
+            f"**Of the other {faults}, {_percent(alone.value)} made a world fail (95 % interval {_range(alone)}), and "
+            f"{_percent(rate.value)} were noticed by either ({_range(rate)}).** {len(never)} of the {len(missed)} unnoticed are on lines "
+            f"that nothing here runs; of the faults on other lines {_percent(reached.value)} were noticed ({_range(reached)})."
         ),
         _table("room", found, lambda one: one.place.file.partition("/")[0]),
         _table("kind of change", found, lambda one: one.place.operator),
@@ -78,18 +81,19 @@ def _hung(found: Sequence[Verdict]) -> int:
 
 def _table(head: str, found: Sequence[Verdict], by: Callable[[Verdict], str]) -> str:
     rows = [
-        f"| {head} | tried | no difference | noticed | unnoticed | of these never run | rate | 95 % interval |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: |",
+        f"| {head} | tried | no difference | a world fails | another answer | unnoticed | of these never run | rate | 95 % interval |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for name in (*sorted({by(one) for one in found}), "all"):
         group = [one for one in found if name in {by(one), "all"}]
         missed = open_survivors(group)
         noticed = sum(bool(one.killed_by) for one in group)
+        answers = sum(one.killed_by == RECORDED for one in group)
         faults = noticed + len(missed)
         never = sum(one.how == NEVER_RUN for one in missed)
         rate = share(noticed, max(1, faults))
         told = (_percent(rate.value), _range(rate)) if faults else ("", "")
-        cells = (len(group), len(group) - faults, noticed, len(missed), never, *told)
+        cells = (len(group), len(group) - faults, noticed - answers, answers, len(missed), never, *told)
         rows.append(f"| {name} | {' | '.join(str(cell) for cell in cells)} |")
     return "\n".join(rows)
 

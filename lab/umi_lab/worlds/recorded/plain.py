@@ -1,0 +1,53 @@
+"""Values as text that is the same in every process and on every machine."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from enum import Enum
+from typing import Final
+
+# Folders of a run, whose names are drawn by the system.
+_FOLDER: Final = re.compile(r"[/\w.-]*/umi-[a-z]+-\w+")
+
+# Worlds give calls more than they take; of that the size is told.
+_LISTED_COUNT_MAX: Final = 2_000
+_TEXT_CHARS_MAX: Final = 50_000
+
+
+def plain(value: object) -> str:
+    """A value as text. Floats have six digits, sets an order; what no answer consists of is told by its type."""
+    if value is None or isinstance(value, bool | int):
+        return str(value)
+    if isinstance(value, float):
+        return f"{value:.6f}" if math.isfinite(value) else str(value)
+    if isinstance(value, Enum):
+        return plain(value.value)
+    if isinstance(value, str):
+        return repr(_FOLDER.sub("FOLDER", value)) if len(value) <= _TEXT_CHARS_MAX else f"<{len(value)} characters>"
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, bytes | bytearray):
+        return hashlib.sha256(value).hexdigest()[:16]
+    return _composed(value)
+
+
+def _composed(value: object) -> str:
+    if isinstance(value, BaseException):
+        told = {name: one for name, one in vars(value).items() if not name.startswith("_")}
+        return f"{type(value).__name__}: {_FOLDER.sub('FOLDER', str(value))} {plain(told)}"
+    if is_dataclass(value):
+        told = {one.name: getattr(value, one.name) for one in fields(value) if not one.name.startswith("_")}
+        return f"{type(value).__name__}{plain(told)}"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{plain(key)}: {plain(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, AbstractSet):
+        return "{" + ", ".join(sorted(plain(one) for one in value)) + "}"
+    if isinstance(value, Sequence) and len(value) <= _LISTED_COUNT_MAX:
+        return "[" + ", ".join(plain(one) for one in value) + "]"
+    return f"<{type(value).__name__}>"
