@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import borders, portions, sheets
+from umi_lab.worlds.ledger import apart, portions
 from umi_lab.worlds.ledger.model import VERDICTS
-from umi_lab.worlds.ledger.phrases import told
 from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
 
 STEPS_MIN: Final = 8
@@ -75,10 +74,8 @@ def make_small(seed: int) -> SmallPlan:
     steps = [draw.step(number) for number in range(count)]
     while draw.follows:
         steps.append(draw.step(len(steps)))
-    # In one step, since all else is compared after each.
-    plain = {"tales": told(rng.fork("plain")), "cases": sheets.drawn(rng.fork("sheet"))}
-    steps.append(Step(len(steps), "plain", arguments=plain))
-    steps.append(Step(len(steps), "borders", arguments={"places": borders.asked_in(rng.fork("borders"))}))
+    for kind, given in apart.drawn(rng):
+        steps.append(Step(len(steps), kind, arguments=given))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
