@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import borders, months, sheets, spellings, wishes
+from umi_lab.worlds.ledger import borders, leftovers, months, sheets, spellings, wishes
 from umi_lab.worlds.ledger.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
@@ -28,12 +28,20 @@ def _dated(rng: DeterministicRng) -> dict[str, Any]:
     return {"facts": months.facts(rng.fork("facts")), "near": months.near(rng.fork("near"))}
 
 
+def _leftovers(rng: DeterministicRng) -> dict[str, Any]:
+    drawn = rng.fork("leftovers")
+    if drawn.chance(0.6):
+        return {"cases": leftovers.forgotten(drawn), "derived": None}
+    return {"cases": leftovers.of_subject(drawn), "derived": drawn.choice(("stale", "erase"))}
+
+
 # The kinds of these steps, each with the share of worlds that take it, and what draws its arguments.
 _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "plain": (1.0, _plain),
     "borders": (1.0, _borders),
     "untracked": (0.5, _untracked),
     "dated": (0.5, _dated),
+    "leftovers": (0.4, _leftovers),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
 }
 APART: Final = frozenset(_KINDS)
