@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from umi_lab.worlds.ledger.copied_files import CopiedFiles
 from umi_lab.worlds.ledger.dated_questions import DatedQuestions
 from umi_lab.worlds.ledger.deleted_metadata import DeletedMetadata
 from umi_lab.worlds.ledger.echoes import Echoes
@@ -18,7 +19,7 @@ from umi_lab.worlds.ledger.untracked import Untracked
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals, Untracked, DatedQuestions, SpelledWords, DeletedMetadata):
+class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals, Untracked, DatedQuestions, SpelledWords, DeletedMetadata, CopiedFiles):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

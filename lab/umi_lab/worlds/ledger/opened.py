@@ -100,6 +100,11 @@ class OpenedMemory:
             memory = self._second if self._asked % 2 else memory
         return await getattr(memory, method)(*given, **arguments)
 
+    async def call_of(self, memory: Memory, method: str, *given: Any, **arguments: Any) -> Any:
+        """As `call`, of a memory beside this one."""
+        self.count(method, arguments)
+        return await getattr(memory, method)(*given, **arguments)
+
     async def paged(self, method: str, size: int, pages: int, **arguments: Any) -> list[Any]:
         """What at most so many pages of a listing give, each of a size."""
         found: list[Any] = []
