@@ -14,12 +14,13 @@ from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.refusals import Refusals
 from umi_lab.worlds.ledger.relations import Relations
 from umi_lab.worlds.ledger.rereading import Rereading
+from umi_lab.worlds.ledger.signalled import Signalled
 from umi_lab.worlds.ledger.spelled_words import SpelledWords
 from umi_lab.worlds.ledger.untracked import Untracked
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals, Untracked, DatedQuestions, SpelledWords, DeletedMetadata, CopiedFiles):
+class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals, Untracked, DatedQuestions, SpelledWords, DeletedMetadata, CopiedFiles, Signalled):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

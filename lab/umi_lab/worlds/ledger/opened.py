@@ -86,10 +86,12 @@ class OpenedMemory:
             url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
         )
 
-    def without_model(self, name: str | None) -> Memory:
+    def without_model(self, name: str | None, **parts: Any) -> Memory:
         """A memory that reads by rules, with the same parts otherwise, not yet open: in RAM, or in a file of this name."""
         url = "dict:" if name is None or self.plan.store == "dict" else f"sqlite:///{self.folder / name}"
-        return Memory.open(url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy)
+        return Memory.open(
+            url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy, **parts
+        )
 
     async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
         """Call a method of the memory and count its arguments."""
