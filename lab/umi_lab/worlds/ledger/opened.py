@@ -81,7 +81,7 @@ class OpenedMemory:
 
     def other(self, url: str) -> Memory:
         """Another memory with the same parts, not yet open."""
-        config = Config(act_from=self.plan.act_from, learn=self.plan.learn)
+        config = Config(act_from=self.plan.act_from, learn=self.plan.learn, trust=self.plan.trust)
         return Memory.open(
             url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
         )

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import apart, portions
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
+
+Origin = Literal["user", "assistant", "tool", "document"]
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
@@ -27,6 +29,10 @@ SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
+# Whose words may change what others said: mostly those of people and assistants.
+TRUSTS: Final[tuple[tuple[Origin, ...], ...]] = (
+    *[("user", "assistant")] * 5, ("user",), ("user", "tool"), ("document", "assistant", "user", "tool"), ("document",), (),
+)  # fmt: skip
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
@@ -59,6 +65,7 @@ class SmallPlan:
     steps: tuple[Step, ...] = ()
     act_from: float = 0.6
     learn: bool = False
+    trust: tuple[Origin, ...] = TRUSTS[0]
     beside: bool = False  # whether a second memory is open on the same file, and answers every other question
 
     def describe(self) -> str:
@@ -79,7 +86,8 @@ def make_small(seed: int) -> SmallPlan:
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, beside)
+    trust = rng.fork("trust").choice(TRUSTS)
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, trust, beside)
 
 
 class _Draw:
