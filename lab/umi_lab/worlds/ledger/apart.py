@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import borders, copies, leftovers, months, sheets, signals, spellings, wishes
+from umi_lab.worlds.ledger import borders, copies, leftovers, months, sheets, signals, spellings, wheres, wishes
 from umi_lab.worlds.ledger.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
@@ -44,6 +44,7 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "leftovers": (0.4, _leftovers),
     "copied": (0.3, lambda rng: copies.drawn(rng.fork("copies"))),
     "signalled": (0.4, lambda rng: signals.drawn(rng.fork("signals"))),
+    "filtered": (0.4, lambda rng: wheres.drawn(rng.fork("wheres"))),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
 }
 APART: Final = frozenset(_KINDS)

@@ -28,7 +28,7 @@ async def tell(memory: Memory, messages: Sequence[Mapping[str, Any]], now: datet
     return [
         Said(
             key=id_, id=id_, content=one.content, role=one.role, speaker=one.speaker, session=one.session, at=one.at or now,
-            recorded_at=now, arrival=place, message_id=None, metadata={}, origin="user", expires_at=None,
+            recorded_at=now, arrival=place, message_id=None, metadata=dict(one.metadata), origin="user", expires_at=None,
         )  # fmt: skip
         for place, (one, id_) in enumerate(zip(told, receipt.episode_ids, strict=True))
     ]
