@@ -14,6 +14,7 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.confirmed import Tally
 from umi_lab.worlds.ledger.expected import Wrong
 from umi_lab.worlds.ledger.model import ScriptedModel
+from umi_lab.worlds.ledger.moments import spelled
 from umi_lab.worlds.ledger.plan import SmallPlan
 
 SPACE: Final = "ledger"
@@ -61,6 +62,7 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._second: Memory | None = None
         self._asked = 0
+        self._calls = 0
 
     @property
     def file(self) -> Path | None:
@@ -96,6 +98,8 @@ class OpenedMemory:
     async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
         """Call a method of the memory and count its arguments."""
         self.count(method, arguments)
+        self._calls += 1
+        arguments = spelled(arguments, self._calls)
         memory = self.memory
         if method in (*_QUESTIONS, *_DELETIONS) and self._second is not None:
             self._asked += 1
