@@ -1,6 +1,6 @@
 """Read the texts of metadata one by one, as they were given.
 
-Metadata that is written out as one text has escapes, and "\\n" before a name hides it: "met\\nBob" has the word "nBob".
+Written out as one text, metadata has escapes, and the letter of one joins the word behind it: of "Bob" on a new line it makes "nBob".
 """
 
 from __future__ import annotations

@@ -21,7 +21,22 @@ from umi_lab.worlds.ledger.untracked import Untracked
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals, Untracked, DatedQuestions, SpelledWords, DeletedMetadata, CopiedFiles, Signalled, Filtered):
+class Acts(
+    Echoes,
+    Rereading,
+    Relations,
+    Upkeep,
+    Judgements,
+    PlainWords,
+    Refusals,
+    Untracked,
+    DatedQuestions,
+    SpelledWords,
+    DeletedMetadata,
+    CopiedFiles,
+    Signalled,
+    Filtered,
+):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

@@ -41,10 +41,10 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "borders": (1.0, _borders),
     "untracked": (0.5, _untracked),
     "dated": (0.5, _dated),
-    "leftovers": (0.4, _leftovers),
+    "leftovers": (0.5, _leftovers),
     "copied": (0.3, lambda rng: copies.drawn(rng.fork("copies"))),
     "signalled": (0.4, lambda rng: signals.drawn(rng.fork("signals"))),
-    "filtered": (0.4, lambda rng: wheres.drawn(rng.fork("wheres"))),
+    "filtered": (0.5, lambda rng: wheres.drawn(rng.fork("wheres"))),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
 }
 APART: Final = frozenset(_KINDS)

@@ -15,7 +15,7 @@ _WORDS: Final = (
 _TEXTS: Final = (
     "{w}", "{w}", "see\n{w}", "see\t{w}", "of {w}, as noted", '"{w}"', "x-{w}", "a/{w}/b", "{w}'s", "see \u2014{w}", "\\{w}", "n\u00e9e {w}",
 )  # fmt: skip
-_HOWS: Final = ("first", "second", "message", "session", "where", "none")
+_HOWS: Final = ("first", "first", "second", "second", "message", "session", "where", "none")
 _MESSAGES: Final = 4
 
 
@@ -30,8 +30,9 @@ def forgotten(rng: DeterministicRng) -> list[dict[str, Any]]:
         first, second = words[2 * place : 2 * place + 2]
         how = rng.choice(_HOWS)
         sentences = (f"Nora lives in {first.title()}.", f"Otto works at {second.title()}.")
-        # Mostly a word of its own; at times one of another message, whose deletion is no concern of this one.
-        told = rng.choice((first, second, first, second, words[rng.next_int(0, 2 * _MESSAGES - 1)], words[-1]))
+        # Mostly a word that is deleted here; at times one of another message, whose deletion is no concern of this one.
+        mine = second if how == "second" else first
+        told = rng.choice((mine, mine, mine, first, second, words[rng.next_int(0, 2 * _MESSAGES - 1)], words[-1]))
         metadata = _shape(rng, told)
         session = f"talk{place}"
         content = " ".join(sentences)
@@ -48,15 +49,28 @@ def forgotten(rng: DeterministicRng) -> list[dict[str, Any]]:
 def of_subject(rng: DeterministicRng) -> list[dict[str, Any]]:
     """Messages about Nora, about others, and about others with her name in the metadata, with what an erasure of her must leave of each."""
     words = [word.title() for word in rng.shuffled(_WORDS)]
-    alike, named, other = _shape(rng, words[0].lower()), _shape(rng, rng.choice(("nora", "Nora", "NORA"))), f"Otto works at {words[1]}."
+    alike, named, other = (
+        _shape(rng, words[0].lower()),
+        _shape(rng, rng.choice(("nora", "Nora", "NORA"))),
+        f"Otto works at {words[1]}.",
+    )
     both, hers = f"Nora lives in {words[2]}. Otto works at {words[3]}.", f"Nora lives in {words[0]}."
     found: list[dict[str, Any]] = [
         {"content": hers, "metadata": rng.choice(({}, named, alike)), "left": None},
         {"content": other, "metadata": named, "left": (other, {})},
         {"content": f"Otto works at {words[4]}.", "metadata": alike, "left": (f"Otto works at {words[4]}.", alike)},
-        {"content": both, "metadata": rng.choice((named, alike, {})), "left": (f"{' ' * (both.index('.') + 1)}{both[both.index('.') + 1 :]}", {})},
+        {
+            "content": both,
+            "metadata": rng.choice((named, alike, {})),
+            "left": (f"{' ' * (both.index('.') + 1)}{both[both.index('.') + 1 :]}", {}),
+        },
         {"content": f"I like {words[5].lower()}.", "speaker": "Nora", "metadata": alike, "left": None},
-        {"content": f"Otto works at {words[6]}.", "session": "of Nora", "metadata": alike, "left": (f"Otto works at {words[6]}.", {})},
+        {
+            "content": f"Otto works at {words[6]}.",
+            "session": "of Nora",
+            "metadata": alike,
+            "left": (f"Otto works at {words[6]}.", {}),
+        },
     ]
     return list(rng.shuffled(found))
 
@@ -76,7 +90,9 @@ def all_words(value: Any) -> Iterator[str]:
 
 def gone_words(cases: list[dict[str, Any]]) -> list[str]:
     """The words that were said and must be nowhere."""
-    before = {term for one in cases for text in (one["content"], *all_words(one["metadata"])) for term in terms_of(text)}
+    before = {
+        term for one in cases for text in (one["content"], *all_words(one["metadata"])) for term in terms_of(text)
+    }
     left = [one["left"] for one in cases if one["left"] is not None]
     kept = {term for content, metadata in left for text in (content, *all_words(metadata)) for term in terms_of(text)}
     return sorted(word for word in (*_WORDS, "nora") if terms_of(word)[0] in before - kept)

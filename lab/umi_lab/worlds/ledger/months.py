@@ -24,7 +24,12 @@ _NEAR: Final = (
     "lamps seen on the {day}th of {month}", "lamps seen on {day} {month} {year}", "lamps seen in {year}", "lamps seen last week", "lamps seen yesterday",
     "lamps seen a month ago", "lamps seen on Friday",
 )  # fmt: skip
-_LAMPS: Final = ("Green lamps were seen.", "Two lamps were seen at the gate.", "Lamps were seen.", "No lamps, only chairs, were seen by the guard.")
+_LAMPS: Final = (
+    "Green lamps were seen.",
+    "Two lamps were seen at the gate.",
+    "Lamps were seen.",
+    "No lamps, only chairs, were seen by the guard.",
+)
 
 
 def facts(rng: DeterministicRng) -> dict[str, Any]:
@@ -44,7 +49,9 @@ def facts(rng: DeterministicRng) -> dict[str, Any]:
         known = [text for (text, _), at in zip(said, moments, strict=True) if at <= end]
         asked.append((rng.choice(_FACTS).format(who="Nora", month=month), known[-1] if known else None))
     # Somebody else's newest statement is no concern of hers.
-    said.insert(rng.next_int(0, len(said)), ["Otto lives in Tromso.", _moment(rng, turn + 1, rng.choice((-200, 5))).isoformat()])
+    said.insert(
+        rng.next_int(0, len(said)), ["Otto lives in Tromso.", _moment(rng, turn + 1, rng.choice((-200, 5))).isoformat()]
+    )
     return {"said": said, "asked": [list(one) for one in asked]}
 
 
@@ -58,7 +65,9 @@ def near(rng: DeterministicRng) -> dict[str, Any]:
     ]
     newest = max(datetime.fromisoformat(one["at"]) for one in said)
     asked = [
-        rng.choice(_NEAR).format(month=_month(rng, newest), day=rng.choice((4, 20, 28)), year=rng.choice((turn, turn + 1)))
+        rng.choice(_NEAR).format(
+            month=_month(rng, newest), day=rng.choice((4, 20, 28)), year=rng.choice((turn, turn + 1))
+        )
         for _ in range(_ASKED)
     ]
     return {"said": said, "asked": asked}

@@ -27,9 +27,20 @@ async def tell(memory: Memory, messages: Sequence[Mapping[str, Any]], now: datet
     receipt = await memory.remember(told, extract_entities=False)
     return [
         Said(
-            key=id_, id=id_, content=one.content, role=one.role, speaker=one.speaker, session=one.session, at=one.at or now,
-            recorded_at=now, arrival=place, message_id=None, metadata=dict(one.metadata), origin="user", expires_at=None,
-        )  # fmt: skip
+            key=id_,
+            id=id_,
+            content=one.content,
+            role=one.role,
+            speaker=one.speaker,
+            session=one.session,
+            at=one.at or now,
+            recorded_at=now,
+            arrival=place,
+            message_id=None,
+            metadata=dict(one.metadata),
+            origin="user",
+            expires_at=None,
+        )
         for place, (one, id_) in enumerate(zip(told, receipt.episode_ids, strict=True))
     ]
 
@@ -39,7 +50,11 @@ async def require_found(memory: Memory, said: Sequence[Said], query: str) -> Non
     found = await memory.recall(query, limit=1_000, min_score=0.0, deep=False, explain=True)
     right = Scores(said, query, None).ranking()
     contents = {one.id: one.content for one in said}
-    same(f"what {query!r} finds", [contents[hit.episode.id] for hit in found.hits], [one.said.content for one in right.places])
+    same(
+        f"what {query!r} finds",
+        [contents[hit.episode.id] for hit in found.hits],
+        [one.said.content for one in right.places],
+    )
     for hit, one in zip(found.hits, right.places, strict=True):
         what = f"{one.said.content!r}, found by {query!r}"
         _near(f"the score of {what}", hit.score, one.score)

@@ -58,11 +58,11 @@ class Signalled(Journal):
             for signals in given["rounds"]:
                 await self._run(memory, taught, signals)
             if not given["restart"] or self._opened.plan.store == "dict":
-                await self._back_and_forth(memory, taught, given["back"])
+                await self._back_and_forth(memory, taught, given)
                 return
         async with self._opened.without_model(name, intelligence=loader) as memory:
             await self._require_learned(memory, taught)
-            await self._back_and_forth(memory, taught, given["back"])
+            await self._back_and_forth(memory, taught, given)
 
     async def _recall_each(self, memory: Memory, taught: _Taught, limits: Sequence[int]) -> None:
         for place in range(MESSAGES):
@@ -97,16 +97,22 @@ class Signalled(Journal):
         taught.brought.append(Brought(provider.name, id_, value, at, shares, one["outcome"], one["by"]))
         return taught.brought[-1]
 
-    async def _back_and_forth(self, memory: Memory, taught: _Taught, back: Sequence[int]) -> None:
+    async def _back_and_forth(self, memory: Memory, taught: _Taught, given: dict[str, Any]) -> None:
         """What counted at a version counts again, no more and no less, and no source brings the rest back."""
-        versions = sorted(taught.sealed)
-        for place in back:
-            to = versions[min(place, len(versions) - 1)]
-            await (memory.learning.rollback(to) if to else memory.learning.reset())
-            taught.counting = taught.sealed[to]
-            await self._require_learned(memory, taught)
+        first, second = given["back"]
+        await self._go_back(memory, taught, first)
+        await self._run(memory, taught, given["after"])
+        await self._go_back(memory, taught, second)
         again = await memory.learning.run()
         same("what a run finds again", (again.new, again.known, again.version), (0, len(taught.brought), None))
+        await self._require_learned(memory, taught)
+
+    async def _go_back(self, memory: Memory, taught: _Taught, place: int) -> None:
+        """Go back to one of the sealed versions, or to the beginning."""
+        versions = sorted(taught.sealed)
+        to = versions[min(place, len(versions) - 1)]
+        await (memory.learning.rollback(to) if to else memory.learning.reset())
+        taught.counting = taught.sealed[to]
         await self._require_learned(memory, taught)
 
     async def _require_learned(self, memory: Memory, taught: _Taught) -> None:

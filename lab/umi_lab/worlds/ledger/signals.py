@@ -32,12 +32,17 @@ RECALLS: Final = 3
 def drawn(rng: DeterministicRng) -> dict[str, Any]:
     """How providers weigh, what they bring in each run, and which versions are gone back to between."""
     rounds = [[_signal(rng) for _ in range(rng.choice((1, 1, 2, 4)))] for _ in range(rng.choice((2, 3)))]
-    weights = {name: rng.choice((None, _USUAL_WEIGHTS, (1.0, 0.0, 0.0), (0.0, 1.0, 0.5), (0.2, 0.2, 0.6))) for name in PROVIDERS}
+    weights = {
+        name: rng.choice((None, _USUAL_WEIGHTS, (1.0, 0.0, 0.0), (0.0, 1.0, 0.5), (0.2, 0.2, 0.6)))
+        for name in PROVIDERS
+    }
     return {
         "limits": [rng.next_int(1, MESSAGES) for _ in range(RECALLS)],
         "rounds": rounds,
         "weights": weights,
-        "back": [rng.choice((0, 1, 1, 2)) for _ in range(2)],  # to what counted before the first run, after it, after the second
+        # To what counted before the first run, after it, or after the second; then one more run, and back to any of them.
+        "back": [rng.choice((0, 1, 1, 2)), rng.choice((0, 1, 2, 3, 3, 4))],
+        "after": [_signal(rng)],
         "restart": rng.chance(0.4),
     }
 

@@ -15,8 +15,22 @@ _WORDS: Final = (
     "\u0939\u093f\u0928\u094d\u0926\u0940", "\u0643\u062a\u0627\u0628", "\u05e9\u05c1\u05dc\u05d5\u05dd", "\u0e41\u0e21\u0e27\u0e14\u0e33",
     "\u5317\u4eac\u5927\u5b66", "\u30cd\u30b3\u30ab\u30d5\u30a7", "\uff8a\uff9f\uff9d\uff80\uff9e", "\ud638\ub791\ub098\ube44", "\U0001f408",
 )  # fmt: skip
-_PLAIN: Final = ("lamp", "cafe", "strasse", "finale", "lodz", "pinata", "resume")  # what some of them are, or are not, without marks
-_SAID: Final = ("{w} was seen at the gate.", "The guard saw {w}.", "{w}, {v} and a chair stood there.", "Did {w} come?", "They spoke of {w} and {w}.")
+_PLAIN: Final = (
+    "lamp",
+    "cafe",
+    "strasse",
+    "finale",
+    "lodz",
+    "pinata",
+    "resume",
+)  # what some of them are, or are not, without marks
+_SAID: Final = (
+    "{w} was seen at the gate.",
+    "The guard saw {w}.",
+    "{w}, {v} and a chair stood there.",
+    "Did {w} come?",
+    "They spoke of {w} and {w}.",
+)
 _ASKED: Final = ("{w}", "who saw {w}", "the guard and {w}", "{w} {v}", "{w} at the gate")
 _MESSAGES: Final = 6
 _QUESTIONS: Final = 4
@@ -24,7 +38,7 @@ _QUESTIONS: Final = 4
 
 def drawn(rng: DeterministicRng) -> dict[str, Any]:
     """Messages and questions; each question mostly names what a message says, in another spelling."""
-    words = [*rng.shuffled(_WORDS)][:4] + [rng.choice(_PLAIN)]
+    words = [*list(rng.shuffled(_WORDS))[:4], rng.choice(_PLAIN)]
     said = [
         {
             "content": rng.choice(_SAID).format(w=spelled(rng, rng.choice(words)), v=spelled(rng, rng.choice(words))),

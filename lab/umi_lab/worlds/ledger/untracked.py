@@ -38,15 +38,25 @@ class Untracked(Journal):
             if one["between"]:
                 await there.work(idle_s=0)
             await there.maintain()
-        await require_held(there, one)
+        await self._require_apart(there, one)
 
     async def _again(self, there: Memory, one: dict[str, Any]) -> None:
         """Told again after a restart, whether or not with relations now, each is known and makes none."""
-        await require_held(there, one)
+        await self._require_apart(there, one)
         for place in range(len(one["said"])):
             same("told again", (await self._tell(there, one, place)).replayed, True)  # noqa: FBT003
         await there.maintain()
+        await self._require_apart(there, one)
+
+    async def _require_apart(self, there: Memory, one: dict[str, Any]) -> None:
+        """All is held as it must be, and nothing told without relations has one of any kind to what was told before."""
         await require_held(there, one)
+        names = {f"m{place}" for place, (_, _, wish) in enumerate(one["said"]) if not wish}
+        apart = {said.id for said in (await there.episodes(limit=100)).items if said.message_id in names}
+        for item in (await there.list(limit=100)).items:
+            if item.entity.episode_id in apart:
+                made = [row for row in item.evolutions if row.target_id == item.entity.id]
+                same(f"relations of {item.entity.content!r} to older ones", made, [])
 
     async def _tell(self, there: Memory, one: dict[str, Any], place: int) -> Any:
         text, day, wish = one["said"][place]

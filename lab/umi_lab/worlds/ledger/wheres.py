@@ -7,8 +7,8 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 _MESSAGES: Final = 6
-_FILTERS: Final = 5
-_KEYS: Final = ("level", "tags", "e\u0301tat", "a.b", "in")
+_FILTERS: Final = 7
+_KEYS: Final = ("level", "e\u0301tat", "a.b")
 _VALUES: Final[tuple[Any, ...]] = (
     0, 1, 2, -1, 1.0, 2.5, -0.0, 10**15, True, False, "", "1", "2", "a", "A", "b", "\u00e9", "e\u0301", "10", " a", "true",
 )  # fmt: skip
@@ -31,7 +31,7 @@ def _message(rng: DeterministicRng, place: int) -> dict[str, Any]:
         "session": rng.choice((None, *_NAMES)),
         "speaker": rng.choice((None, *_NAMES)),
         "role": rng.choice(("user", "assistant", "tool", "dawn")),
-        "metadata": {key: rng.choice((*_VALUES, *_LISTS)) for key in _KEYS if rng.chance(0.6)},
+        "metadata": {key: rng.choice((*_VALUES, *_LISTS)) for key in _KEYS if rng.chance(0.7)},
     }
 
 
@@ -46,7 +46,7 @@ def _where(rng: DeterministicRng) -> dict[str, Any]:
 
 
 def _condition(rng: DeterministicRng, values: tuple[Any, ...]) -> Any:
-    kind = rng.choice(("value", "value", "in", "bounds", "bounds", "exists"))
+    kind = rng.choice(("value", "value", "in", "bounds", "bounds", "bounds", "exists"))
     if kind == "value":
         return rng.choice(values)
     if kind == "in":
@@ -58,4 +58,4 @@ def _condition(rng: DeterministicRng, values: tuple[Any, ...]) -> Any:
     among = rng.choice((texts, numbers or texts))
     low, high = (rng.choice(names) for names in (("gt", "gte"), ("lt", "lte")))
     bounds = {low: rng.choice(among), high: rng.choice(among)}
-    return bounds if rng.chance(0.5) else {name: bounds[name] for name in [rng.choice((low, high))]}
+    return bounds if rng.chance(0.3) else {name: bounds[name] for name in [rng.choice((low, high))]}

@@ -12,7 +12,13 @@ from umi_lab.worlds.ledger.telling import BEGAN, DENIED, ENDED, HOLDS, OVER, Tol
 _CASES: Final = 3
 _DAYS: Final = ("2027-12-02", "2028-05-05", "2029-03-14")
 # Which of three messages may make relations; of each triple at least one may not.
-_TRACKED: Final = ((True, False, True), (True, False, True), (False, False, True), (True, False, False), (True, True, False))
+_TRACKED: Final = (
+    (True, False, True),
+    (True, False, True),
+    (False, False, True),
+    (True, False, False),
+    (True, True, False),
+)
 
 
 def drawn(rng: DeterministicRng) -> list[dict[str, Any]]:
