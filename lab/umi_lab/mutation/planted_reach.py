@@ -11,7 +11,7 @@ import unicodedata
 from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
-from typing import Final
+from typing import Final, Literal
 
 from umi._core import text, validate
 from umi._engine import files
@@ -31,7 +31,7 @@ from umi_lab.mutation.planted import Mutation, Planted, edited, patched
 def _normalised_less() -> Planted:
     """Letters are put together, and neither ligatures nor wide letters are taken apart."""
 
-    def normalize(form: str, given: str) -> str:
+    def normalize(form: Literal["NFC", "NFD", "NFKC", "NFKD"], given: str) -> str:
         return unicodedata.normalize("NFC" if form == "NFKC" else form, given)
 
     return patched(text, "unicodedata", SimpleNamespace(normalize=normalize, combining=unicodedata.combining))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import Any
+from typing import Any, Final
 
 import umi
 from umi.memory import Memory
@@ -13,6 +13,8 @@ from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.leftovers import gone_words
 from umi_lab.worlds.ledger.plan import Step
+
+_ATTRIBUTE: Final = "zubrel"  # of a fact that is set and deleted; it stands in the metadata of its statement
 
 
 class DeletedMetadata(Journal):
@@ -27,24 +29,25 @@ class DeletedMetadata(Journal):
     async def _forget_each(self, memory: Memory, cases: list[dict[str, Any]]) -> None:
         """Each message loses what its case says, by whichever call."""
         told = [await _told(memory, one) for one in cases]
-        fact = await memory.set_fact("Kiba", "yarwip shelf", "teal")
+        fact = await memory.set_fact("Kiba", f"{_ATTRIBUTE} shelf", "teal")
         for one, receipt in zip(cases, told, strict=True):
-            how, same_session = one["how"], {"session": one["session"]}
+            how = one["how"]
             if how in ("first", "second"):
                 await memory.forget(receipt.entities[how == "second"].id)
             elif how == "message":
                 await memory.forget(receipt.episode_ids[0])
-            elif how in ("session", "where"):
-                self._opened.count("erase", same_session)
-                await memory.erase(**(same_session if how == "session" else {"where": same_session}))
+            elif how == "session":
+                await memory.erase(session=one["session"])
+            elif how == "where":
+                await memory.erase(where={"session": one["session"]})
         await memory.forget(fact.entities[0].id)
 
-    async def _erase_subject(self, memory: Memory, cases: list[dict[str, Any]], derived: str) -> None:
+    async def _erase_subject(self, memory: Memory, cases: list[dict[str, Any]], derived: umi.Derived) -> None:
         """All about a subject goes, with a fact that was set, and at will with what was concluded from it."""
         told = [await _told(memory, one) for one in cases]
-        await memory.set_fact("Nora", "shelf", "teal")
+        await memory.set_fact("Nora", _ATTRIBUTE, "teal")
         source = next(one for one, case in zip(told, cases, strict=True) if case["left"] is None)
-        conclusion = {"content": "Kiba works at Acme.", "metadata": {"note": ["as", "told"]}}
+        conclusion: dict[str, Any] = {"content": "Kiba works at Acme.", "metadata": {"note": ["as", "told"]}}
         drawn = await memory.remember(umi.Message(**conclusion), derived_from=source.episode_ids)
         preview = await memory.preview_erasure("Nora", derived=derived)
         receipt = await memory.erase("Nora", derived=derived)
@@ -60,7 +63,7 @@ class DeletedMetadata(Journal):
         found = (await memory.episodes(limit=100)).items
         right = [one["left"] for one in cases if one["left"] is not None]
         same("what is left", [(one.content, dict(one.metadata)) for one in found], right)
-        words, written = gone_words(cases), io.BytesIO()
+        words, written = [*gone_words(cases), _ATTRIBUTE], io.BytesIO()
         await memory.export(written)
         rows = repr([(one.entity, one.evolutions) for one in (await memory.list(limit=100)).items])
         files = [(path.name, path.read_bytes()) for path in sorted(self._opened.folder.glob(f"{file}*"))]

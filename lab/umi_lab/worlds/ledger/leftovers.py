@@ -16,7 +16,7 @@ _TEXTS: Final = (
     "{w}", "{w}", "see\n{w}", "see\t{w}", "of {w}, as noted", '"{w}"', "x-{w}", "a/{w}/b", "{w}'s", "see \u2014{w}", "\\{w}", "n\u00e9e {w}",
 )  # fmt: skip
 _HOWS: Final = ("first", "first", "second", "second", "message", "session", "where", "none")
-_MESSAGES: Final = 4
+_MESSAGES: Final = 3
 
 
 def forgotten(rng: DeterministicRng) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from umi_lab.worlds.ledger.periods import MONTHS, end_of_month
 
 _HOMES: Final = ("Lisbon", "Bergen", "Graz", "Porto")
 _TURNS: Final = (2026, 2027, 2028)  # the year before the turn; questions are asked in 2030
-_ASKED: Final = 4  # of each case
+_ASKED: Final = 3  # of each case
 # Days from the turn of a year at which something is said, with the hour: so that the newest is of December or of January.
 _NEWEST: Final = (-45.4, -31.2, -0.6, -0.1, 0.1, 0.6, 4.3, 31.3, 40.5)
 _ZONES_H: Final = (0, 0, 5, -8)
@@ -59,7 +59,7 @@ def near(rng: DeterministicRng) -> dict[str, Any]:
     """Messages at and around turns of years, and questions for days, months and years."""
     turn = rng.choice(_TURNS)
     days = [rng.choice(_NEWEST), *(rng.choice((-400, -360, -330, -300, -65, -40, -33, -3, -1.5)) for _ in range(3))]
-    said = [
+    said: list[dict[str, Any]] = [
         {"content": text, "at": _moment(rng, turn, day).isoformat(), "session": rng.choice((None, "dawn"))}
         for text, day in zip(_LAMPS, days, strict=True)
     ]

@@ -30,8 +30,9 @@ ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
 # Whose words may change what others said: mostly those of people and assistants.
+_PEOPLE: Final[tuple[Origin, ...]] = ("user", "assistant")
 TRUSTS: Final[tuple[tuple[Origin, ...], ...]] = (
-    *[("user", "assistant")] * 4, ("user",), ("user", "tool"), ("document", "assistant", "user", "tool"), ("document",), (),
+    *[_PEOPLE] * 4, ("user",), ("user", "tool"), ("document", "assistant", "user", "tool"), ("document",), (),
 )  # fmt: skip
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),

@@ -33,7 +33,7 @@ async def tell(memory: Memory, messages: Sequence[Mapping[str, Any]], now: datet
             role=one.role,
             speaker=one.speaker,
             session=one.session,
-            at=one.at or now,
+            at=one.at if isinstance(one.at, datetime) else now,
             recorded_at=now,
             arrival=place,
             message_id=None,

@@ -74,7 +74,7 @@ def quality(signal: Mapping[str, Any], weights: Sequence[float] | None) -> float
         facts = min(facts, 0.2)
     if signal["verdict"] == "approved":
         facts = (1 + facts) / 2 if outcome else min((1 + facts) / 2, 0.5)
-    return round(facts, 6)
+    return float(round(facts, 6))
 
 
 def _assessed(factors: Mapping[str, float | None], weights: Sequence[float]) -> float | None:

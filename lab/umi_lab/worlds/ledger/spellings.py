@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from umi.sim.rng import DeterministicRng
 
@@ -32,6 +32,8 @@ _SAID: Final = (
     "They spoke of {w} and {w}.",
 )
 _ASKED: Final = ("{w}", "who saw {w}", "the guard and {w}", "{w} {v}", "{w} at the gate")
+# As texts are written, and None for as it is.
+_FORMS: Final[tuple[Literal["NFC", "NFD", "NFKC", "NFKD"] | None, ...]] = ("NFC", "NFD", "NFD", "NFKC", "NFKD", None)
 _MESSAGES: Final = 6
 _QUESTIONS: Final = 4
 
@@ -56,6 +58,6 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
 
 def spelled(rng: DeterministicRng, word: str) -> str:
     """A word in one of the ways in which it may be written."""
-    form = rng.choice(("NFC", "NFD", "NFD", "NFKC", "NFKD", None))
+    form = rng.choice(_FORMS)
     word = unicodedata.normalize(form, word) if form else word
     return rng.choice((word, word, word.upper(), word.lower(), f"{word}'s", f"({word})"))
