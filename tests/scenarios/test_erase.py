@@ -233,3 +233,16 @@ async def test_no_cache_of_the_process_holds_what_was_erased(words: umi.Memory) 
     assert any(cache.cache_info().currsize for cache in caches)
     await words.erase("Anneliese")
     assert [cache.cache_info().currsize for cache in caches] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("text", ["met\nAnneliese", "met\tAnneliese", "a \\Anneliese", '"Anneliese"'])
+@pytest.mark.parametrize("shape", ["value", "key", "deep"])
+async def test_a_name_in_metadata_goes_whatever_stands_before_it(words: umi.Memory, text: str, shape: str) -> None:
+    metadata = {"value": {"cc": text}, "key": {text: 1}, "deep": {"cc": [1, {"to": [None, text]}]}}[shape]
+    told = await words.remember("Gus likes chess.", metadata=metadata)
+    other = await words.remember("Carl likes chess.", metadata={"cc": "met\nBea"})
+    assert (await words.erase("Anneliese")).redacted == told.episode_ids
+    left, beside = [await words.get(one.episode_ids[0]) for one in (told, other)]
+    assert isinstance(left, umi.Episode)
+    assert isinstance(beside, umi.Episode)
+    assert (left.content, left.metadata, beside.metadata) == ("Gus likes chess.", {}, {"cc": "met\nBea"})

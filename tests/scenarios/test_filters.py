@@ -220,3 +220,11 @@ async def test_nothing_is_forgotten_or_erased_by_an_empty_filter(words: umi.Memo
     with pytest.raises(InvalidInput, match="say what to"):
         await words.erase("Ann", where={"session": "a"})
     assert (await words.stats()).episodes == 1
+
+
+async def test_a_number_and_a_truth_value_are_asked_for_apart_whichever_came_first(words: umi.Memory) -> None:
+    told = [await words.remember("Lamps need oil.", metadata={"n": value}) for value in (1, True, 0, False)]
+    for wanted, place in ((1, 0), (True, 1), (1.0, 0), (False, 3), (0, 2)):
+        for condition in (wanted, {"in": [wanted]}):
+            found = await words.recall("lamps", where={"metadata": {"n": condition}}, min_score=0)
+            assert [hit.episode.id for hit in found.hits] == list(told[place].episode_ids)

@@ -334,3 +334,13 @@ async def test_readers_of_another_connection_go_on_while_much_is_forgotten(tmp_p
         assert not (await one.maintain()).unclean
         assert found(path, *(name.lower() for name in names)) == []
         assert (await other.recall("papers", min_score=0)).hits == ()
+
+
+@pytest.mark.parametrize("beside", ["seen\nin Bergen", "seen in\nBergen", "seen in\tbergen"])
+async def test_metadata_with_a_deleted_word_goes_whatever_stands_before_it(words: umi.Memory, beside: str) -> None:
+    told = await words.remember("Nora lives in Bergen. Otto works at Bolt.", metadata={"note": [1, {"raw": beside}]})
+    kept = await words.remember("Nora lives in Graz. Otto works at Bolt.", metadata={"note": beside})
+    for receipt in (told, kept):
+        await words.forget(receipt.entities[0].id)
+    left = [await words.get(receipt.episode_ids[0]) for receipt in (told, kept)]
+    assert [dict(one.metadata) for one in left if isinstance(one, umi.Episode)] == [{}, {"note": beside}]

@@ -11,7 +11,7 @@ from umi_lab.worlds.recorded.plain import plain
 NAMES = record.names()
 
 
-@pytest.mark.parametrize("kind", ["small", "", "talk", "state"])
+@pytest.mark.parametrize("kind", ["small", "", "talk", "state", "vectors"])
 def test_nothing_answers_otherwise_than_it_did(kind):
     runs = [name for name in NAMES if name.rpartition(":")[0] == kind]
     assert runs

@@ -154,7 +154,7 @@ def test_a_fault_is_tried_by_the_worlds_that_run_it_and_one_at_import_by_all() -
         "7": ["small:1"],
     }
     assert worlds_alone.names(2, 1, talk=False) == ["small:0", "small:1", "0"]
-    assert worlds_alone.names(0, 0, talk=True)[-1] == "state:119"
+    assert worlds_alone.names(0, 0, talk=True)[-1] == "vectors:3"
 
 
 def test_the_section_tells_rate_rooms_and_families(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,9 @@ def add_to(app: typer.Typer) -> None:
 def _record(
     run: Annotated[
         str | None,
-        typer.Argument(metavar="RUN", help="A run to show: small:SEED, SEED, talk:AUTHOR or state:NUMBER."),
+        typer.Argument(
+            metavar="RUN", help="A run to show: small:SEED, SEED, talk:AUTHOR, state:NUMBER or vectors:NUMBER."
+        ),
     ] = None,
     rewrite: Annotated[bool, typer.Option("--rewrite", help="Record what the runs give now.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Processes; one per core unless given.", min=1)] = None,

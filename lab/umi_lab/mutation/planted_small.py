@@ -23,6 +23,7 @@ from umi.stores.sql.read import SqlSnapshot
 from umi.stores.sql.write import SqlTransaction
 from umi_lab.mutation.planted import Mutation, edited, patched
 from umi_lab.mutation.planted_orders import ORDERS
+from umi_lab.mutation.planted_reach import REACH
 from umi_lab.mutation.planted_sentences import SENTENCES
 
 SCORES: Final[tuple[Mutation, ...]] = (
@@ -292,4 +293,4 @@ REFUSED: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED, *SENTENCES, *ORDERS)
+SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED, *SENTENCES, *ORDERS, *REACH)

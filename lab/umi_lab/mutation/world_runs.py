@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 IMPORT: Final = "import"  # what runs before the first world
 SMALL: Final = "small:"  # before the seed of a small world
-TALK: Final = ("talk:", "state:")  # before runs that no oracle judges
+TALK: Final = ("talk:", "state:", "vectors:")  # before runs that no oracle judges
 ANSWERS: Final = "answers of "  # before a run that answers otherwise than it is recorded
 
 Run = Callable[[str], "Heard"]

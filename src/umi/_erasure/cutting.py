@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from umi._core.text import analyse
+from umi._erasure.beside import texts_in
 from umi._erasure.naming import Naming
 from umi._evolution.visible_text import without
 from umi._reading.grammar.tokens import sentences
@@ -54,7 +55,8 @@ def without_statements(episode: Episode, entities: Sequence[Entity], doomed: Col
         return Cut()
     # Metadata may repeat the deleted words; then all of it is dropped.
     said = [term for span in taken for term in analyse(episode.content[slice(*span)])]
-    beside = {} if set(said) & set(analyse(str(dict(episode.metadata)))) else episode.metadata
+    told = {term for text in texts_in(episode.metadata) for term in analyse(text)}
+    beside = {} if told & set(said) else episode.metadata
     return Cut(episode_row(_reduced(replace(episode, metadata=beside), kept)), left)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from umi._core.text import has_spaces, query_terms
+from umi._erasure.beside import texts_in
 from umi._reading.grammar.subjects import subject_key
 from umi.ports import Snapshot
 from umi.types import Entity, Episode
@@ -80,13 +80,12 @@ class Naming:
             entity.said_by,
             *entity.also,
             *(entity.notes.words() if entity.notes else ()),
-            json.dumps(dict(entity.metadata), ensure_ascii=False),
+            *texts_in(entity.metadata),
         )
 
     def stands_beside(self, episode: Episode) -> bool:
         """Whether the session, message id or metadata of a message names the subject."""
-        beside = json.dumps(dict(episode.metadata), ensure_ascii=False) if episode.metadata else None
-        return self.says(episode.session, episode.message_id, beside)
+        return self.says(episode.session, episode.message_id, *texts_in(episode.metadata))
 
 
 def phrases(texts: Iterable[str]) -> re.Pattern[str]:

@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from umi._core.text import query_terms
+from umi._erasure.beside import texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
@@ -333,7 +334,7 @@ def _packed(value: object) -> str:
 
 def _borrows(entity: Entity, episode: Episode, told: Told) -> bool:
     """Whether an entity holds deleted words that its own message does not contain."""
-    fields = "\n".join([*_borrowable(entity), _packed(dict(entity.metadata))])
+    fields = "\n".join([*_borrowable(entity), *texts_in(entity.metadata)])
     own = f"{episode.speaker or episode.role}: {episode.content}"
     return any(not phrases([match]).search(own) for match in told.findall(fields))
 

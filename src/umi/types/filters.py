@@ -23,11 +23,12 @@ METADATA: Final = "metadata."  # prefix of the field of a metadata key
 _WHOLE_MAX: Final = 1 << 63  # larger whole numbers are compared as reals, since a store has 64 bits for them
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Condition:
     """What one field must be like: a value out of `among`, or one within bounds, or any (`exists`), or none.
 
-    `among` is None where there are bounds or nothing but `exists`. `low` and `high` are None where a side is open.
+    `among` is None where there are bounds or nothing but `exists`. `low` and `high` are None where a side is open. Equal are
+    conditions that the same values fulfil: True and 1, which Python takes for equal, are two.
     """
 
     field: str
@@ -38,11 +39,22 @@ class Condition:
     with_high: bool = True
     exists: bool = True
 
+    def __eq__(self, other: object) -> bool:
+        return self._told() == other._told() if isinstance(other, Condition) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._told())
+
     def holds(self, values: tuple[Scalar, ...]) -> bool:
         """Whether a message fulfils it whose values of the field are these."""
         if not self.exists:
             return not values
         return any(self._fits(value) for value in values)
+
+    def _told(self) -> tuple[object, ...]:
+        """All that distinguishes it from others."""
+        among = None if self.among is None else tuple((kind(one), one) for one in self.among)
+        return self.field, among, self.low, self.high, self.with_low, self.with_high, self.exists
 
     def _fits(self, value: Scalar) -> bool:
         if self.among is not None:

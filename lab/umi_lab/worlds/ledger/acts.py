@@ -4,17 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from umi_lab.worlds.ledger.copied_files import CopiedFiles
+from umi_lab.worlds.ledger.dated_questions import DatedQuestions
+from umi_lab.worlds.ledger.deleted_metadata import DeletedMetadata
 from umi_lab.worlds.ledger.echoes import Echoes
+from umi_lab.worlds.ledger.filtered import Filtered
 from umi_lab.worlds.ledger.judgements import Judgements
 from umi_lab.worlds.ledger.plain_words import PlainWords
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.refusals import Refusals
 from umi_lab.worlds.ledger.relations import Relations
 from umi_lab.worlds.ledger.rereading import Rereading
+from umi_lab.worlds.ledger.signalled import Signalled
+from umi_lab.worlds.ledger.spelled_words import SpelledWords
+from umi_lab.worlds.ledger.untracked import Untracked
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 
-class Acts(Echoes, Rereading, Relations, Upkeep, Judgements, PlainWords, Refusals):
+class Acts(
+    Echoes,
+    Rereading,
+    Relations,
+    Upkeep,
+    Judgements,
+    PlainWords,
+    Refusals,
+    Untracked,
+    DatedQuestions,
+    SpelledWords,
+    DeletedMetadata,
+    CopiedFiles,
+    Signalled,
+    Filtered,
+):
     """Does the steps of one world."""
 
     async def do(self, step: Step) -> None:

@@ -38,6 +38,7 @@ class Said:
     origin: str
     expires_at: datetime | None
     read: bool = True
+    trusted: bool = True  # whether what it says may change what any message said
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any
 
 from umi_lab.worlds.ledger.book import Said
 
@@ -21,23 +21,29 @@ def passes(where: dict[str, Any], said: Said) -> bool:
 
 
 def _fulfils(value: object, wanted: Any) -> bool:
-    values = value if isinstance(value, list) else [value]
+    values = [one for one in (value if isinstance(value, list) else [value]) if _kind(one) is not None]
     if isinstance(wanted, dict):
         if "exists" in wanted:
-            return (value is not None) is wanted["exists"]
+            return bool(values) is wanted["exists"]
         if "in" in wanted:
-            return any(one in wanted["in"] for one in values)
-        return any(_is_number(one) and _between(one, wanted) for one in values)
-    # A truth value is no number, although Python compares them.
-    return any(one == wanted and isinstance(one, bool) == isinstance(wanted, bool) for one in values)
+            return any(_equal(one, each) for one in values for each in wanted["in"])
+        return any(_between(one, wanted) for one in values)
+    return any(_equal(one, wanted) for one in values)
 
 
-def _is_number(value: object) -> TypeGuard[float]:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _kind(value: object) -> type | None:
+    """What a value compares with: texts, numbers or truth values. A truth value is no number, although Python compares them."""
+    if isinstance(value, bool | str):
+        return type(value)
+    return float if isinstance(value, int | float) else None
 
 
-def _between(number: float, wanted: dict[str, float]) -> bool:
-    tests: dict[str, Callable[[float, float], bool]] = {
+def _equal(one: object, other: object) -> bool:
+    return _kind(one) is _kind(other) and one == other
+
+
+def _between(value: Any, wanted: dict[str, Any]) -> bool:
+    tests: dict[str, Callable[[Any, Any], bool]] = {
         "gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le,
     }  # fmt: skip
-    return all(tests[name](number, bound) for name, bound in wanted.items())
+    return all(_kind(value) is _kind(bound) and tests[name](value, bound) for name, bound in wanted.items())

@@ -14,7 +14,7 @@ from typing import Final
 
 from umi_lab.worlds.ledger import fitted
 from umi_lab.worlds.ledger.book import DISPUTED, Book, Link, Look, Said, Statement
-from umi_lab.worlds.ledger.rules import TRUSTED, UNREAL, may_change
+from umi_lab.worlds.ledger.rules import UNREAL, may_change
 from umi_lab.worlds.ledger.scores import Ranked, Ranking, logistic
 from umi_lab.worlds.ledger.terms import terms_of
 
@@ -261,7 +261,7 @@ class Found:
 
     def _denied(self, mine: Right | None) -> list[Statement]:
         """What a message claims to change and is not trusted to."""
-        if mine is None or mine.said.origin in TRUSTED:
+        if mine is None or mine.said.trusted:
             return []
         links = self._flagged(self._book.links_of(mine.statement, self._look.known_at))
         return [link.old for link in links if link.new is mine.statement and not may_change(link.old, link.new)]

@@ -152,6 +152,7 @@ class Journal:
                 metadata=message["metadata"],
                 origin=origin,
                 expires_at=message["expires_at"],
+                trusted=origin in self._opened.plan.trust,
             )
             self.book.next_arrival += 1
             self.book.said.append(said)

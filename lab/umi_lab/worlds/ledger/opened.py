@@ -14,6 +14,7 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.confirmed import Tally
 from umi_lab.worlds.ledger.expected import Wrong
 from umi_lab.worlds.ledger.model import ScriptedModel
+from umi_lab.worlds.ledger.moments import spelled
 from umi_lab.worlds.ledger.plan import SmallPlan
 
 SPACE: Final = "ledger"
@@ -61,6 +62,7 @@ class OpenedMemory:
         self._memory: Memory | None = None
         self._second: Memory | None = None
         self._asked = 0
+        self._calls = 0
 
     @property
     def file(self) -> Path | None:
@@ -81,23 +83,32 @@ class OpenedMemory:
 
     def other(self, url: str) -> Memory:
         """Another memory with the same parts, not yet open."""
-        config = Config(act_from=self.plan.act_from, learn=self.plan.learn)
+        config = Config(act_from=self.plan.act_from, learn=self.plan.learn, trust=self.plan.trust)
         return Memory.open(
             url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
         )
 
-    def without_model(self, name: str | None) -> Memory:
+    def without_model(self, name: str | None, **parts: Any) -> Memory:
         """A memory that reads by rules, with the same parts otherwise, not yet open: in RAM, or in a file of this name."""
         url = "dict:" if name is None or self.plan.store == "dict" else f"sqlite:///{self.folder / name}"
-        return Memory.open(url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy)
+        return Memory.open(
+            url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy, **parts
+        )
 
     async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
         """Call a method of the memory and count its arguments."""
         self.count(method, arguments)
+        self._calls += 1
+        arguments = spelled(arguments, self._calls)
         memory = self.memory
         if method in (*_QUESTIONS, *_DELETIONS) and self._second is not None:
             self._asked += 1
             memory = self._second if self._asked % 2 else memory
+        return await getattr(memory, method)(*given, **arguments)
+
+    async def call_of(self, memory: Memory, method: str, *given: Any, **arguments: Any) -> Any:
+        """As `call`, of a memory beside this one."""
+        self.count(method, arguments)
         return await getattr(memory, method)(*given, **arguments)
 
     async def paged(self, method: str, size: int, pages: int, **arguments: Any) -> list[Any]:

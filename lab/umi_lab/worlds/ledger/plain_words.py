@@ -41,13 +41,13 @@ class PlainWords(Journal):
             for number, one in enumerate(cases):
                 there = memory.switch(f"case{number}")
                 for text, day in one["said"]:
-                    await there.remember(umi.Message(text, speaker=SPEAKER, at=_moment(f"{day}T10:00")))
-                await _require_held(there, one)
+                    await there.remember(umi.Message(text, speaker=SPEAKER, at=moment(f"{day}T10:00")))
+                await require_held(there, one)
 
 
-async def _require_held(memory: Memory, one: dict[str, Any]) -> None:
+async def require_held(memory: Memory, one: dict[str, Any]) -> None:
     """All statements with a slot, field by field."""
-    about = f"what is held after {[text for text, _ in one['said']]}"
+    about = f"what is held after {[text for text, *_ in one['said']]}"
     found = sorted(_held(item) for item in (await memory.list(limit=100)).items if item.entity.slot)
     right = sorted(tuple(tuple(field) if isinstance(field, list) else field for field in row) for row in one["rows"])
     if len(found) == len(right):  # more may be flagged than must be, which hides nothing
@@ -83,7 +83,7 @@ def _of_interest(sorts: tuple[str, ...], *, flagged: bool) -> list[str]:
 
 async def _tell(memory: Memory, tale: dict[str, Any]) -> None:
     for text, at in tale["said"]:
-        await memory.remember(umi.Message(text, speaker="Mika", at=_moment(at)))
+        await memory.remember(umi.Message(text, speaker="Mika", at=moment(at)))
 
 
 async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
@@ -102,7 +102,7 @@ async def _compare(memory: Memory, tale: dict[str, Any]) -> None:
     found = await memory.recall(tale["question"], limit=3, deep=False)
     same(f"what {tale['question']!r} finds of {about}", [one.content for one in found.hits][:1], [tale["shown"]])
     if len(said) > 1 and tale["since"] is None:
-        before = await memory.recall(tale["question"], limit=3, deep=False, as_of=_moment(said[1][1]) - _HOUR)
+        before = await memory.recall(tale["question"], limit=3, deep=False, as_of=moment(said[1][1]) - _HOUR)
         same(
             f"what {tale['question']!r} found before, of {about}",
             [one.content for one in before.hits][:1],
@@ -125,8 +125,8 @@ async def _by_another_name(memory: Memory, tale: dict[str, Any]) -> None:
     """Who has been given another name is found by it: all that was said before and what is said under it later."""
     who = tale["who"]
     await _tell(memory, tale)
-    await memory.remember(f"{who} is also called Zimt.", at=_moment(_NAMED))
-    await memory.remember("Zimt speaks Danish.", at=_moment(_NAMED) + _HOUR)
+    await memory.remember(f"{who} is also called Zimt.", at=moment(_NAMED))
+    await memory.remember("Zimt speaks Danish.", at=moment(_NAMED) + _HOUR)
     right = [step.entity.id for step in await memory.history(who)]
     same(f"the history of {who} by another name", [step.entity.id for step in await memory.history("Zimt")], right)
     for name in (who, "Zimt"):
@@ -144,5 +144,6 @@ def _bare(value: str) -> str:
     return value.casefold().removeprefix("the ").removeprefix("a ")
 
 
-def _moment(text: str) -> datetime:
+def moment(text: str) -> datetime:
+    """A moment in UTC, from ISO 8601 without a zone."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import borders, portions, sheets
+from umi_lab.worlds.ledger import apart, portions
 from umi_lab.worlds.ledger.model import VERDICTS
-from umi_lab.worlds.ledger.phrases import told
 from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
+
+Origin = Literal["user", "assistant", "tool", "document"]
 
 STEPS_MIN: Final = 8
 STEPS_MAX: Final = 18
@@ -28,6 +29,11 @@ SESSIONS: Final = (None, "dawn", "dusk")
 ATTRIBUTES: Final = ("shelf", "badge")
 TYPES: Final = ("note", "event", "task", "preference", "person", "location")
 MODES: Final = ("asserted", "asserted", "planned", "planned", "wished", "hypothetical", "reported")
+# Whose words may change what others said: mostly those of people and assistants.
+_PEOPLE: Final[tuple[Origin, ...]] = ("user", "assistant")
+TRUSTS: Final[tuple[tuple[Origin, ...], ...]] = (
+    *[_PEOPLE] * 4, ("user",), ("user", "tool"), ("document", "assistant", "user", "tool"), ("document",), (),
+)  # fmt: skip
 _STEP_KINDS: Final = (
     ("say", 6.0), ("relate", 4.0), ("chain", 2.8), ("set_fact", 3.0), ("undo", 2.0), ("resolve", 1.2), ("repeat", 1.0), ("forget", 1.2),
     ("forget_where", 0.9), ("erase", 1.3), ("bulk", 1.0), ("restart", 0.8), ("maintain", 0.4), ("export", 0.8), ("changes", 0.6),
@@ -60,6 +66,7 @@ class SmallPlan:
     steps: tuple[Step, ...] = ()
     act_from: float = 0.6
     learn: bool = False
+    trust: tuple[Origin, ...] = TRUSTS[0]
     beside: bool = False  # whether a second memory is open on the same file, and answers every other question
 
     def describe(self) -> str:
@@ -75,14 +82,13 @@ def make_small(seed: int) -> SmallPlan:
     steps = [draw.step(number) for number in range(count)]
     while draw.follows:
         steps.append(draw.step(len(steps)))
-    # In one step, since all else is compared after each.
-    plain = {"tales": told(rng.fork("plain")), "cases": sheets.drawn(rng.fork("sheet"))}
-    steps.append(Step(len(steps), "plain", arguments=plain))
-    steps.append(Step(len(steps), "borders", arguments={"places": borders.asked_in(rng.fork("borders"))}))
+    for kind, given in apart.drawn(rng):
+        steps.append(Step(len(steps), kind, arguments=given))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)
     beside = store == "sqlite" and rng.chance(0.4)
-    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, beside)
+    trust = rng.fork("trust").choice(TRUSTS)
+    return SmallPlan(seed, store, portions.drawn(rng), tuple(steps), act_from, learn, trust, beside)
 
 
 class _Draw:

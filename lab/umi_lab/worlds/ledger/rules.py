@@ -14,7 +14,6 @@ from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.model import SENTENCE, certainty
 
 UNREAL: Final = ("wished", "hypothetical")  # what is so said makes nothing else untrue
-TRUSTED: Final = ("user", "assistant")
 BY_RULES: Final = ("rules", "relink")  # what so decided is decided again where a statement between was deleted
 _KEPT_FROM: Final = 0.3  # as sure a verdict must be to be recorded
 FORGOTTEN_REASON: Final = "its reason spoke of what was forgotten"
@@ -252,7 +251,7 @@ def _sets(link: Link) -> bool:
 
 def may_change(old: Statement, new: Statement) -> bool:
     """Whether the origin of the newer statement is trusted to change the older one."""
-    return new.said.origin in TRUSTED or old.said.origin not in TRUSTED
+    return new.said.trusted or not old.said.trusted
 
 
 def _told(old: Statement, new: Statement) -> str:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from math import exp, log, log1p, log10
 from typing import Final
 
 from umi_lab.worlds.ledger import fitted
 from umi_lab.worlds.ledger.book import Said
+from umi_lab.worlds.ledger.periods import MONTHS, WEEKDAYS, asked_period
 from umi_lab.worlds.ledger.terms import count_words, terms_of, wording
 
 _K1: Final = 0.9
@@ -27,9 +28,7 @@ _WORDS_ENOUGH: Final = 20
 _DECIMALS: Final = 6  # scores are rounded before they are sorted
 _FIRST_PERSON: Final = re.compile(r"\b(?:i|my|me|mine)\b", re.IGNORECASE)
 _ADVICE: Final = re.compile(r"\b(?:recommend|suggest|any good|best)\b", re.IGNORECASE)
-_NAME: Final = re.compile(r"(?<=[^\s.?!])\s+([A-Z][a-z]+)")  # not at the beginning of a sentence
-_MONTHS: Final = ("October", "November", "December", "January")
-_PERIOD: Final = re.compile(rf"(?:on (\d+) |in )({'|'.join(_MONTHS)})(?: (\d{{4}}))?")
+_NAME: Final = re.compile(r"(?<=[^\s.?!(])\s+\(?([A-Z][^\W\d_]*[a-z][^\W\d_]*)")  # not at the beginning of a sentence
 _DAY: Final = timedelta(days=1)
 
 
@@ -236,7 +235,7 @@ class Scores:
         """Whether the question names somebody or something, and nothing that it names was ever spoken of."""
         if _ADVICE.search(self._query):
             return False
-        names = [terms_of(name) for name in _NAME.findall(self._query) if name not in _MONTHS]
+        names = [terms_of(name) for name in _NAME.findall(self._query) if name not in (*MONTHS, *WEEKDAYS)]
         known = {term for unit in self._unit.values() for term in unit.terms}
         return any(names) and not any(term in known for terms in names for term in terms)
 
@@ -244,19 +243,6 @@ class Scores:
 def logistic(odds: float) -> float:
     """A probability from log-odds."""
     return 1 / (1 + exp(-odds))
-
-
-def asked_period(query: str, newest: datetime) -> tuple[datetime, datetime] | None:
-    """The day or month that a question names; one without a year is the last one that began before the newest message."""
-    match = _PERIOD.search(query)
-    if match is None:
-        return None
-    month = {"October": 10, "November": 11, "December": 12, "January": 1}[match[2]]
-    year = int(match[3] or newest.astimezone(UTC).year)
-    if match[3] is None and datetime(year, month, 1, tzinfo=UTC) > newest:
-        year -= 1
-    start = datetime(year, month, int(match[1] or 1), tzinfo=UTC)
-    return start, start + _DAY if match[1] else datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
 
 
 def _closeness(at: datetime, period: tuple[datetime, datetime] | None) -> float:

@@ -55,10 +55,10 @@ def _case(rng: DeterministicRng) -> dict[str, Any]:
     if kind == "two":
         return _two(rng)
     fact = rng.choice(OF_PEOPLE)
-    return _changed(rng, fact, _somebody(rng, fact))
+    return _changed(rng, fact, somebody(rng, fact))
 
 
-def _somebody(rng: DeterministicRng, fact: Fact) -> tuple[str, str]:
+def somebody(rng: DeterministicRng, fact: Fact) -> tuple[str, str]:
     """Whom a fact is about. Some are read of a plain name alone (docs/planted-bugs.md)."""
     if fact.slot in _PLAIN:
         return rng.choice(_NAMED[:3])
@@ -73,7 +73,7 @@ def case(said: Sequence[tuple[str, str]], tellings: Sequence[Told]) -> dict[str,
 def _changed(rng: DeterministicRng, fact: Fact, named: tuple[str, str]) -> dict[str, Any]:
     """A fact, and most often what is said of it later."""
     who, subject = named
-    first, other = _two_values(rng, fact)
+    first, other = two_values(rng, fact)
     day = f"{rng.choice(DAYS)}"
     hows = [how for how in WAYS if ways_of(fact, how)]
     if fact.alone or rng.chance(0.25):
@@ -87,7 +87,7 @@ def _changed(rng: DeterministicRng, fact: Fact, named: tuple[str, str]) -> dict[
     )
 
 
-def _two_values(rng: DeterministicRng, fact: Fact) -> tuple[str, str]:
+def two_values(rng: DeterministicRng, fact: Fact) -> tuple[str, str]:
     """A value and a later one. Nobody gets younger, so an age only grows."""
     first, other, *_ = rng.shuffled(fact.values)
     return (min(first, other), max(first, other)) if fact.slot == "age" else (first, other)
@@ -121,8 +121,8 @@ def said_as(rng: DeterministicRng, way: str, who: str, fact: Fact, value: str) -
 def _dated(rng: DeterministicRng) -> dict[str, Any]:
     """An event with the day on which it was, after another value or alone."""
     fact = rng.choice([one for one in OF_PEOPLE if one.event and one.slot not in _UNDATED])
-    who, subject = _somebody(rng, fact)
-    before, value = _two_values(rng, fact)
+    who, subject = somebody(rng, fact)
+    before, value = two_values(rng, fact)
     day, when = rng.choice(DAYS), rng.choice(tuple(MOMENTS))
     since = f"{MOMENTS[when](day)}"
     text = said_as(

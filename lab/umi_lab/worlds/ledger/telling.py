@@ -61,6 +61,7 @@ class Told:
         how: One of the kinds above.
         since: The day from which it holds, ISO 8601: that on which it is said, unless the sentence names another.
         turns: Whether the sentence has a word of change.
+        tracked: Whether its call wants relations to what was told before.
     """
 
     fact: Fact
@@ -69,6 +70,7 @@ class Told:
     how: str
     since: str
     turns: bool = False
+    tracked: bool = True
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ def expected(tellings: Sequence[Told]) -> list[Row]:
             denies != (one.fact.denied and one.how != BEGAN),
             one.since,
         )
-        for old in rows:
+        for old in rows if one.tracked else ():
             if (old.subject, old.slot) == (row.subject, row.slot) and old.state == "current":
                 _meet(row, one, old)
         rows.append(row)

@@ -1,4 +1,4 @@
-"""How the oracle cuts a text into terms, and what it counts in its wording: by the rules of docs/concepts.md and ADR 11, for the English of small worlds."""
+"""How the oracle cuts a text into terms, and what it counts in its wording: by the rules of docs/concepts.md and ADR 11."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from functools import cache
 from typing import Final
 
 import snowballstemmer
+
+from umi_lab.worlds.ledger import scripts
 
 _STEMMER: Final = snowballstemmer.stemmer("english")
 _TOKEN: Final = re.compile(r"\d+(?:[.,]\d+)+(?![a-z0-9])|[a-z0-9]+(?:'[a-z0-9]+)*")
@@ -37,8 +39,30 @@ _WORD: Final = re.compile(r"\w+")
 @cache
 def terms_of(text: str) -> tuple[str, ...]:
     """The terms of a text in order, with repeats: words without case and ending, without those that mean nothing alone."""
+    return tuple(_plain_terms(text) if text.isascii() else _terms(text))
+
+
+def _terms(text: str) -> list[str]:
+    """The terms of a text in any script."""
     found: list[str] = []
-    for token in _TOKEN.findall(text.lower().replace("\u2019", "'")):
+    for kind, token in scripts.tokens(text):
+        if kind == scripts.WORD and token.isascii():
+            found += _plain_terms(token)
+        elif kind == scripts.WORD:
+            first, _, tail = token.partition("'")
+            if tail not in ("", *_TAILS):
+                raise ValueError(f"no small world says {token!r}")
+            word = scripts.bare(first)
+            found += _plain_terms(word) if word.isascii() else [word]
+        else:
+            found += scripts.of_run(token) if kind == scripts.RUN else [token]
+    return found
+
+
+def _plain_terms(text: str) -> list[str]:
+    """The terms of a text in ASCII."""
+    found: list[str] = []
+    for token in _TOKEN.findall(text.lower()):
         if "." in token or "," in token:
             found.append(token.replace(",", ""))
             continue
@@ -49,7 +73,7 @@ def terms_of(text: str) -> tuple[str, ...]:
             raise ValueError(f"no small world says {token!r}")
         if first not in _STOP:
             found.append(_stem(first))
-    return tuple(found)
+    return found
 
 
 @cache
@@ -72,5 +96,5 @@ def wording(text: str) -> dict[str, int]:
 
 
 def count_words(text: str) -> int:
-    """Words between white space, at least one."""
-    return max(1, len(text.split()))
+    """Words between white space, and one for two characters of a script without spaces; at least one."""
+    return max(1, len(text.split()) + scripts.count_unspaced(text) // 2)

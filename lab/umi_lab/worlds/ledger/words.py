@@ -72,7 +72,7 @@ class Words(Waiting):
                 for link in [(one, new)]
             ]
             told += [recorder.derive(one, each) for one, news in wanted for each in news]
-            told += self._judged(recorder, new)
+            told += self._judged(recorder, new, tracked=given["track"])
         self._made[step.number] = recorder.made
         if given["later"]:
             await self._learn(added)
@@ -85,12 +85,16 @@ class Words(Waiting):
         usage = None if self._was_deferred else Usage(calls, 10 * calls, 10 * calls)
         self._receipt(found, added, told, replayed=False, usage=usage, degraded=("no_embedder",))
 
-    def _judged(self, recorder: Recorder, new: list[Statement]) -> list[Link]:
-        """The relations that the model's verdicts on new statements must have made, in the order of its answer."""
+    def _judged(self, recorder: Recorder, new: list[Statement], *, tracked: bool = True) -> list[Link]:
+        """The relations that the model's verdicts on new statements must have made, in the order of its answer.
+
+        Where its call wants no relations it must not have been asked for any.
+        """
         words = {match[0]: one for one in self.book.statements if (match := _WORD.search(one.content))}
         mine = {word: one for word, one in words.items() if one in new}
         asked = [verdict for verdict in self._opened.model.verdicts if verdict[0] in mine]
         self._opened.model.verdicts = [one for one in self._opened.model.verdicts if one not in asked]
+        same("verdicts on what is told without relations", asked if not tracked else [], [])
         return recorder.verdicts(
             [(mine[word], kind, words[old]) for word, kind, old in dict.fromkeys(asked) if old in words]
         )

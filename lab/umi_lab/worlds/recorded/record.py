@@ -1,6 +1,6 @@
 """The record: for each run how many calls it makes, and a checksum of what they gave.
 
-A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "talk:AUTHOR", "state:NUMBER".
+A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "talk:AUTHOR", "state:NUMBER", "vectors:NUMBER".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final
 from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 from umi_lab.worlds.plan import make_plan
-from umi_lab.worlds.recorded import talk
+from umi_lab.worlds.recorded import talk, vectors
 from umi_lab.worlds.recorded.listening import listening
 from umi_lab.worlds.steps import Plan
 from umi_lab.worlds.world import run_plan
@@ -28,6 +28,7 @@ Told = Callable[[int, int], None]
 _SMALL_COUNT: Final = 60
 _LARGE_COUNT: Final = 16
 _STATE_COUNT: Final = 120
+_VECTORS_COUNT: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ def names() -> list[str]:
     """All runs that are recorded, in order."""
     large = [str(seed) for seed in range(100) if _is_everywhere_alike(make_plan(seed))][:_LARGE_COUNT]
     told = [f"talk:{author}" for author in talk.authors()] + [f"state:{number}" for number in range(_STATE_COUNT)]
+    told += [f"vectors:{number}" for number in range(_VECTORS_COUNT)]
     return [f"small:{seed}" for seed in range(_SMALL_COUNT)] + large + told
 
 
@@ -114,4 +116,5 @@ _KINDS: Final[dict[str, Callable[[str], str | None]]] = {
     "": lambda seed: run_plan(make_plan(int(seed))).failure,
     "talk": talk.tell_author,
     "state": talk.tell_bank,
+    "vectors": vectors.tell_together,
 }
