@@ -18,6 +18,8 @@ _FOLDER: Final = re.compile(r"[/\w.-]*/umi-[a-z]+-\w+")
 # Worlds give calls more than they take; of that the size is told.
 _LISTED_COUNT_MAX: Final = 2_000
 _TEXT_CHARS_MAX: Final = 50_000
+# Sizes that another version of SQLite or Python makes larger: only whether there is anything is told.
+_SIZES: Final = frozenset(["store_bytes", "cache_bytes"])
 
 
 def plain(value: object) -> str:
@@ -42,7 +44,7 @@ def _composed(value: object) -> str:
         told = {name: one for name, one in vars(value).items() if not name.startswith("_")}
         return f"{type(value).__name__}: {_FOLDER.sub('FOLDER', str(value))} {plain(told)}"
     if is_dataclass(value):
-        told = {one.name: getattr(value, one.name) for one in fields(value) if not one.name.startswith("_")}
+        told = {one.name: _field(value, one.name) for one in fields(value) if not one.name.startswith("_")}
         return f"{type(value).__name__}{plain(told)}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{plain(key)}: {plain(one)}" for key, one in value.items()) + "}"
@@ -51,3 +53,8 @@ def _composed(value: object) -> str:
     if isinstance(value, Sequence) and len(value) <= _LISTED_COUNT_MAX:
         return "[" + ", ".join(plain(one) for one in value) + "]"
     return f"<{type(value).__name__}>"
+
+
+def _field(value: object, name: str) -> object:
+    found = getattr(value, name)
+    return bool(found) if name in _SIZES else found
