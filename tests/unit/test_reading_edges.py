@@ -41,6 +41,19 @@ def test_reads(text: str) -> None:
     assert claims(text) == READ[text]
 
 
+SUPPOSED = {
+    "When my mum is crazy about chess, we can visit.": [],
+    "When Nora works at Acme, she can help.": [],
+    "When I am fond of chess, we can visit. I live in Graz.": [("lives_in", "Graz")],
+    "When I was bored, I took up chess.": [("hobby", "chess")],
+}
+
+
+@pytest.mark.parametrize("text", SUPPOSED)
+def test_what_a_sentence_opens_with_as_a_condition_is_not_stated(text: str) -> None:
+    assert [(one.slot, one.value) for one in entities(text) if one.slot] == SUPPOSED[text]
+
+
 SINCE = {
     "I adopted two dogs in 2024.": datetime(2024, 1, 1, tzinfo=UTC),
     "I have bought a Honda in March.": FRIDAY,  # bought by now; March is when nothing more is said

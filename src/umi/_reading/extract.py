@@ -15,12 +15,13 @@ from typing import Any, Final
 
 from umi._core.guard import call_port
 from umi._core.validate import when
+from umi._reading.grammar.clauses import supposed
 from umi._reading.grammar.dates import DateSpan, find_dates
 from umi._reading.grammar.lexicon import words
 from umi._reading.grammar.slots import base_slot, type_of_slot
 from umi._reading.grammar.statements import DRAFTERS, Statement, iter_statements
 from umi._reading.grammar.subjects import subject_key
-from umi._reading.grammar.tokens import sentences
+from umi._reading.grammar.tokens import sentences, tokenize
 from umi._reading.grammar.values import value_key
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
@@ -133,7 +134,8 @@ def extract_rules(
     begun = begun or _begin(episode, reader)
     text, statements = episode.content, list(begun.statements)
     facts = [] if begun.parsed is None else _short_facts(episode, known, begun.parsed)
-    facts = [fact for fact in facts if _adds(fact, statements)]
+    conditions = _conditions(text) if facts else []
+    facts = [fact for fact in facts if _adds(fact, statements) and not any(fact.value in one for one in conditions)]
     if facts:
         # The reader of short messages finds no dates; it takes over those that the clause reader found for the same
         # value.
@@ -178,6 +180,12 @@ def _short_facts(episode: Episode, known: Known, parsed: Parsed) -> list[Message
     """The facts of the reader of short messages."""
     name = episode.speaker or episode.role
     return read_parsed(parsed, (name, subject_key(name) or name), known)
+
+
+def _conditions(text: str) -> list[str]:
+    """What the sentences of a message only suppose."""
+    told = (tokenize(text, *span) for span in sentences(text))
+    return [found for tokens in told if (found := supposed(text, tokens))]
 
 
 def _adds(fact: MessageFact, statements: Sequence[Statement]) -> bool:

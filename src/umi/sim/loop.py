@@ -103,6 +103,7 @@ class SimLoop(asyncio.BaseEventLoop):
         virtual_s_max: Virtual seconds after which the run is stopped.
         steps_count_max: Callbacks after which the run is stopped.
         on_step: Called before each callback with the virtual second and the name of the task or callback.
+        in_threads: See `run`.
     """
 
     def __init__(
@@ -114,6 +115,7 @@ class SimLoop(asyncio.BaseEventLoop):
         virtual_s_max: float = SIM_VIRTUAL_S_MAX,
         steps_count_max: int = SIM_STEPS_COUNT_MAX,
         on_step: Callable[[float, str], None] | None = None,
+        in_threads: bool = False,
     ) -> None:
         super().__init__()
         check(order in {"fifo", "seeded"}, f"the order is fifo or seeded, not {order!r}")
@@ -127,6 +129,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._virtual_s_max = virtual_s_max
         self._steps_count_max = steps_count_max
         self._on_step = on_step
+        self._in_threads = in_threads
         self._owner = threading.get_ident()
         self._numbers = itertools.count(1)
         self._ready: deque[asyncio.Handle] = deque()
@@ -191,7 +194,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
     def _run_job(self, executor_id: int) -> None:
         """Run the oldest job of an executor."""
-        _, queue = self._jobs[executor_id]  # `_jobs` also holds the executor, so that its id is not reused
+        executor, queue = self._jobs[executor_id]  # held there, so that its id is not reused
         future, job = queue.popleft()
         if not queue:
             del self._jobs[executor_id]
@@ -200,7 +203,7 @@ class SimLoop(asyncio.BaseEventLoop):
             return
         asyncio._set_running_loop(None)  # a worker thread has no running loop
         try:
-            result = job()
+            result = executor.submit(job).result() if executor is not None and self._in_threads else job()
         except Exception as error:  # noqa: BLE001 - an executor passes any error of a job to its waiter
             if not future.done():
                 future.set_exception(error)
@@ -346,6 +349,7 @@ def run(
     virtual_s_max: float = SIM_VIRTUAL_S_MAX,
     steps_count_max: int = SIM_STEPS_COUNT_MAX,
     on_step: Callable[[float, str], None] | None = None,
+    in_threads: bool = False,
 ) -> T:
     """Run a coroutine to its end in virtual time, as `asyncio.run` does in real time.
 
@@ -357,6 +361,8 @@ def run(
         virtual_s_max: Virtual seconds after which the run is stopped.
         steps_count_max: Callbacks after which the run is stopped.
         on_step: Called before each callback with the virtual second and the name of the task or callback.
+        in_threads: Jobs of an executor run in its own thread, one at a time, and the loop waits for each. Stores that keep a
+            connection for each thread need it, as on PostgreSQL; it is slower.
 
     Returns:
         What `main` returned. Tasks that it left running are cancelled and awaited in the order of their creation.
@@ -368,7 +374,7 @@ def run(
     """
     loop = SimLoop(
         clock or SimClock(), DeterministicRng(seed).fork("loop"), order=order,
-        virtual_s_max=virtual_s_max, steps_count_max=steps_count_max, on_step=on_step,
+        virtual_s_max=virtual_s_max, steps_count_max=steps_count_max, on_step=on_step, in_threads=in_threads,
     )  # fmt: skip
     with _collector_held():
         try:

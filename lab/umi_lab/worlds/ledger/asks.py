@@ -87,8 +87,7 @@ class Asks:
             "evolutions": dict(Counter(link.type for link in book.links if link.undone_at is None)),
         }
         self._compared.record("stats", found, {**right, "sequence": await self._opened.memory.sequence()})
-        file = self._opened.file
-        same("whether the store has bytes", found.store_bytes > 0, file is not None and file.exists())
+        same("whether the store has bytes", found.store_bytes > 0, self._opened.plan.store != "dict")
         same("whether the index has bytes", found.cache_bytes >= 0, True)  # noqa: FBT003
         possible = {"no_embedder", *(["model_failed"] if self._opened.model.has_failed else [])}
         same("what was degraded", set(found.degradations) <= possible, True)  # noqa: FBT003

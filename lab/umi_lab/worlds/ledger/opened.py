@@ -50,12 +50,18 @@ _DEFAULTS: Final = {
 
 
 class OpenedMemory:
-    """The memory of one small world."""
+    """The memory of one small world.
 
-    def __init__(self, plan: SmallPlan, clock: SimClock, folder: Path, tally: Tally, rng: DeterministicRng) -> None:
+    `address` is that of an empty PostgreSQL database, which takes the place of the world's store; None uses the plan's.
+    """
+
+    def __init__(
+        self, plan: SmallPlan, clock: SimClock, folder: Path, tally: Tally, rng: DeterministicRng, address: str | None
+    ) -> None:
         self.plan = plan
         self.clock = clock
         self.folder = folder
+        self.address = address
         self.tally = tally
         self.model = ScriptedModel()
         self._entropy = SimEntropy(rng)
@@ -67,7 +73,7 @@ class OpenedMemory:
     @property
     def file(self) -> Path | None:
         """The file of the memory, if it has one."""
-        return None if self.plan.store == "dict" else self.folder / "ledger.db"
+        return None if self.address or self.plan.store == "dict" else self.folder / "ledger.db"
 
     @property
     def memory(self) -> Memory:
@@ -132,7 +138,7 @@ class OpenedMemory:
         """Open the memory, or open it again."""
         if self._memory is not None:
             await self._memory.close()
-        url = "dict:" if self.file is None else f"sqlite:///{self.file}"
+        url = self.address or ("dict:" if self.file is None else f"sqlite:///{self.file}")
         self._memory = await self.other(url)
         # It stays open when the first is opened again, and follows what that writes.
         if self.plan.beside and self._second is None:

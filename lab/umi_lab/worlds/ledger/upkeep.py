@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from umi_lab.worlds.ledger.expected import same
+from umi.errors import StoreUnavailable
+from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.exports import Exports
 from umi_lab.worlds.ledger.plan import Step
 
@@ -24,6 +25,9 @@ class Upkeep(Exports):
     async def _backup(self, _step: Step) -> None:
         if self._opened.plan.store == "dict":
             return
+        if self._opened.address is not None:
+            await self._no_backup()
+            return
         file = self._opened.folder / f"backup{self.book.next_arrival}.db"
         file.unlink(missing_ok=True)
         told: list[tuple[int, int]] = []
@@ -32,6 +36,16 @@ class Upkeep(Exports):
         same("the end of the backup's progress", [done == of for done, of in told[-1:]], [True])
         file.unlink()
         same("size of the next backup", await self._opened.call("backup", file), size)
+
+    async def _no_backup(self) -> None:
+        """A server's database is no file: the refusal names what to do instead. As many calls as on SQLite."""
+        for more in ({"progress": lambda _done, _of: None}, {}):
+            try:
+                await self._opened.call("backup", self._opened.folder / "backup.db", **more)
+            except StoreUnavailable as error:
+                same("whether the refusal says how", "pg_dump" in str(error), True)  # noqa: FBT003
+            else:
+                raise Wrong("a database of a server was copied as a file")
 
     async def _changes(self, _step: Step) -> None:
         """Every change is told once, in order, whatever the portion; going on after any of them gives the rest."""

@@ -32,17 +32,22 @@ class SmallOutcome:
     tally: Tally = field(default_factory=Tally)
 
 
-def run_small(plan: SmallPlan) -> SmallOutcome:
-    """Run a small world."""
+def run_small(plan: SmallPlan, address: str | None = None) -> SmallOutcome:
+    """Run a small world.
+
+    Args:
+        plan: What it does.
+        address: An empty PostgreSQL database that takes the place of the plan's store.
+    """
     outcome = SmallOutcome(plan)
     clock = SimClock()
     # In RAM where the system has a place for files there: many small worlds open many files.
     base = Path("/dev/shm") if Path("/dev/shm").is_dir() else None  # noqa: S108 - the folder below it is private
     folder = Path(tempfile.mkdtemp(prefix="umi-ledger-", dir=base))
-    world = SmallWorld(plan, clock, folder, outcome)
+    world = SmallWorld(plan, clock, folder, outcome, address)
     try:
         with portions.applied(plan.portions):
-            run_virtually(world.live(), seed=plan.seed, clock=clock)
+            run_virtually(world.live(), seed=plan.seed, clock=clock, in_threads=address is not None)
     except Wrong as wrong:
         outcome.failure = str(wrong)
     except Exception as error:  # noqa: BLE001 - a crash is a finding, too
@@ -55,11 +60,13 @@ def run_small(plan: SmallPlan) -> SmallOutcome:
 class SmallWorld:
     """One small world."""
 
-    def __init__(self, plan: SmallPlan, clock: SimClock, folder: Path, outcome: SmallOutcome) -> None:
+    def __init__(
+        self, plan: SmallPlan, clock: SimClock, folder: Path, outcome: SmallOutcome, address: str | None
+    ) -> None:
         rng = DeterministicRng(plan.seed)
         self._rng = rng
         self._trace = outcome.trace
-        self._opened = OpenedMemory(plan, clock, folder, outcome.tally, rng.fork("ids"))
+        self._opened = OpenedMemory(plan, clock, folder, outcome.tally, rng.fork("ids"), address)
         self._acts = Acts(self._opened)
         self._asks = Asks(self._opened, self._acts)
 

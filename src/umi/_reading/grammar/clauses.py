@@ -22,6 +22,9 @@ _OPENING_QUESTIONS: Final = words(
     "do does did is are was were can could would will should shall have has had am may might what where when "
     "why who whose which how let if unless whether imagine suppose pretend say assuming don"
 )
+# Conjunctions before a condition, and words of a main clause that tells of what is still to come then.
+_CONDITIONS: Final = words("if when whenever unless until")
+_TO_COME: Final = words("can will 'll may must should shall")
 # Words of `UNREAL` that make the whole sentence unreal. The others make only their own clause unreal, or are handled
 # with the verb ("would").
 _ALWAYS_UNREAL: Final = re.compile(
@@ -67,6 +70,18 @@ def asserts(text: str, tokens: Tokens, start: int, end: int) -> bool:
     if _ALWAYS_UNREAL.search(lowered):
         return False
     return not _quoted(tokens)
+
+
+def supposed(text: str, tokens: Tokens) -> str:
+    """The condition with which a sentence opens, when what follows is still to come: "When I live in Graz, we can visit." "" without one.
+
+    "When I moved to Graz, I had no job." opens with what has happened.
+    """
+    opening = skip(tokens, 0, len(tokens))
+    border = next((place for place in range(opening, len(tokens)) if tokens.at(place) == ","), len(tokens))
+    if tokens.at(opening) not in _CONDITIONS or not any(low in _TO_COME for low in tokens.low[border : border + 4]):
+        return ""
+    return text[tokens.start[opening] : tokens.end[border - 1]]
 
 
 def _quoted(tokens: Tokens) -> bool:
