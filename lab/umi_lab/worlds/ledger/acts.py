@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from umi_lab.worlds.ledger.copied_files import CopiedFiles
-from umi_lab.worlds.ledger.dated_questions import DatedQuestions
-from umi_lab.worlds.ledger.deleted_metadata import DeletedMetadata
+from umi_lab.worlds.ledger.apart.copied_files import CopiedFiles
+from umi_lab.worlds.ledger.apart.dated_questions import DatedQuestions
+from umi_lab.worlds.ledger.apart.deleted_metadata import DeletedMetadata
+from umi_lab.worlds.ledger.apart.filtered import Filtered
+from umi_lab.worlds.ledger.apart.plain_words import PlainWords
+from umi_lab.worlds.ledger.apart.refusals import Refusals
+from umi_lab.worlds.ledger.apart.signalled import Signalled
+from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
+from umi_lab.worlds.ledger.apart.untracked import Untracked
 from umi_lab.worlds.ledger.echoes import Echoes
-from umi_lab.worlds.ledger.filtered import Filtered
 from umi_lab.worlds.ledger.judgements import Judgements
-from umi_lab.worlds.ledger.plain_words import PlainWords
 from umi_lab.worlds.ledger.plan import Step
-from umi_lab.worlds.ledger.refusals import Refusals
 from umi_lab.worlds.ledger.relations import Relations
 from umi_lab.worlds.ledger.rereading import Rereading
-from umi_lab.worlds.ledger.signalled import Signalled
-from umi_lab.worlds.ledger.spelled_words import SpelledWords
-from umi_lab.worlds.ledger.untracked import Untracked
 from umi_lab.worlds.ledger.upkeep import Upkeep
 
 

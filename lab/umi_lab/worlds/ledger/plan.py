@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import apart, portions
+from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.ledger.apart import kinds
 from umi_lab.worlds.ledger.model import VERDICTS
 from umi_lab.worlds.ledger.sequels import Sequel, judged, read_again, sequel
 
@@ -82,7 +83,7 @@ def make_small(seed: int) -> SmallPlan:
     steps = [draw.step(number) for number in range(count)]
     while draw.follows:
         steps.append(draw.step(len(steps)))
-    for kind, given in apart.drawn(rng):
+    for kind, given in kinds.drawn(rng):
         steps.append(Step(len(steps), kind, arguments=given))
     store = rng.choice(("sqlite", "sqlite", "sqlite", "dict"))
     act_from, learn = rng.choice((0.6, 0.6, 0.6, 0.9, 1)), rng.chance(0.6)

@@ -14,7 +14,7 @@ from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.ledger.acts import Acts
-from umi_lab.worlds.ledger.apart import APART
+from umi_lab.worlds.ledger.apart.kinds import APART
 from umi_lab.worlds.ledger.asks import Asks
 from umi_lab.worlds.ledger.confirmed import Tally
 from umi_lab.worlds.ledger.expected import Wrong

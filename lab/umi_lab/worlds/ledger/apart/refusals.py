@@ -7,7 +7,7 @@ from typing import Any
 
 from umi.errors import InvalidInput
 from umi.memory import Memory
-from umi_lab.worlds.ledger.borders import BORDERS, NEXT, NOW, ONE, Border
+from umi_lab.worlds.ledger.apart.borders import BORDERS, NEXT, NOW, ONE, Border
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step

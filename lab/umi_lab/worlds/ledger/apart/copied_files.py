@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from umi.errors import InvalidInput, StoreUnavailable
 from umi.memory import Memory
-from umi_lab.worlds.ledger import copies
+from umi_lab.worlds.ledger.apart import copies
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.meanings import OF_PEOPLE, OF_THINGS, Fact
-from umi_lab.worlds.ledger.sheets import said_as, somebody, two_values, ways_of
-from umi_lab.worlds.ledger.telling import BEGAN, DENIED, ENDED, HOLDS, OVER, Told, expected
+from umi_lab.worlds.ledger.apart.meanings import OF_PEOPLE, OF_THINGS, Fact
+from umi_lab.worlds.ledger.apart.sheets import said_as, somebody, two_values, ways_of
+from umi_lab.worlds.ledger.apart.telling import BEGAN, DENIED, ENDED, HOLDS, OVER, Told, expected
 
 _CASES: Final = 3
 _DAYS: Final = ("2027-12-02", "2028-05-05", "2029-03-14")

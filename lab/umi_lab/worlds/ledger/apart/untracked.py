@@ -6,11 +6,11 @@ from typing import Any
 
 import umi
 from umi.memory import Memory
+from umi_lab.worlds.ledger.apart.plain_words import moment, require_held
+from umi_lab.worlds.ledger.apart.sheets import SPEAKER
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
-from umi_lab.worlds.ledger.plain_words import moment, require_held
 from umi_lab.worlds.ledger.plan import Step
-from umi_lab.worlds.ledger.sheets import SPEAKER
 
 
 class Untracked(Journal):

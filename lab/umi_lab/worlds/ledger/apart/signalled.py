@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import umi
 from umi.memory import Memory
+from umi_lab.worlds.ledger.apart.signals import MESSAGES, PROVIDERS, Brought, quality, worth
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
-from umi_lab.worlds.ledger.signals import MESSAGES, PROVIDERS, Brought, quality, worth
 
 _NEAR: Final = 2e-6  # values have six digits
 _SHOWN: Final = 5  # judgements that a lesson names, the newest first

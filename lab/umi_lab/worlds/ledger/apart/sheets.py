@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import telling
-from umi_lab.worlds.ledger.meanings import OF_PEOPLE, OF_THINGS, Fact
-from umi_lab.worlds.ledger.phrases import DAYS, MOMENTS
-from umi_lab.worlds.ledger.telling import BEGAN, DENIED, ENDED, HOLDS, NOTHING, OVER, WAYS, Told
+from umi_lab.worlds.ledger.apart import telling
+from umi_lab.worlds.ledger.apart.meanings import OF_PEOPLE, OF_THINGS, Fact
+from umi_lab.worlds.ledger.apart.phrases import DAYS, MOMENTS
+from umi_lab.worlds.ledger.apart.telling import BEGAN, DENIED, ENDED, HOLDS, NOTHING, OVER, WAYS, Told
 
 _CASES: Final = 18  # of a world
 _BEFORE: Final = "2027-12-02"  # a day before all that later sentences speak of

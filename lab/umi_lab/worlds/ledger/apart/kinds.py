@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger import borders, copies, leftovers, months, sheets, signals, spellings, wheres, wishes
-from umi_lab.worlds.ledger.phrases import told
+from umi_lab.worlds.ledger.apart import borders, copies, leftovers, months, sheets, signals, spellings, wheres, wishes
+from umi_lab.worlds.ledger.apart.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
 

@@ -9,9 +9,9 @@ import umi
 from umi.memory import Memory
 from umi_lab.worlds.byte_search import search
 from umi_lab.worlds.checks import Violation
+from umi_lab.worlds.ledger.apart.leftovers import gone_words
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
-from umi_lab.worlds.ledger.leftovers import gone_words
 from umi_lab.worlds.ledger.plan import Step
 
 _ATTRIBUTE: Final = "zubrel"  # of a fact that is set and deleted; it stands in the metadata of its statement

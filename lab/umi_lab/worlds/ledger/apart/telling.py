@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from umi_lab.worlds.ledger.meanings import Fact
+from umi_lab.worlds.ledger.apart.meanings import Fact
 
 HOLDS: Final = "holds"
 BEGAN: Final = "began"

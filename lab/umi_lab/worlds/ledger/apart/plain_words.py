@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import umi
 from umi.memory import Memory
+from umi_lab.worlds.ledger.apart.sheets import SPEAKER
+from umi_lab.worlds.ledger.apart.telling import FLAGGED
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
-from umi_lab.worlds.ledger.sheets import SPEAKER
-from umi_lab.worlds.ledger.telling import FLAGGED
 
 _HOUR: Final = timedelta(hours=1)
 _NAMED: Final = "2029-12-31T10:00"  # after all that tales say
