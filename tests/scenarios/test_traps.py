@@ -227,6 +227,28 @@ async def test_another_embedder_is_refused(tmp_path: Path) -> None:
         assert (await memory.recall("Acme", min_score=0)).hits
 
 
+async def test_an_embedder_is_refused_that_came_second_to_a_file(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    other = FlakyEmbedder()
+    other.identity = EmbedderIdentity("other", 16, "other-1")
+    async with umi.Memory.open(path, embedder=other) as late:
+        async with umi.Memory.open(path, embedder=FlakyEmbedder()) as memory:
+            await memory.remember("Alice works at Acme.")
+        with pytest.raises(umi.EmbedderMismatch, match=r"flaky .*not from other"):
+            await late.maintain()
+
+
+async def test_what_words_find_beyond_the_nearest_vectors_is_compared_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with umi.Memory.open("dict:", embedder=FlakyEmbedder()) as memory:
+        for text in ("Zorbas.." + "." * 8 * number for number in range(6)):  # all as near as the one that is asked for
+            await memory.remember(text)
+        await memory.remember("Lamps need oil..")
+        (among_all,) = (await memory.recall("Is lamp oil new?", limit=1, min_score=0, explain=True)).hits
+        monkeypatch.setattr(limits, "CANDIDATE_POOL_COUNT", 1)
+        (among_few,) = (await memory.recall("Is lamp oil new?", limit=1, min_score=0, explain=True)).hits
+        assert (among_few.content, among_few.legs) == ("Lamps need oil..", among_all.legs)
+
+
 async def test_namespaces_share_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "umi.db")
     async with (

@@ -435,7 +435,7 @@ def test_a_long_value_makes_a_short_reason() -> None:
 
 def test_candidates_are_the_slot_of_the_subject() -> None:
     wanted = candidate_slots(entities("Alice works at Acme.")[0])
-    assert (wanted.subject, wanted.slots, wanted.recent) == ("alice", ("works_at",), 0)
+    assert (wanted.pairs, wanted.recent) == ((("alice", "works_at"),), 0)
 
 
 def test_candidates_of_an_end_reach_other_slots() -> None:

@@ -54,18 +54,11 @@ class Verdict:
 class Wanted:
     """The existing statements that a new one should be judged against.
 
-    `pairs` are (subject, slot). With `recent` > 0, all statements of so many episodes before it as well. `subject` is
-    the new statement's own.
+    `pairs` are (subject, slot). With `recent` > 0, all statements of so many episodes before it as well.
     """
 
-    subject: str
     pairs: tuple[tuple[str, str], ...]
     recent: int = 0
-
-    @property
-    def slots(self) -> tuple[str, ...]:
-        """The slots of the statement's own subject."""
-        return tuple(slot for subject, slot in self.pairs if subject == self.subject)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +139,7 @@ def candidate_slots(new: Entity) -> Wanted:
         if claim.owner:
             for slot in _HOLDINGS:
                 pairs[(claim.owner, slot)] = None
-    return Wanted(new.subject or subject_key(new.name), tuple(pairs), recent)
+    return Wanted(tuple(pairs), recent)
 
 
 def _slots_touched(claim: _Claim) -> list[str]:
