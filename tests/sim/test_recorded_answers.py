@@ -1,5 +1,7 @@
 """Every answer of the recorded runs is as it was. `umi sim record --rewrite` records anew what was changed on purpose."""
 
+import logging
+
 import pytest
 
 from umi._core import rerank
@@ -39,6 +41,12 @@ def test_a_failing_run_is_told_as_such():
 def test_values_are_told_alike_everywhere():
     told = plain({"folder": "/somewhere/umi-ledger-x7/ledger.db", "score": 0.1 + 0.2, "kinds": {"b", "a"}})
     assert told == "{'folder': 'FOLDER/ledger.db', 'score': 0.300000, 'kinds': {'a', 'b'}}"
+
+
+def test_the_log_is_as_loud_afterwards_as_before():
+    before = logging.getLogger("umi").level
+    record.heard("talk:ward")
+    assert logging.getLogger("umi").level == before
 
 
 def _is_as_recorded(name):

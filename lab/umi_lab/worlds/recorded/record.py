@@ -10,6 +10,7 @@ import logging
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -57,10 +58,9 @@ def names() -> list[str]:
 
 def heard(name: str) -> Heard:
     """Run one, and take down all calls."""
-    logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds are full of warnings, and nobody reads them
     kind, _, what = name.rpartition(":")
     run = _KINDS[kind]
-    with listening() as lines:
+    with _without_warnings(), listening() as lines:
         failure = run(what)
     return Heard(tuple(lines), failure)
 
@@ -100,6 +100,18 @@ def _each(wanted: Sequence[str], jobs: int, progress: Told) -> Iterator[tuple[st
         for done, (name, told) in enumerate(zip(wanted, pool.map(_summed, wanted), strict=True), 1):
             yield name, told
             progress(done, len(wanted))
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Worlds are full of warnings, and nobody reads them."""
+    log = logging.getLogger("umi")
+    before = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def _summed(name: str) -> str:
