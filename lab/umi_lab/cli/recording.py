@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from collections.abc import Callable
+from functools import partial
+from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 from umi.errors import InvalidInput
-from umi.faces.cli import render
-from umi.faces.cli.envelope import Answer, Code, answered
+from umi.faces.cli.benching import progress_bar, teller
+from umi.faces.cli.envelope import Answer, answered
 from umi.faces.cli.options import AsJson, examples
+from umi_lab.cli.simulating_small import worlds_answer
 
 _EXAMPLES = examples("umi sim record", "umi sim record talk:ward", "umi sim record --rewrite")
 
@@ -42,7 +43,8 @@ def _record(
     async def work() -> Answer:
         if run is not None:
             return await asyncio.to_thread(_shown, run)
-        return await asyncio.to_thread(_compared, jobs, rewrite)
+        with progress_bar(as_json) as bar:
+            return await asyncio.to_thread(_compared, jobs, rewrite, partial(teller(bar), "runs"))
 
     answered(work, as_json=as_json)
 
@@ -50,40 +52,25 @@ def _record(
 def _shown(run: str) -> Answer:
     from umi_lab.worlds.recorded import record as records  # noqa: PLC0415 - loaded only when this runs
 
-    if run not in records.read():
-        raise InvalidInput(f"{run!r} is not recorded: write such as {', '.join(list(records.read())[::90])}")
+    known = list(records.read())
+    if run not in known:
+        raise InvalidInput(f"{run!r} is not recorded: write such as {', '.join(known[::90])}")
     heard = records.heard(run)
     text = "\n".join([*heard.lines, *([heard.failure] if heard.failure else [])])
     data = {"run": run, "failure": heard.failure, "calls": list(heard.lines)}
-    return _answer(data, text, failed=heard.failure is not None)
+    return worlds_answer(data, text, failed=heard.failure is not None)
 
 
-def _compared(jobs: int | None, rewrite: bool) -> Answer:
+def _compared(jobs: int | None, rewrite: bool, tell: Callable[[int, int], None]) -> Answer:
     from umi_lab.worlds.recorded import record as records  # noqa: PLC0415 - see above
     from umi_lab.worlds.sweep import cores  # noqa: PLC0415
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=render.terminal(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=None)
-
-        def tell(done: int, of: int) -> None:
-            bar.update(task, completed=done, total=of)
-
-        if rewrite:
-            found = records.write(jobs=jobs or cores(), progress=tell)
-        else:
-            found = records.differing(records.names(), jobs=jobs or cores(), progress=tell)
-    head = f"{len(found)} of {len(records.read())} runs do not answer as before"
+    runs = records.names()
+    if rewrite:
+        found = records.write(jobs=jobs or cores(), progress=tell)
+    else:
+        found = records.differing(runs, jobs=jobs or cores(), progress=tell)
+    head = f"{len(found)} of {len(runs)} runs do not answer as before"
     head += "; recorded as they are now" if rewrite else f"; {records.REMEDY}" if found else ""
-    failed = bool(found) and not rewrite
-    return _answer(
-        {"differ": found, "recorded": rewrite}, "\n".join([head, *(f"  {name}" for name in found)]), failed=failed
-    )
-
-
-def _answer(data: dict[str, Any], text: str, *, failed: bool) -> Answer:
-    if failed:
-        return Answer(
-            data, lambda console: console.print(Text(text), soft_wrap=True), Code.NOTHING_FOUND, status="failed"
-        )
-    return Answer(data, lambda console: console.print(Text(text), soft_wrap=True))
+    text = "\n".join([head, *(f"  {name}" for name in found)])
+    return worlds_answer({"differ": found, "recorded": rewrite}, text, failed=bool(found) and not rewrite)

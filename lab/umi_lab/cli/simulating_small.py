@@ -40,7 +40,7 @@ def replayed(world: str, *, shrinking: bool) -> Answer:
     data = {"seed": int(seed), "world": outcome.plan.describe(), "failure": outcome.failure, "steps": steps}
     said = outcome.failure or "everything is as the oracle says"
     text = "\n".join([f"small world {seed}: {outcome.plan.describe()}", *(f"  {line}" for line in steps), said])
-    return _answer(data, text, failed=outcome.failure is not None)
+    return worlds_answer(data, text, failed=outcome.failure is not None)
 
 
 async def swept(seeds: range, jobs: int | None, tell: Progress) -> SmallReport:
@@ -79,9 +79,10 @@ async def covered(seeds: range, jobs: int | None) -> Answer:
     none = sum(not seen for _, _, seen in rows)
     head = f"{len(rows)} calls, arguments and fields; {none} were not confirmed in {report.worlds:,} small worlds"
     told = [f"{drawn:>9,} {seen:>9,}  {what}" for what, drawn, seen in rows]
-    return _answer(data, "\n".join([head, f"{'drawn':>9} {'confirmed':>9}", *told]), failed=bool(report.failures))
+    return worlds_answer(data, "\n".join([head, f"{'drawn':>9} {'confirmed':>9}", *told]), failed=bool(report.failures))
 
 
-def _answer(data: dict[str, Any], text: str, *, failed: bool) -> Answer:
+def worlds_answer(data: dict[str, Any], text: str, *, failed: bool) -> Answer:
+    """What worlds gave as a command's answer; a failure leaves with 1."""
     printed: Callable[[Console], None] = lambda console: console.print(Text(text), soft_wrap=True)  # noqa: E731
     return Answer(data, printed, Code.NOTHING_FOUND, status="failed") if failed else Answer(data, printed)

@@ -7,12 +7,9 @@ over the same seeds, and must be green.
 
 from __future__ import annotations
 
-import logging
-import multiprocessing
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -36,7 +33,7 @@ from umi_lab.mutation.planted_verdicts import VERDICTS
 from umi_lab.worlds.outcome import Outcome
 from umi_lab.worlds.plan import make_plan
 from umi_lab.worlds.shrink import SMALL_STEPS_COUNT, Shrunk, shrink
-from umi_lab.worlds.sweep import Failure, cores, sweep
+from umi_lab.worlds.sweep import Failure, cores, processes, sweep
 from umi_lab.worlds.world import run_plan
 
 SEEDS_COUNT: Final = 2_000
@@ -120,7 +117,7 @@ def measure(
     """
     wanted = named(only)
     found: dict[str, Found] = {}
-    with _processes() as pool:
+    with processes(cores()) as pool:
         runs: list[Future[Found]] = [pool.submit(hunt, mutation.name, seeds) for mutation in wanted]
         starts = range(0, seeds, _CONTROL_CHUNK_COUNT)
         runs += [pool.submit(control, range(seeds)[start : start + _CONTROL_CHUNK_COUNT]) for start in starts]
@@ -264,19 +261,3 @@ def _shrunk(mutation: Mutation, seed: int) -> Shrunk | None:
     with mutation.apply():
         outcome: Outcome = run_plan(make_plan(seed))
         return shrink(outcome) if outcome.failure is not None else None
-
-
-def _begin_worker() -> None:
-    logging.getLogger("umi").setLevel(logging.CRITICAL)  # worlds are full of warnings, and nobody reads them
-
-
-@contextmanager
-def _processes() -> Iterator[ProcessPoolExecutor]:
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(cores(), mp_context=context, initializer=_begin_worker)
-    ended = False
-    try:
-        yield pool
-        ended = True
-    finally:
-        pool.shutdown(wait=ended, cancel_futures=True)

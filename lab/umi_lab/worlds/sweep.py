@@ -336,7 +336,7 @@ class _Sweep:
             for first, items in chunks:
                 if self.stop.is_set():
                     return
-                with _quiet():
+                with quiet():
                     self._take(_run_chunk(first, items))
             return
         # A dying process takes all chunks in progress with it. Their worlds are run one by one to find the culprit.
@@ -350,10 +350,10 @@ class _Sweep:
         if self._report.jobs == 1 or len(kept) < 2:
             for place, failure in enumerate(kept):
                 if not self.stop.is_set():
-                    with _quiet():
+                    with quiet():
                         kept[place] = _shrunk(failure)
             return
-        with _pool(min(self._report.jobs, len(kept))) as pool:
+        with processes(min(self._report.jobs, len(kept))) as pool:
             futures = [pool.submit(_shrunk, failure) for failure in kept]
             for place, future in enumerate(futures):
                 if self._wait([future]) and not future.exception():
@@ -363,7 +363,7 @@ class _Sweep:
         """Run chunks in processes until none is left, or until a process dies; then return the chunks in progress."""
         flying: dict[Future[_Chunk], tuple[int, list[Item]]] = {}
         lost: list[tuple[int, list[Item]]] = []
-        with _pool(self._report.jobs) as pool:
+        with processes(self._report.jobs) as pool:
             while not self.stop.is_set():
                 # Two chunks per process are submitted, so that none waits for work.
                 for chunk in islice(chunks, 0 if lost else 2 * self._report.jobs - len(flying)):
@@ -386,7 +386,7 @@ class _Sweep:
         for position, item in enumerate(items, first):
             if self.stop.is_set():
                 return
-            with _pool(1) as pool:
+            with processes(1) as pool:
                 future = pool.submit(_run_chunk, position, [item])
                 if not self._wait([future]):
                     return
@@ -424,9 +424,9 @@ class _Sweep:
 
 
 @contextmanager
-def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
-    """A pool of new processes. When the sweep ends early, jobs in progress are not awaited."""
-    pool = ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker)
+def processes(count: int) -> Iterator[ProcessPoolExecutor]:
+    """A pool of new processes, without warnings. When its use ends early, jobs in progress are not awaited."""
+    pool = ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"), initializer=_begin_worker)
     ended = False
     try:
         yield pool
@@ -436,7 +436,7 @@ def _pool(processes: int) -> Iterator[ProcessPoolExecutor]:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Silence the product's warnings while worlds run in this process."""
     logger = logging.getLogger("umi")
     before = logger.level

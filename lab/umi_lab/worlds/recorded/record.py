@@ -6,11 +6,7 @@ A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "
 from __future__ import annotations
 
 import hashlib
-import logging
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -21,6 +17,7 @@ from umi_lab.worlds.plan import make_plan
 from umi_lab.worlds.recorded import talk, vectors
 from umi_lab.worlds.recorded.listening import listening
 from umi_lab.worlds.steps import Plan
+from umi_lab.worlds.sweep import processes, quiet
 from umi_lab.worlds.world import run_plan
 
 RECORD: Final = Path(__file__).with_name("record.txt")
@@ -60,7 +57,7 @@ def heard(name: str) -> Heard:
     """Run one, and take down all calls."""
     kind, _, what = name.rpartition(":")
     run = _KINDS[kind]
-    with _without_warnings(), listening() as lines:
+    with quiet(), listening() as lines:
         failure = run(what)
     return Heard(tuple(lines), failure)
 
@@ -96,22 +93,10 @@ def write(*, jobs: int = 1, progress: Told = lambda _done, _of: None) -> list[st
 
 
 def _each(wanted: Sequence[str], jobs: int, progress: Told) -> Iterator[tuple[str, str]]:
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with processes(jobs) as pool:
         for done, (name, told) in enumerate(zip(wanted, pool.map(_summed, wanted), strict=True), 1):
             yield name, told
             progress(done, len(wanted))
-
-
-@contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Worlds are full of warnings, and nobody reads them."""
-    log = logging.getLogger("umi")
-    before = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(before)
 
 
 def _summed(name: str) -> str:
