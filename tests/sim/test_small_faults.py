@@ -1,4 +1,4 @@
-"""Small faults: where they can be made, which tests try them, and what becomes of each kind, in a checkout with a module made for it."""
+"""Small faults: where they can be made, how several are tried at a time, and what becomes of each kind, in a checkout with a module made for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,11 +16,15 @@ import pytest
 
 import umi
 from umi.errors import InvalidInput
-from umi_lab.mutation import operators, results, testing
+from umi_lab.mutation import by_worlds, operators, results, small_faults, survivors, together, world_runs, yard
+from umi_lab.mutation.by_worlds import Worlds
 from umi_lab.mutation.operators import IMPORT, Place
-from umi_lab.mutation.testing import Known, Verdict, Yard
+from umi_lab.mutation.small_faults import Measure
+from umi_lab.mutation.together import Failed
+from umi_lab.mutation.verdicts import NEVER_RUN, Verdict
+from umi_lab.worlds.recorded.record import Heard
 
-pytestmark = pytest.mark.slow  # runs pytest in processes of its own, again and again
+pytestmark = pytest.mark.slow  # runs worlds and pytest in processes of its own, again and again
 
 SOURCE = '''
 """A module."""
@@ -41,91 +45,63 @@ class Shelf:
         return items[0] + 1 if flag(items, deep=True) else "no " + items
 '''
 
+ROOM = "stores/toy.py"
 TOY = """
-LARGE = 5
+def first(names):
+    return names[0]
 
 
-def biggest(items):
-    best = items[0]
-    for item in items:
-        if item > best:
-            best = item
-    return best
+def last(names):
+    return names[0]
 
 
-def countdown(count):
-    while count > 0:
-        count -= 1
-    return count
+def countdown(count, step):
+    while count:
+        count -= step
 
 
 def large(item):
-    return item >= LARGE
-
-
-def shared(item):
-    return item > 1
+    return item >= 5
 
 
 def unseen(item):
-    return item == 1
+    return not item
 """
+# What every world calls: the toy, each time that something is remembered.
+CALLED = """
+from umi.stores import toy as _toy
 
-TOY_FILE = "tests/unit/test_toy.py"
+_remember = Memory.remember
+_counted = []
+
+
+async def _watched(self, *arguments, **options):
+    _toy.first(["a"])
+    _toy.countdown(1, 1)
+    return await _remember(self, *arguments, **options)
+
+
+Memory.remember = _watched
+"""
 TOY_TESTS = """
 import pytest
-from umi.stores.toy import biggest, countdown, large
+from umi.stores.toy import large
 
-@pytest.fixture(scope="module")
-def most():
-    return biggest([1, 3, 2])
-
-def test_slow_to_tell():
-    import time
-    time.sleep(0.3)
-    assert biggest([1, 2]) == 2
-
-def test_biggest():
-    assert biggest([2, 1]) == 2
-    assert biggest([1, 2]) == 2
-
-@pytest.mark.parametrize("name", ["a b[c]", "d"])
-def test_of_a_shared_fixture(most, name):
-    assert most == 3
-
-def test_countdown():
-    assert countdown(3) == 0
 
 def test_large():
     assert large(5) and not large(4)
 
-def test_nothing_of_it():
-    pass
-"""
 
-
-SLOW = """
-import time
-from umi.stores.toy import shared
-
+@pytest.mark.slow
 def test_slow():
-    time.sleep(0.2)
-    assert shared(2)
-"""
-
-WITH_HELPER = """
-from conftest import OF
-from umi.stores.toy import shared
-
-def test_with_helper():
-    assert shared(2) and OF == "scenarios"
+    raise AssertionError
 """
 
 
 def of_toy(function: str, before: str, operator: str = "") -> Place:
     found = [
         place
-        for place in operators.places(TOY, "stores/toy.py")
+        for place in operators.places(TOY, ROOM)
         if place.function == function and place.before.startswith(before) and operator in place.operator
     ]
     assert len(found) == 1, found
@@ -135,37 +111,24 @@ def of_toy(function: str, before: str, operator: str = "") -> Place:
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("checkout")
-    shutil.copytree(Path(umi.__file__).parent, root / "src/umi", ignore=shutil.ignore_patterns("__pycache__"))
-    (root / "src/umi/stores/toy.py").write_text(TOY)
-    for folder in testing.TESTS:
+    package = root / "src/umi"
+    shutil.copytree(Path(umi.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    (package / ROOM).write_text(TOY)
+    (package / "memory.py").write_text((package / "memory.py").read_text("utf-8") + CALLED)
+    for folder in yard.TESTS:
         (root / folder).mkdir(parents=True)
-    (root / TOY_FILE).write_text(TOY_TESTS)
-    for folder in ("contract", "scenarios"):
-        (root / f"tests/{folder}/conftest.py").write_text(f"OF = {folder!r}\n")
-    (root / "tests/contract/test_slow.py").write_text(SLOW)
-    (root / "tests/scenarios/test_with_helper.py").write_text(WITH_HELPER)
+    (root / "tests/unit/test_toy.py").write_text(TOY_TESTS)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(Path(__file__).parents[2] / name, root)
     return root
 
 
-@pytest.fixture(scope="module", autouse=True)
-def small() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def toy_room() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(testing, "WORLDS_COUNT", 2)
-        patch.setattr(testing, "_TEST_S", 2.0)
+        patch.setattr(operators, "ROOMS", (ROOM,))
+        patch.setattr(by_worlds, "_SMALL_S", 5.0)
         yield
-
-
-@pytest.fixture(scope="module")
-def yard(checkout: Path) -> Iterator[Yard]:
-    with testing.copied(checkout, threading.Event()) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def known(yard: Yard) -> Known:
-    return Known({name: test for one in yard.learn(sorted(yard.suite)).values() for name, test in one.items()}, 1.0)
 
 
 def test_every_kind_of_change_is_found_and_what_shows_nothing_left_out() -> None:
@@ -200,8 +163,11 @@ def test_every_kind_of_change_is_found_and_what_shows_nothing_left_out() -> None
     assert len(made) == len(places)
     assert operators.plain(SOURCE) not in made
     assert all(text.count("\n") == operators.plain(SOURCE).count("\n") for text in made)
+    both = operators.mutated(SOURCE, 0, len(places) - 1)
+    assert "LIMIT: Final = 8" in both
+    assert "items[0] + 2" in both
     with pytest.raises(InvalidInput, match=f"fewer than {len(places) + 1}"):
-        operators.mutated(SOURCE, len(places))
+        operators.mutated(SOURCE, 0, len(places))
 
 
 def test_a_sample_takes_of_each_file_by_its_lines_and_grows() -> None:
@@ -213,27 +179,6 @@ def test_a_sample_takes_of_each_file_by_its_lines_and_grows() -> None:
     assert chosen != operators.sample(sources, 20, seed=5)
     assert set(chosen) < set(operators.sample(sources, 30, seed=4))
     assert len(operators.sample(sources, 1000, seed=4)) == 99
-
-
-def test_only_tests_that_run_the_line_are_chosen_the_fastest_first(known: Known) -> None:
-    source = operators.plain(TOY)
-    by_lines = operators.places(source, "stores/toy.py")
-
-    def tests_of(place: Place) -> list[str]:
-        spans = operators.running(by_lines[place.number], {"stores/toy.py": source})
-        return [name.partition("::")[2] for name in known.of(spans)]
-
-    biggest = tests_of(of_toy("biggest", "item > best"))
-    assert sorted(biggest) == [
-        "test_biggest",
-        "test_of_a_shared_fixture[a b[c]]",
-        "test_of_a_shared_fixture[d]",
-        "test_slow_to_tell",
-    ]
-    assert biggest[-1] == "test_slow_to_tell"
-    assert tests_of(of_toy("countdown", "count > 0")) == ["test_countdown"]
-    assert tests_of(of_toy("unseen", "item == 1")) == []
-    assert tests_of(of_toy(IMPORT, "5")) == ["test_large"]
 
 
 def test_a_constant_is_followed_to_who_reads_it() -> None:
@@ -250,84 +195,132 @@ def test_a_constant_is_followed_to_who_reads_it() -> None:
     assert operators.running(c, sources) is None
 
 
-def test_a_fatal_fault_is_noticed_and_one_that_is_none_survives(yard: Yard, known: Known) -> None:
-    fatal = yard.tried(of_toy("biggest", "item > best"), known)
-    assert (fatal.killed_by, fatal.tests) == ("", 4)  # `>=` finds the same biggest
-    lost = yard.tried(of_toy("large", "item >= LARGE"), known)
-    assert (lost.killed_by, lost.tests) == ("tests", 1)
-    assert "test_large" in lost.how
-    assert yard.tried(of_toy(IMPORT, "5"), known).killed_by == "tests"
-    assert yard.tried(of_toy("unseen", "item == 1"), known).killed_by == ""
+class Row:
+    """A row of runs at each of which some faults are noticed: alone, or only where another one is planted as well."""
+
+    def __init__(
+        self, fails: dict[int, list[str]], *, beside: dict[int, set[str]] | None = None, broken: int = -1
+    ) -> None:
+        self._fails = fails
+        self._beside = beside or {}
+        self._broken = broken
+        self.runs: list[tuple[int, int]] = []  # how many faults, and from where on
+
+    def first(self, places: Sequence[Place], start: int) -> Failed | None:
+        self.runs.append((len(places), start))
+        planted = {one.function for one in places}
+        for at in range(start, 10):
+            together_only = self._beside.get(at, {""}) <= planted
+            if at == self._broken or together_only or planted.intersection(self._fails.get(at, ())):
+                return Failed(at, at + 1, [str(at)])
+        return None
+
+    def alone(self, place: Place, runs: Sequence[str]) -> str | None:
+        return next((f"run {run}" for run in runs if place.function in self._fails.get(int(run), ())), None)
 
 
-def test_tests_find_their_own_helpers_whatever_runs_first(yard: Yard, known: Known) -> None:
-    place = of_toy("shared", "item > 1")
-    names = known.of([("stores/toy.py", *operators.places(operators.plain(TOY), "stores/toy.py")[place.number].lines)])
-    assert [name.rpartition("::")[2] for name in names] == ["test_with_helper", "test_slow"]
-    assert yard.tried(place, known).killed_by == ""
-    assert "test_with_helper" in yard.tried(of_toy("shared", "1"), known).how
+def named(name: str) -> Place:
+    return replace(of_toy("unseen", "not item"), function=name)
 
 
-def test_a_fault_that_never_ends_is_a_timeout(yard: Yard, known: Known) -> None:
-    endless = yard.tried(of_toy("countdown", "count -= 1"), known)
-    assert (endless.killed_by, endless.how) == ("timeout", "timeout of a test")
+def test_of_several_faults_at_a_time_each_is_noticed_where_it_is_alone() -> None:
+    a, b, c, d = (named(name) for name in "abcd")
+    row = Row({3: ["a", "c"], 7: ["b"]})
+    assert together.noticed([a, b, c, d], row) == {a: "run 3", c: "run 3", b: "run 7"}
+    assert row.runs == [(4, 0), (2, 4), (1, 8)]
+    # a and d fail at 2 together only, which hides nothing of what follows
+    assert together.noticed([a, b, c, d], Row({5: ["d"], 7: ["b"]}, beside={2: {"a", "d"}})) == {d: "run 5", b: "run 7"}
+    # what fails at 4 without any fault is passed over
+    assert together.noticed([a, b], Row({6: ["a"]}, broken=4)) == {a: "run 6"}
+    assert together.noticed([], Row({})) == {}
 
 
-def test_worlds_notice_what_no_test_runs(yard: Yard, known: Known) -> None:
-    file = yard.package / "_remember/ingest.py"
-    source = file.read_text("utf-8")
-    found = operators.places(source, "_remember/ingest.py")
-    settled = next(place for place in found if place.before.startswith("if self._worker is None or not begun"))
-    verdict = yard.tried(settled, known)
-    assert (verdict.killed_by, verdict.tests) == ("worlds", 0)
-    assert verdict.how.startswith("world ")
-    assert file.read_text("utf-8") == source
+def test_no_two_faults_of_a_group_are_in_one_function() -> None:
+    a, b, c, at_import = named("a"), named("b"), named("c"), named(IMPORT)
+    other = replace(at_import, file="stores/other.py")
+    again = replace(a, number=99)
+    assert together.grouped([a, again, b, at_import, other, c], 3) == [[a, b, other], [again, c], [at_import]]
 
 
-def test_verdicts_are_written_as_they_come_and_found_again(checkout: Path, tmp_path: Path) -> None:
+def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> None:
     file = tmp_path / "new" / "verdicts.jsonl"
-    told: list[tuple[str, int, int]] = []
-
-    def tell(what: str, done: int, of: int) -> None:
-        told.append((what, done, of))
-        if done:
-            assert len(file.read_text().splitlines()) == done
-
+    how = Measure(small=2, large=0, talk=False, further=1, tests=False)
     before = {path: path.read_bytes() for path in sorted(checkout.rglob("*")) if path.is_file()}
-    found = testing.measure(2, checkout=checkout, verdicts=file, step=tell)
-    assert told == [("the product as it is", 0, 2), ("small faults", 1, 2), ("small faults", 2, 2)]
+    told: list[str] = []
+    found = small_faults.measure(
+        100,
+        how,
+        checkout=checkout,
+        verdicts=file,
+        seed=3,
+        step=lambda what, done, of: told.append(f"{what} {done}/{of}"),
+    )
     assert {path: path.read_bytes() for path in sorted(checkout.rglob("*")) if path.is_file()} == before
+    became = {(one.place.function, one.place.before, one.place.operator): one for one in found}
+    every = len(operators.places(TOY, ROOM))
+    assert len(found) == len(became) == every
+    assert told[0] == f"the product as it is 0/{every}"
+    assert f"faults by worlds {every}/{every}" in told
+
+    noticed = became["first", "0", "number"]
+    assert (noticed.killed_by, noticed.worlds) == ("worlds", 1)
+    assert noticed.how.startswith("world small:0: ")
+    assert "IndexError" in noticed.how
+
+    hung = became["countdown", "count -= step", "statement"]
+    assert (hung.killed_by, hung.how) == ("timeout", "timeout of world small:0")
+
+    passed = became["countdown", "while count:", "condition"]
+    assert (passed.killed_by, passed.how, passed.worlds) == ("", "", 3)
+
+    unseen = became["unseen", "not item", "not"]
+    assert (unseen.killed_by, unseen.how) == ("", NEVER_RUN)
+
+    assert became["large", "5", "number"].killed_by == ""
+
+    how = replace(how, tests=True)
+    again = small_faults.measure(100, how, checkout=checkout, verdicts=file, seed=3)
+    now = {(one.place.function, one.place.before, one.place.operator): one for one in again}
+    for name in ("5", "number"), ("item >= 5", "boundary"):
+        tested = now["large", *name]
+        assert (tested.killed_by, tested.how) == ("tests", "FAILED tests/unit/test_toy.py::test_large")
+    assert [one.place for one in again] == [one.place for one in found]
+    assert sum(one.killed_by == "tests" for one in again) == 2
 
     lines = [json.loads(line) | {"how": f"kept {number}"} for number, line in enumerate(file.read_text().splitlines())]
-    lines[0]["killed_by"], lines[1]["killed_by"] = "tests", ""
     file.write_text("".join(json.dumps(line) + "\n" for line in lines) + '{"file": "cut o')
-    again = testing.measure(2, checkout=checkout, verdicts=file)
-    assert [(one.place, one.how) for one in again] == [(one.place, f"kept {n}") for n, one in enumerate(found)]
+    kept = small_faults.measure(100, how, checkout=checkout, verdicts=file, seed=3)
+    assert all(one.how.startswith("kept ") for one in kept)
 
-    other = tmp_path / "other"
-    shutil.copytree(checkout, other)
-    (other / "tests/unit/test_more.py").write_text("def test_more():\n    pass\n")
-    with_more_tests = testing.measure(2, checkout=other, verdicts=file)
-    assert with_more_tests[0].how == "kept 0"
-    assert with_more_tests[1].how != "kept 1"
-    learned = json.loads(file.with_suffix(".known").read_text())["files"]
-    assert sum(len(one["tests"]) for one in learned.values()) == 7 + 2 + 1
+
+def test_more_worlds_notice_what_the_first_ones_do_not_run(checkout: Path, tmp_path: Path) -> None:
+    more = tmp_path / "more"
+    shutil.copytree(checkout, more)
+    memory = more / "src/umi/memory.py"
+    lines = "    _counted.append(1)\n    if len(_counted) > 12:\n        _toy.last(['a'])\n"
+    memory.write_text(memory.read_text("utf-8").replace("    _toy.countdown(1, 1)\n", lines + "    _toy.countdown(1, 1)\n"))
+    how = Measure(small=1, large=0, talk=False, further=4, tests=False)
+    found = small_faults.measure(100, how, checkout=more, verdicts=tmp_path / "v.jsonl", seed=3)
+    last = [one for one in found if one.place.function == "last"]
+    assert {(one.killed_by, one.how.startswith("world small:")) for one in last} == {("worlds", True)}
 
 
 def test_who_asks_to_stop_gets_what_is_known(checkout: Path, tmp_path: Path) -> None:
     stop = threading.Event()
     stop.set()
-    assert testing.measure(2, checkout=checkout, verdicts=tmp_path / "v.jsonl", stop=stop) == []
+    how = Measure(small=1, large=0, talk=False, further=0)
+    assert small_faults.measure(2, how, checkout=checkout, verdicts=tmp_path / "v.jsonl", seed=3, stop=stop) == []
 
 
 def test_a_product_that_fails_teaches_nothing(checkout: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     shutil.copytree(checkout, broken)
-    (broken / "tests/unit/test_toy.py").write_text("def test_no():\n    assert 1 == 2\n")
-    with pytest.raises(InvalidInput, match=r"does not pass.*test_no"):
-        testing.measure(1, checkout=broken, verdicts=tmp_path / "v.jsonl")
+    (broken / "src/umi" / ROOM).write_text(TOY.replace("names[0]", "names[1]"))
+    how = Measure(small=1, large=0, talk=False)
+    with pytest.raises(InvalidInput, match="does not pass"):
+        small_faults.measure(1, how, checkout=broken, verdicts=tmp_path / "v.jsonl", seed=3)
     with pytest.raises(InvalidInput, match="run this in a checkout"):
-        testing.measure(1, checkout=tmp_path, verdicts=tmp_path / "v.jsonl")
+        small_faults.measure(1, how, checkout=tmp_path, verdicts=tmp_path / "v.jsonl", seed=3)
 
 
 def test_the_command_wants_a_checkout(tmp_path: Path) -> None:
@@ -346,27 +339,80 @@ def test_the_command_wants_a_checkout(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_section_counts_and_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    place = of_toy("biggest", "item > best")
-    monkeypatch.setattr(results, "EQUIVALENT", {place.key: "the same biggest"})
-    missed = replace(of_toy("unseen", "item == 1"), before="a | b")
-    found = [
-        *(Verdict(replace(place, number=number), "tests") for number in range(8)),
-        Verdict(of_toy("countdown", "count -= 1"), "timeout"),
-        Verdict(of_toy("large", "item >= LARGE"), "worlds"),
-        Verdict(place, ""),
-        Verdict(missed, ""),
-    ]
-    section = results.markdown(found)
-    assert "Of 12 changes 10 were noticed: 8 by a test that failed, 1 by" in section
-    assert "Of the other 11, 90.9 % were noticed (95 % interval 62.3 to 98.4 %)" in section
-    assert "| boundary | 10 | 8 | 0 | 1 | 1 | 0 | 100.0 % |" in section
-    assert "| stores | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
-    assert "| all | 12 | 8 | 1 | 1 | 1 | 1 | 90.9 % |" in section
-    assert "| stores/toy.py:8, biggest | `item > best` | `item >= best` | the same biggest |" in section
-    assert "| stores/toy.py:28, unseen | `a \\| b` | `item != 1` | **a check is missing** |" in section
-    assert results.open_survivors(found) == [found[-1]]
+def test_another_answer_than_the_recorded_one_is_noticed_where_no_world_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run: list[str] = []
 
+    def heard(name: str) -> Heard:
+        run.append(name)
+        return Heard((f"recall -> {name}",))
+
+    recorded = {"small:0": heard("small:0").sum, "small:1": "1 another", "talk:ward": heard("talk:ward").sum}
+    monkeypatch.setattr(world_runs, "_loaded", lambda: (heard, recorded))
+    run.clear()
+    limits = dict.fromkeys(["small:0", "small:1", "3", "talk:ward"], 60.0)
+    with pytest.raises(SystemExit, match="answers of small:1 are not as recorded"):
+        world_runs.try_each(limits, tmp_path / "begun.txt")
+    assert run == ["small:0", "small:1", "3"]  # what is noticed already needs no talk
+    recorded["small:1"] = heard("small:1").sum
+    world_runs.try_each(limits, tmp_path / "begun.txt")
+    assert run[-1] == "talk:ward"
+
+
+def test_a_fault_is_tried_by_the_worlds_that_run_it_and_one_at_import_by_all() -> None:
+    source = "def table():\n    return 3\nA = table()\nB = 5\ndef f():\n    return A\ndef g():\n    return B + 7\n"
+    lines = {
+        "import": {"one.py": [1, 2, 3, 4, 5, 7]},
+        "small:0": {"one.py": [6]},
+        "small:1": {"one.py": [8]},
+        "0": {"other.py": [2]},
+    }
+    known = Worlds(lines, 1.0)
+    every = {place.before: known.of(place, {"one.py": source}) for place in operators.places(source, "one.py")}
+    assert every == {
+        "3": ["small:0", "small:1", "0"],
+        "5": ["small:1"],
+        "B + 7": ["small:1"],
+        "7": ["small:1"],
+    }
+    assert by_worlds.names(2, 1, talk=False) == ["small:0", "small:1", "0"]
+    assert by_worlds.names(0, 0, talk=True)[-1] == "vectors:3"
+
+
+def test_the_section_tells_rates_rooms_and_families(monkeypatch: pytest.MonkeyPatch) -> None:
+    same, missed, unseen = of_toy("countdown", "while count"), of_toy("first", "0"), of_toy("unseen", "not")
+    monkeypatch.setattr(results, "EQUIVALENT", {same.key: "it ends as well"})
+    monkeypatch.setattr(results, "FAMILIES", {"long countdowns": "one that counts from 2"})
+    monkeypatch.setattr(survivors, "_FAMILY_OF", {missed.key: "long countdowns"})
+    found = [
+        *(Verdict(replace(same, number=number), "worlds", "world 3: no", worlds=2) for number in range(8)),
+        Verdict(of_toy("countdown", "count -= step"), "timeout", worlds=1),
+        Verdict(unseen, "answers", "answers of talk:ward are not as recorded", worlds=5),
+        Verdict(of_toy("large", "5"), "tests", "FAILED tests/unit/test_toy.py::test_large", worlds=5),
+        Verdict(same, "", worlds=5),
+        Verdict(missed, "", worlds=5),
+        Verdict(replace(unseen, before="a | b"), "", NEVER_RUN),
+    ]
+    section = results.markdown(found, Measure(small=4, large=1, further=6), drawn=20, seed=7)
+    assert "--operators 20 --seed 7 --small 4 --large 1 --further 6`" in section
+    assert (
+        "Of 14 changes, the first of 20 in a drawn order, 9 made a world fail, 1 of them since it never ended; 1 more changed a recorded answer; "
+        "1 more made a test fail; 1 change nothing"
+    ) in section
+    assert (
+        "**Of the other 13, 69.2 % (42.4 to 87.3) made a world fail, 76.9 % (49.7 to 91.8) that or another answer, "
+        "84.6 % (57.8 to 95.7) that or a test that fails"
+    ) in section
+    assert "Of the 2 unnoticed 1 are on lines" in section
+    assert "| stores | 14 | 1 | 9 | 1 | 1 | 2 | 1 | 84.6 % |" in section
+    assert "| long countdowns | 1 | 0 | one that counts from 2 |" in section
+    assert "| not read yet | 1 | 1 |  |" in section
+    assert "| stores/toy.py:20, unseen | `a \\| b` | `not not item` | not read yet, never run |" in section
+    assert results.open_survivors(found) == found[-2:]
+    alone = results.markdown(found, Measure(small=4, large=1, further=6, tests=False), drawn=14, seed=7)
+    assert "--further 6 --worlds-alone`" in alone
+    assert "a test that fails" not in alone
     page = results.with_section("# Page\n\nText.\n", section)
     assert page == f"# Page\n\nText.\n\n{section}"
     assert results.tail_of(page) == section

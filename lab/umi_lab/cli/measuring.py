@@ -28,14 +28,15 @@ from umi_lab.cli import retrieval_table
 from umi_lab.cli.data import data_option
 
 if TYPE_CHECKING:
-    from umi_lab.mutation.testing import Verdict
+    from umi_lab.mutation.small_faults import Measure
+    from umi_lab.mutation.verdicts import Verdict
 
 
 def add_to(app: typer.Typer) -> None:
     """Give the app its commands."""
     app.command(epilog=examples("umi bench retrieval --data datasets/"))(retrieval)
     app.command(epilog=examples("umi bench sim --seeds 500"))(sim)
-    app.command(epilog=examples("umi bench mutants", "umi bench mutants --operators 300 --worlds-alone"))(mutants)
+    app.command(epilog=examples("umi bench mutants", "umi bench mutants --operators 300"))(mutants)
     app.command(epilog=examples("umi bench faults"))(faults)
 
 
@@ -103,31 +104,30 @@ def mutants(
         int | None,
         typer.Option(
             metavar="COUNT",
-            help="Instead, so many small faults of one kind each, noticed or not by tests and worlds; needs a checkout.",
+            help="Instead, so many small faults of one kind each, noticed or not by worlds and tests; needs a checkout.",
             min=1,
         ),
     ] = None,
-    worlds_alone: Annotated[
-        bool, typer.Option("--worlds-alone", help="Try these by small worlds, then by large ones, and by no test.")
-    ] = False,
-    small: Annotated[
-        int, typer.Option(metavar="COUNT", help="Small worlds for each, with --worlds-alone.", min=0)
-    ] = 120,
-    large: Annotated[
-        int, typer.Option(metavar="COUNT", help="Large worlds for each, with --worlds-alone.", min=0)
-    ] = 12,
+    worlds_alone: Annotated[bool, typer.Option("--worlds-alone", help="Try these by no test.")] = False,
+    small: Annotated[int, typer.Option(metavar="COUNT", help="Small worlds for each of these, alone.", min=0)] = 40,
+    large: Annotated[int, typer.Option(metavar="COUNT", help="Large worlds for each, alone.", min=0)] = 8,
+    further: Annotated[
+        int,
+        typer.Option(metavar="COUNT", help="Small worlds more for what none noticed, several faults at a time.", min=0),
+    ] = 950,
     seed: Annotated[
-        int | None,
-        typer.Option(help="Which of the small faults are drawn. Unless given 0, or today's date with --worlds-alone."),
+        int | None, typer.Option(help="Which of the small faults are drawn. Unless given today's date.")
     ] = None,
     verdicts: Annotated[
-        Path | None,
+        Path,
         typer.Option(
             metavar="FILE",
             dir_okay=False,
-            help="Where --operators notes each verdict, and finds those that still hold; build/operators.jsonl unless given, "
-            "or build/worlds-alone.jsonl.",
+            help="Where --operators notes each verdict, and finds those that still hold.",
         ),
+    ] = Path("build/small-faults.jsonl"),
+    jobs: Annotated[
+        int | None, typer.Option(help="Processes for --operators; one per core unless given.", min=1)
     ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Write the page, or its section, in Markdown.")
@@ -141,10 +141,11 @@ def mutants(
 
     async def work() -> Answer:
         with progress_bar(as_json) as bar:
-            if operators is not None and worlds_alone:
-                return await _worlds_alone(operators, seed, (small, large), verdicts, report, teller(bar))
             if operators is not None:
-                return await _small_faults(operators, seed or 0, verdicts, report, teller(bar))
+                from umi_lab.mutation.small_faults import Measure  # noqa: PLC0415 - see below
+
+                how = Measure(small=small, large=large, further=further, tests=not worlds_alone)
+                return await _small_faults(operators, how, seed, verdicts, jobs, report, teller(bar))
             if worlds_alone:
                 raise InvalidInput("--worlds-alone says how --operators tries faults; give that as well")
             return await _planted(only or None, seeds, report, teller(bar))
@@ -164,39 +165,32 @@ async def _planted(only: Sequence[str] | None, seeds: int, report: Path | None, 
     return Answer(data, lambda console: _draw_mutants(console, data), Code.INCOMPLETE if missed else Code.OK)
 
 
-async def _small_faults(count: int, seed: int, verdicts: Path | None, report: Path | None, tell: Step) -> Answer:
-    from umi_lab.mutation import results, testing  # noqa: PLC0415 - see above
-
-    file = verdicts or Path("build/operators.jsonl")
-    found = await _until_stopped(testing.measure, count, checkout=Path.cwd(), verdicts=file, seed=seed, step=tell)
-    text = results.markdown(found, seed)
-    if report is not None:
-        _write(report, lambda page: results.with_section(page, text))
-    return _faults_answer(text, results.as_json(found), missed=bool(results.open_survivors(found)))
-
-
-async def _worlds_alone(
-    count: int, seed: int | None, worlds: tuple[int, int], verdicts: Path | None, report: Path | None, tell: Step
+async def _small_faults(
+    count: int, how: Measure, seed: int | None, verdicts: Path, jobs: int | None, report: Path | None, tell: Step
 ) -> Answer:
-    from umi_lab.mutation import results, worlds_alone, worlds_results  # noqa: PLC0415 - see above
+    from umi_lab.mutation import results, small_faults  # noqa: PLC0415 - see above
+    from umi_lab.worlds.sweep import cores  # noqa: PLC0415
 
     chosen = int(f"{SystemClock().now():%Y%m%d}") if seed is None else seed
-    file = verdicts or Path("build/worlds-alone.jsonl")
-    small, large = worlds
     found = await _until_stopped(
-        worlds_alone.measure,
+        small_faults.measure,
         count,
+        how,
         checkout=Path.cwd(),
-        verdicts=file,
+        verdicts=verdicts,
         seed=chosen,
-        small=small,
-        large=large,
+        jobs=jobs or cores(),
         step=tell,
     )
-    text = worlds_results.markdown(found, drawn=count, seed=chosen, small=small, large=large)
+    text = results.markdown(found, how, drawn=count, seed=chosen)
     if report is not None:
-        _write(report, lambda page: results.with_section(page, text, worlds_results.HEADING))
-    return _faults_answer(text, worlds_results.as_json(found), missed=bool(results.open_survivors(found)))
+        _write(report, lambda page: results.with_section(page, text))
+    missed = bool(results.open_survivors(found))
+    return Answer(
+        results.as_json(found),
+        lambda console: console.print(Text(text), soft_wrap=True),
+        Code.INCOMPLETE if missed else Code.OK,
+    )
 
 
 async def _until_stopped(measure: Callable[..., list[Verdict]], *arguments: Any, **options: Any) -> list[Verdict]:
@@ -209,12 +203,6 @@ async def _until_stopped(measure: Callable[..., list[Verdict]], *arguments: Any,
         stop.set()
         await running
         raise
-
-
-def _faults_answer(text: str, data: list[dict[str, Any]], *, missed: bool) -> Answer:
-    return Answer(
-        data, lambda console: console.print(Text(text), soft_wrap=True), Code.INCOMPLETE if missed else Code.OK
-    )
 
 
 def _write(page: Path, change: Callable[[str], str]) -> None:

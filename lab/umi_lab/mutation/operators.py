@@ -111,14 +111,19 @@ def places(source: str, file: str) -> list[Place]:
     return found
 
 
-def mutated(source: str, number: int) -> str:
-    """The module with that change made, on its own lines: comments are lost, as in `plain`."""
+def mutated(source: str, *numbers: int) -> str:
+    """The module with these changes made, each on its own lines: comments are lost, as in `plain`.
+
+    Raises:
+        InvalidInput: When there are fewer changes to make.
+    """
     tree = ast.parse(source)
-    for place, (*_, change) in enumerate(_changes(tree)):
-        if place == number:
-            change()
-            return _text(tree)
-    raise InvalidInput(f"there are fewer than {number + 1} changes to make here")
+    changes = [change for *_, change in _changes(tree)]
+    if max(numbers) >= len(changes):
+        raise InvalidInput(f"there are fewer than {max(numbers) + 1} changes to make here")
+    for number in numbers:
+        changes[number]()
+    return _text(tree)
 
 
 def plain(source: str) -> str:

@@ -1,4 +1,4 @@
-"""What the tests and the worlds noticed of small faults, as a section of `docs/planted-bugs.md`."""
+"""What worlds, recorded answers and tests noticed of small faults, as a section of `docs/planted-bugs.md`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from umi_lab.bench.intervals import share
 from umi_lab.mutation.equivalents import EQUIVALENT
-from umi_lab.mutation.testing import TIMEOUT, WORLDS_COUNT, Verdict
+from umi_lab.mutation.small_faults import Measure
+from umi_lab.mutation.survivors import FAMILIES, family
+from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TESTS, TIMEOUT, Verdict
 
-HEADING: Final = "## Small faults of one kind each"
+HEADING: Final = "## Small faults"
+_UNREAD: Final = "not read yet"
 
 
 def reason(verdict: Verdict) -> str:
@@ -23,28 +26,40 @@ def open_survivors(found: Sequence[Verdict]) -> list[Verdict]:
 
 
 def as_json(found: Sequence[Verdict]) -> list[dict[str, Any]]:
-    """The verdicts as plain values."""
-    return [one.as_json() | ({} if one.killed_by else {"reason": reason(one)}) for one in found]
+    """The verdicts as plain values; a survivor with why it is none, and otherwise with its family."""
+    return [
+        one.as_json() | ({} if one.killed_by else {"reason": reason(one), "family": family(one.place)}) for one in found
+    ]
 
 
-def markdown(found: Sequence[Verdict], seed: int = 0) -> str:
-    """The section."""
-    survivors = [one for one in found if not one.killed_by]
+def markdown(found: Sequence[Verdict], how: Measure, *, drawn: int, seed: int) -> str:
+    """The section: the rates with their intervals, by room and by kind of change, and what was not noticed.
+
+    Args:
+        found: The verdicts, of those tried so far.
+        how: What they were tried by.
+        drawn: How many were drawn.
+        seed: Of the draw.
+    """
+    missed = open_survivors(found)
+    command = f"--operators {drawn} --seed {seed} --small {how.small} --large {how.large} --further {how.further}"
     parts = [
         HEADING,
         (
-            f"`umi bench mutants --operators {len(found)} --report docs/planted-bugs.md` changes one operator, number, condition or "
-            "statement at a time, in a private copy: as many of each file as it has lines to its share, the "
-            f"same ones each time (seed {seed}). The unit, contract and scenario tests that run the changed lines come first, then "
-            f"{WORLDS_COUNT} worlds. Left out beforehand are docstrings, annotations, decorators, what goes to the log, and the "
-            "program's checks of itself."
+            f"`umi bench mutants {command}{'' if how.tests else ' --worlds-alone'}` changes one operator, number, condition or statement at "
+            f"a time. Each fault is tried by those of {how.small} small worlds and {how.large} large ones that run its lines, up to the first that "
+            "fails; then the answers of these worlds and of ordinary talk are compared with the record (`umi sim record`). What no world "
+            f"noticed is tried by {how.further:,} further small worlds{_then_tests(how)}; the same pass without a fault. Left out are "
+            "faces, server, adapters, blocking calls, the simulation itself, providers, stores on PostgreSQL and the reading of other products' "
+            "files, none of which these worlds run or should; docstrings, annotations, decorators, logs and the program's checks of "
+            "itself are not changed."
         ),
-        f"Of {len(found)} changes {_sentence(found)}",
+        _told(found, how, drawn),
+        _table("room", found, lambda one: one.place.file.partition("/")[0]),
         _table("kind of change", found, lambda one: one.place.operator),
-        _table("folder", found, lambda one: one.place.file.rpartition("/")[0]),
     ]
-    if survivors:
-        parts += ["What went unnoticed:", _survivors(survivors)]
+    if missed:
+        parts += ["What went unnoticed, and what each asks for:", _families(missed), _list(missed)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -60,52 +75,73 @@ def tail_of(page: str) -> str:
     return page[page.index(HEADING) :] if HEADING in page else ""
 
 
-def _sentence(found: Sequence[Verdict]) -> str:
-    tests, worlds, hung = (_count(found, name) for name in ("tests", "worlds", TIMEOUT))
-    killed, equal = tests + worlds + hung, sum(1 for one in found if not one.killed_by and reason(one))
-    faults = len(found) - equal
-    rate = share(killed, max(1, faults))
+def _then_tests(how: Measure) -> str:
     return (
-        f"{killed} were noticed: {tests} by a test that failed, {hung} by a test or world that never ended, {worlds} more by the worlds. "
-        f"{equal} change nothing that anybody could notice, and the reason stands beside each. **Of the other {faults}, {_percent(killed, faults)} "
-        f"were noticed (95 % interval {100 * rate.low:.1f} to {100 * rate.high:.1f} %).**"
+        ", and what nothing noticed by the unit, contract and scenario tests, several faults at a time"
+        if how.tests
+        else ""
     )
+
+
+def _told(found: Sequence[Verdict], how: Measure, drawn: int) -> str:
+    counts = [sum(one.killed_by == by for one in found) for by in (ANSWERS, TESTS, TIMEOUT)]
+    failing = sum(one.fails_a_world for one in found)
+    missed = open_survivors(found)
+    faults = len(found) - sum(bool(not one.killed_by and reason(one)) for one in found)
+    never = sum(one.how == NEVER_RUN for one in missed)
+    tests = f"; {counts[1]} more made a test fail" if how.tests else ""
+    rates = [
+        f"{_rate(failing, faults)} made a world fail",
+        f"{_rate(failing + counts[0], faults)} that or another answer",
+        *([f"{_rate(sum(counts[:2]) + failing, faults)} that or a test that fails"] if how.tests else []),
+    ]
+    return (
+        f"Of {len(found)} changes{f', the first of {drawn} in a drawn order,' if len(found) < drawn else ''} {failing} made a world fail, "
+        f"{counts[2]} of them since it never ended; {counts[0]} more changed a recorded answer{tests}; {len(found) - faults} change nothing "
+        f"that anybody could notice. **Of the other {faults}, {', '.join(rates)} (95 % intervals in brackets).** Of the {len(missed)} "
+        f"unnoticed {never} are on lines that none of the first worlds runs."
+    )
+
+
+def _rate(part: int, of: int) -> str:
+    rate = share(part, max(1, of))
+    return f"{100 * rate.value:.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
 
 
 def _table(head: str, found: Sequence[Verdict], by: Callable[[Verdict], str]) -> str:
     rows = [
-        f"| {head} | tried | by tests | never ended | by worlds | no difference | unnoticed | noticed |",
-        "| --- | --: | --: | --: | --: | --: | --: | --: |",
+        f"| {head} | tried | no difference | a world fails | another answer | a test fails | unnoticed | of these never run | noticed |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for name in (*sorted({by(one) for one in found}), "all"):
         group = [one for one in found if name in {by(one), "all"}]
-        killed = [_count(group, each) for each in ("tests", TIMEOUT, "worlds")]
-        unnoticed = len(open_survivors(group))
-        equal = len(group) - sum(killed) - unnoticed
-        cells = (len(group), *killed, equal, unnoticed, _percent(sum(killed), len(group) - equal))
-        rows.append(f"| {name} | {' | '.join(str(cell) for cell in cells)} |")
+        missed = open_survivors(group)
+        noticed = sum(bool(one.killed_by) for one in group)
+        answers, tests = (sum(one.killed_by == what for one in group) for what in (ANSWERS, TESTS))
+        faults = noticed + len(missed)
+        never = sum(one.how == NEVER_RUN for one in missed)
+        worlds = noticed - answers - tests
+        rate = f"{100 * noticed / faults:.1f} %" if faults else ""
+        cells = (len(group), len(group) - faults, worlds, answers, tests, len(missed), never, rate)
+        rows.append(f"| {name} | {' | '.join(str(one) for one in cells)} |")
     return "\n".join(rows)
 
 
-def _survivors(survivors: Sequence[Verdict]) -> str:
-    rows = ["| where | was | became | why nobody notices |", "| --- | --- | --- | --- |"]
-    for one in survivors:
+def _families(missed: Sequence[Verdict]) -> str:
+    rows = ["| family | faults | never run | the world that it asks for |", "| --- | --: | --: | --- |"]
+    for name in (*FAMILIES, ""):
+        group = [one for one in missed if family(one.place) == name]
+        if group:
+            never = sum(one.how == NEVER_RUN for one in group)
+            rows.append(f"| {name or _UNREAD} | {len(group)} | {never} | {FAMILIES.get(name, '')} |")
+    return "\n".join(rows)
+
+
+def _list(missed: Sequence[Verdict]) -> str:
+    rows = ["| where | was | became | family |", "| --- | --- | --- | --- |"]
+    for one in sorted(missed, key=lambda one: (one.place.file, one.place.lines)):
         place = one.place
-        said = cell(reason(one) or "**a check is missing**")
-        rows.append(
-            f"| {place.file}:{place.lines[0]}, {place.function} | `{cell(place.before)}` | `{cell(place.after)}` | {said} |"
-        )
+        told = f"{family(place) or _UNREAD}{', never run' if one.how == NEVER_RUN else ''}"
+        was, became = (text.replace("|", "\\|") for text in (place.before, place.after))
+        rows.append(f"| {place.file}:{place.lines[0]}, {place.function} | `{was}` | `{became}` | {told} |")
     return "\n".join(rows)
-
-
-def _count(found: Sequence[Verdict], killed_by: str) -> int:
-    return sum(one.killed_by == killed_by for one in found)
-
-
-def _percent(part: int, of: int) -> str:
-    return f"{100 * part / of:.1f} %" if of else ""
-
-
-def cell(text: str) -> str:
-    """Text in a cell of a table."""
-    return text.replace("|", "\\|")

@@ -1,0 +1,165 @@
+"""Small faults tried by simulated worlds, without any test.
+
+The same worlds run against each fault, small ones first, up to the first that fails. What none notices may still change an answer that is
+recorded: of worlds, or of ordinary talk, which is told last (`umi_lab.worlds.recorded`). One run of them against the product as it is tells
+which world runs which lines, so a fault is tried only by worlds that run its lines; they must all pass there, alone and in a row.
+What no world noticed is then tried by many more small worlds, several faults at a time.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from umi._core.clock import SystemClock
+from umi_lab.mutation.operators import IMPORT, Place, places, running
+from umi_lab.mutation.together import Failed
+from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TIMEOUT, WORLDS, Verdict
+from umi_lab.mutation.world_runs import ANSWERS as ANSWERS_OF
+from umi_lab.mutation.world_runs import IMPORT as AT_IMPORT
+from umi_lab.mutation.world_runs import SMALL, TALK
+from umi_lab.mutation.yard import BEFORE_S, RUN_S, Yard, refuse
+from umi_lab.worlds.recorded import record
+
+_SMALL_S: Final = 15.0  # some fifty times what one takes; then it hangs
+_LARGE_S: Final = 60.0
+_KILLED_BY: Final = {TIMEOUT: TIMEOUT, ANSWERS: ANSWERS}
+
+
+@dataclass(frozen=True, slots=True)
+class Worlds:
+    """What the product as it is told: the lines that each world runs, by file, and the seconds of all of them in a row."""
+
+    lines: Mapping[str, Mapping[str, Sequence[int]]]
+    seconds: float
+
+    def of(self, place: Place, sources: Mapping[str, str]) -> list[str]:
+        """The worlds that run a change, in order. What a function does at import is part of all of them.
+
+        Args:
+            place: The change.
+            sources: Text of every module that may read it, by file.
+        """
+        worlds = [name for name in self.lines if name != AT_IMPORT]
+        spans = running(place, sources)
+        if spans is None:
+            return worlds
+        inside = {(file, line) for file, first, last in spans for line in range(first, last + 1)}
+        if place.function != IMPORT and self._runs(AT_IMPORT, inside):
+            return worlds
+        return [name for name in worlds if self._runs(name, inside)]
+
+    def _runs(self, name: str, inside: set[tuple[str, int]]) -> bool:
+        lines = self.lines[name]
+        return any(line in lines.get(file, ()) for file, line in sorted(inside))
+
+
+def names(small: int, large: int, *, talk: bool) -> list[str]:
+    """So many worlds of each size, as `umi sim replay` names them, and recorded talk."""
+    worlds = [f"{SMALL}{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
+    return worlds + [name for name in record.names() if talk and name.startswith(TALK)]
+
+
+def known(yard: Yard, worlds: Sequence[str], file: Path, digest: str) -> Worlds:
+    """What the product as it is tells of these worlds: from a file, where the digest is the same, otherwise anew.
+
+    Raises:
+        InvalidInput: When a world fails.
+    """
+    with suppress(OSError, ValueError):
+        kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
+        if kept["digest"] == digest:
+            return Worlds(kept["lines"], kept["seconds"])
+    target = yard.scratch / "lines.json"
+    refuse(_run(yard, "learn", worlds, target, BEFORE_S, str(yard.package)))
+    clock = SystemClock()
+    start = clock.monotonic_s()
+    refuse(_try(yard, worlds, BEFORE_S)[0])
+    found = Worlds(json.loads(target.read_text("utf-8")), round(clock.monotonic_s() - start, 1))
+    file.write_text(json.dumps({"digest": digest, "lines": found.lines, "seconds": found.seconds}), "utf-8")
+    return found
+
+
+def tried(yard: Yard, place: Place, worlds: Worlds, sources: Mapping[str, str]) -> Verdict:
+    """What becomes of one fault.
+
+    Args:
+        yard: Where it is planted, for as long as that takes.
+        place: The fault.
+        worlds: What the product as it is tells.
+        sources: Text of every module, by file, as it stands in the yard.
+    """
+    wanted = worlds.of(places(sources[place.file], place.file)[place.number], sources)
+    if not wanted:
+        return Verdict(place, "", NEVER_RUN)
+    clock = SystemClock()
+    start = clock.monotonic_s()
+    with yard.planted([place]):
+        how, run = _try(yard, wanted, RUN_S + 5 * worlds.seconds)
+    killed_by = "" if how is None else _KILLED_BY.get(how.partition(" ")[0], WORLDS)
+    return Verdict(place, killed_by, how or "", seconds=round(clock.monotonic_s() - start, 1), worlds=run)
+
+
+class SmallWorlds:
+    """Small worlds in a row, in one yard, for several faults at a time.
+
+    Args:
+        yard: Where faults are planted, for as long as a run takes.
+        seeds: Of the worlds.
+    """
+
+    def __init__(self, yard: Yard, seeds: range) -> None:
+        self._yard = yard
+        self._worlds = [f"{SMALL}{seed}" for seed in seeds]
+        self._sound: dict[str, bool] = {}  # by world, whether it passes without a fault
+
+    def first(self, places: Sequence[Place], start: int) -> Failed | None:
+        """See `Trial`."""
+        left = self._worlds[start:]
+        if not left:
+            return None
+        how, run = self._fails(places, left)
+        at = start + max(run, 1) - 1
+        return None if how is None else Failed(at, at + 1, [self._worlds[at]])
+
+    def alone(self, place: Place, runs: Sequence[str]) -> str | None:
+        """See `Trial`."""
+        how, _ = self._fails([place], runs)
+        if how is None:
+            return None
+        for world in runs:
+            if world not in self._sound:
+                self._sound[world] = _try(self._yard, [world], RUN_S)[0] is None
+        return how if all(self._sound[world] for world in runs) else None
+
+    def _fails(self, places: Sequence[Place], worlds: Sequence[str]) -> tuple[str | None, int]:
+        with self._yard.planted(places):
+            return _try(self._yard, worlds, RUN_S + _SMALL_S * len(worlds))
+
+
+def _try(yard: Yard, worlds: Sequence[str], limit_s: float) -> tuple[str | None, int]:
+    """What was noticed, and how many worlds were run for it."""
+    limits = {name: _SMALL_S if name.startswith(SMALL) else _LARGE_S for name in worlds}
+    begun = yard.scratch / "begun.txt"
+    begun.unlink(missing_ok=True)
+    how = _run(yard, "try", limits, begun, limit_s)
+    told = begun.read_text("utf-8").splitlines() if begun.exists() else []
+    run = [line for line in told if line in limits]
+    last = run[-1] if run else AT_IMPORT
+    if how is None:
+        return None, len(run)
+    if len(run) < len(told):  # where it hung stands behind its name
+        return f"{TIMEOUT} of world {last}", len(run)
+    return how if how.startswith(("world ", ANSWERS_OF, TIMEOUT)) else f"world {last}: {how}", len(run)
+
+
+def _run(yard: Yard, what: str, given: object, target: Path, limit_s: float, *more: str) -> str | None:
+    wanted = yard.scratch / "wanted.json"
+    wanted.write_text(json.dumps(given), "utf-8")
+    program = [sys.executable, "-m", "umi_lab.mutation.world_runs", what, str(wanted), str(target), *more]
+    return yard.run(program, limit_s).trouble
