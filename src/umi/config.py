@@ -26,7 +26,7 @@ class Config:
         call_timeout_s: How long one call of a model or of a served embedder may take; raise it for a slow local model.
         token_budget: Tokens that models may spend in the life of a `Memory`; None is no bound.
         money_budget: What models may cost in the life of a `Memory`, in the currency of the price; None is no bound.
-        act_from: The confidence (0..1) from which an update, a correction or an end that is noticed closes the older statement; below it
+        act_from: The confidence (0.3..1) from which an update, a correction or an end that is noticed closes the older statement; below it
             is flagged and hides nothing. With 1 nothing closes by itself: `Memory.resolve` decides.
         trust: The origins of messages ("user", "assistant", "tool", "document") whose statements may change what any message said. What
             others say changes only what such others said; where it claims more, the change is flagged, and `Memory.resolve` decides.

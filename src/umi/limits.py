@@ -60,7 +60,7 @@ EMBED_BATCH_TOKENS_MAX: Final = 4_096  # tokens per run
 EMBED_DIMENSIONS_MAX: Final = 8_192
 EMBED_WINDOW_BYTES_MAX: Final = 1_500  # of a text per vector of a served model: the smallest of them read 512 tokens
 EMBED_REQUEST_TEXTS_COUNT_MAX: Final = 64  # windows in one request to a server
-EMBED_QUERY_TIMEOUT_S: Final = 5.0  # a recall goes on by words after that
+EMBED_QUERY_TIMEOUT_S: Final = 5.0  # of a question to a server of embeddings; a recall goes on by words after that
 EMBED_KEPT_COUNT_MAX: Final = 256  # vectors of questions that are asked again
 EMBED_RETRIES_COUNT_MAX: Final = 2  # of a batch, after a busy or unreachable server
 
@@ -150,7 +150,9 @@ OUTBOX_DRAIN_COUNT: Final = 16  # waiting texts that one remember finishes on th
 OUTBOX_WAITING_COUNT_MAX: Final = 10_000  # texts that may wait to be read before `read="later"` reads some itself
 WORK_PAUSE_S: Final = 0.5  # of a worker that found nothing to do
 REREAD_CHANGES_COUNT_MAX: Final = 1_000  # changes that a receipt of `reread` lists; more are counted
-EMBED_DEADLINE_S: Final = 30.0  # of a short batch of texts, retries included
+EMBED_DEADLINE_S: Final = (
+    30.0  # of a short batch of texts, retries included, and of a question to an embedder that the caller made
+)
 
 # Large namespaces (ADR 26). Another STORE_BLOCK_COUNT needs a step of the schema that deletes all blocks.
 STORE_BLOCKS_FROM_COUNT: Final = 32_768  # messages from which on a namespace has blocks

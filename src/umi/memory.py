@@ -19,7 +19,7 @@ from umi._core import validate
 from umi._core.filters import read_filter
 from umi._engine import files
 from umi._engine.answering import Answering
-from umi._engine.components import Components, choose_parts, close_parts
+from umi._engine.components import Components, anchored, choose_parts, close_parts
 from umi._engine.contexts import Contexts
 from umi._engine.engine import Engine
 from umi._engine.erasing import Erasing
@@ -114,7 +114,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             LLMError.NotConfigured: When a named model's extra or key is missing; `EmbedderUnavailable` for an embedder's.
         """
         parts = choose_parts(llm, embedder, config, clock, entropy, intelligence)
-        return cls(url, validate.name(namespace, "namespace"), parts)
+        return cls(anchored(url), validate.name(namespace, "namespace"), parts)
 
     def switch(self, namespace: str) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
@@ -210,6 +210,8 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         defaults["origin"] = origin
         defaults["expires_at"] = validate.expiry(expires_at, ttl, now)
         messages = [validate.ahead(validate.check_message(one, defaults), now) for one in given]
+        if isinstance(derived_from, str):
+            raise InvalidInput(f"derived_from must be a list of ids, got the text {derived_from!r:.80}")
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
         options = RememberOptions(
             extract_entities=extract_entities,
@@ -238,6 +240,10 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             InvalidInput, StoreError: For a message outside its limits, or when the store fails; batches before are kept.
             IdempotencyConflict: When a known id comes with other content.
         """
+        if isinstance(messages, str | bytes | Mapping | Message) or not isinstance(messages, Iterable | AsyncIterable):
+            raise InvalidInput(
+                f"messages must be messages one after the other, got {type(messages).__name__}: give a list"
+            )
         return await self._open.remember_many(messages, progress)
 
     # How it went.

@@ -246,3 +246,52 @@ async def test_a_name_in_metadata_goes_whatever_stands_before_it(words: umi.Memo
     assert isinstance(left, umi.Episode)
     assert isinstance(beside, umi.Episode)
     assert (left.content, left.metadata, beside.metadata) == ("Gus likes chess.", {}, {"cc": "met\nBea"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Our house in Qaanaaq costs 300000 EUR.",
+        "Salary is 5500 EUR.",
+        "Age is 47.",
+        "IBAN is DE89370400440532013000.",
+        "Grandma lives in Graz.",
+        "Ich wohne in Graz.",
+        "Wir wohnen in Graz.",
+        "Je travaille chez Renault.",
+        "Vivo en Madrid.",
+        "Anna and I moved to Graz.",
+    ],
+)
+async def test_nothing_that_may_be_about_its_speaker_stays(words: umi.Memory, text: str) -> None:
+    await words.remember(text, speaker="Zebediah")
+    await words.erase("Zebediah")
+    assert (await words.episodes()).items == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("Anna moved to Graz.", "Anna moved to Graz."),
+        ("The deadline is Friday.", "The deadline is Friday."),
+        ("Umbra's office is in Oslo. Salary is 5500 EUR.", "Umbra's office is in Oslo."),
+        ("Mia works at Umbra and I live in Graz.", "Mia works at Umbra"),
+    ],
+)
+async def test_what_somebody_said_of_others_by_name_stays(words: umi.Memory, text: str, left: str) -> None:
+    await words.remember(text, speaker="Zebediah")
+    await words.erase("Zebediah")
+    assert [(one.content, one.speaker) for one in (await words.episodes()).items] == [(left, None)]
+
+
+async def test_a_key_of_a_call_that_names_the_person_goes(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory:
+        await memory.remember("I live in Graz.", speaker="Zebediah")
+        kept = await memory.remember("The parcel is late.", speaker="Bob", idempotency_key="mail from Zebediah 17")
+        check = await memory.verify_erasure(await memory.erase("Zebediah"))
+        assert check.ok
+        assert check.absent["names"] == check.searched["names"] == 1
+        again = await memory.remember("The parcel is late.", speaker="Bob", idempotency_key="mail from Zebediah 17")
+        assert (again.episode_ids, again.replayed) == (kept.episode_ids, True)
+        assert (await memory.stats()).episodes == 1
+    assert found(tmp_path / "umi.db", "zebediah") == []

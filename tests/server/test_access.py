@@ -157,6 +157,31 @@ def test_a_key_that_only_writes_is_told_nothing_of_what_was_known(tenants: Tenan
     assert tenants.ask("writer", "GET", path).status_code == 403
 
 
+def test_a_key_that_only_writes_cannot_try_a_guess_on_a_fact(tenants: Tenants) -> None:
+    path = "/v1/namespaces/alice/facts/Ann/diagnosis"
+    assert tenants.ask("alice", "PUT", path, {"value": "lupus"}).status_code == 201
+    told = {guess: tenants.ask("writer", "PUT", path, {"value": guess}) for guess in ("lupus", "flu")}
+    assert [one.status_code for one in told.values()] == [201, 201]
+    assert told["lupus"].json() == told["flu"].json()
+    assert told["flu"].json()["episode_ids"] == []
+    assert tenants.ask("alice", "GET", "/v1/namespaces/alice/facts/Ann").json()[0]["value"] == "flu"
+
+
+def test_a_key_that_only_writes_is_not_told_what_a_file_changed(tenants: Tenants) -> None:
+    path = "/v1/namespaces/alice/files?name=a.jsonl"
+    said = {"content": "I work at Acme.", "speaker": "Ann"}
+    assert tenants.ask("alice", "POST", "/v1/namespaces/alice/episodes", said).status_code == 201
+    told = []
+    for who, text in (("Ann", "I left Acme and joined Bolt."), ("Zoe", "I left Acme and joined Bolt.")):
+        line = json.dumps({"content": text, "speaker": who}).encode()
+        answer = tenants.ask("writer", "POST", path, content=line)
+        told.append(json.loads(answer.text.splitlines()[-1]) | {"bytes": 0, "bytes_done": 0})
+    assert told[0] == told[1]
+    assert (told[0]["messages"], told[0]["changes"], told[0]["statements"], told[0]["done"]) == (1, 0, 0, True)
+    again = tenants.ask("writer", "POST", path, content=line)
+    assert json.loads(again.text.splitlines()[-1])["known_already"] == 0
+
+
 def test_an_export_of_a_whole_store_is_not_let_in_by_a_tenant(tenants: Tenants) -> None:
     header = {"umi_export": {"version": 1, "scope": "store", "embedder": {}}}
     content = json.dumps(header).encode() + b'\n{"namespace": {"name": "alice"}}\n'

@@ -298,7 +298,9 @@ def test_more_worlds_notice_what_the_first_ones_do_not_run(checkout: Path, tmp_p
     shutil.copytree(checkout, more)
     memory = more / "src/umi/memory.py"
     lines = "    _counted.append(1)\n    if len(_counted) > 12:\n        _toy.last(['a'])\n"
-    memory.write_text(memory.read_text("utf-8").replace("    _toy.countdown(1, 1)\n", lines + "    _toy.countdown(1, 1)\n"))
+    memory.write_text(
+        memory.read_text("utf-8").replace("    _toy.countdown(1, 1)\n", lines + "    _toy.countdown(1, 1)\n")
+    )
     how = Measure(small=1, large=0, talk=False, further=4, tests=False)
     found = small_faults.measure(100, how, checkout=more, verdicts=tmp_path / "v.jsonl", seed=3)
     last = [one for one in found if one.place.function == "last"]

@@ -437,3 +437,21 @@ class TestUpkeep:
     def test_maintain_with_nothing_to_do(self, umi: Umi) -> None:
         umi.say("Alice: I live in Berlin.")
         assert umi.data("maintain")["completed"] == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("command", [["list"], ["recall", "Where does Nora live?", "--json"], ["export", "-"]])
+def test_an_answer_that_finds_no_room_is_no_bug(umi: Umi, command: list[str]) -> None:
+    umi.say("Nora: I live in Graz.")
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [*UMI, *command], cwd=umi.folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, "bug" in done.stderr) == (STORE_TROUBLE, False)
+    assert "No space left on device: make room and run it again" in " ".join(done.stderr.split())
+
+
+def test_no_embedder_makes_no_vectors(umi: Umi) -> None:
+    umi.say("Nora: I live in Graz.")
+    told = umi("reembed", "--embedder", "none", code=BAD_INPUT)
+    assert "vectors need an embedder: name one" in " ".join(told.split())

@@ -49,7 +49,7 @@ def test_forget_by_id(cli: Umi) -> None:
     assert "forgotten" in cli("forget", id_, "--yes")
     assert "Anneliese has a cold." not in _ids(cli)
     assert "not in namespace" in cli("forget", id_, "--yes", code=NOTHING)
-    assert cli.data("forget", _ids(cli)["Bea has a dog."]) == {"forgotten": True}
+    assert cli.data("forget", _ids(cli)["Bea has a dog."], "--yes") == {"forgotten": True}
 
 
 def test_nobody_to_ask_is_no_yes(cli: Umi) -> None:
@@ -90,8 +90,15 @@ def test_a_receipt_is_written_and_verified(cli: Umi) -> None:
 
 def test_the_json_answer_is_a_receipt_too(cli: Umi) -> None:
     file = cli.folder / "answer.json"
-    file.write_text(cli("erase", "Anneliese", "--derived", "erase", "--json"), "utf-8")
+    file.write_text(cli("erase", "Anneliese", "--derived", "erase", "--json", "--yes"), "utf-8")
     assert "no byte of it is left" in cli("doctor", "--verify-erasure", str(file))
+
+
+def test_an_answer_in_json_does_not_say_yes(cli: Umi) -> None:
+    before = _ids(cli)
+    for command in (["erase", "Anneliese"], ["erase-namespace", "default"], ["forget", before["Bea has a dog."]]):
+        assert "add --yes" in cli(*command, "--json", code=BAD_INPUT)
+    assert _ids(cli) == before
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"proof": {"salt": "xy", "names": [], "words": []}}'])

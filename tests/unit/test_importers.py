@@ -298,3 +298,20 @@ class TestRealFiles:
         by_id = {item.message.id: item.message.content for item in kept}
         assert all(by_id[item.message.id] == item.message.content for item in kept), "one id, one content"
         assert rejected(found) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "form"),
+    [
+        ("Yes.\n\nNo.\n\nYes.\n", "talk.txt", Format.TEXT),
+        ('{"content": "Yes."}\n{"content": "No."}\n{"content": "Yes."}\n', "talk.jsonl", Format.JSONL),
+        ("content,speaker\nYes.,Nora\nNo.,Nora\nYes.,Nora\n", "talk.csv", Format.CSV),
+        ("# Day\n\nYes.\n# Eve\n\nNo.\n# Day\n\nYes.\n", "talk.md", Format.MARKDOWN),
+    ],
+)
+def test_what_stands_in_a_file_twice_is_two_messages(content: str, name: str, form: Format) -> None:
+    found = messages(items(content, form, name))
+    assert [one.content.split()[-1] for one in found] == ["Yes.", "No.", "Yes."]
+    ids = [one.id for one in found]
+    assert len(set(ids)) == 3
+    assert [one.id for one in messages(items(content, form, name))] == ids

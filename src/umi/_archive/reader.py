@@ -51,7 +51,8 @@ class Reader:
         """
         if fields.get("lines") != self._number - 1 or fields.get("sha256") != self.digest_before:
             raise ExportDamaged(
-                "the export is not what was written: its digest differs. Take another copy, and an empty namespace"
+                "the export is not what was written: its digest differs. What was read of it is in the namespace: take that away with "
+                "erase_namespace(), and restore another copy"
             )
         # Even one more byte means that this is not the file that was written.
         if self._source.readline(1):

@@ -136,7 +136,8 @@ class Restore:
                 self._enter(fields, reader)
         if reader.end != note.end or reader.digest != note.digest:
             raise RestoreConflict(
-                f"namespace {name!r} holds an unfinished restore of another export: finish that one, or take another namespace"
+                f"namespace {name!r} holds an unfinished restore of another export: finish that one, take another namespace, or take away what "
+                "it brought with erase_namespace()"
             )
         reader.mark = reader.end
         return True

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -161,6 +161,10 @@ class GuardedEmbedder:
         size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
         patience_s = self._deadline_s * (1 + size / _BYTES_PER_DEADLINE)
         answers = await self._within(patience_s, self._with_retries(texts, patience_s))
+        if not isinstance(answers, Sized):
+            raise EmbeddingError(
+                f"embedder {self.identity.name} answered {type(answers).__name__}, not vectors of {len(texts)} texts"
+            )
         if len(answers) != len(texts):
             raise EmbeddingError(f"embedder answered {len(answers)} texts of {len(texts)}")
         return [self._checked(np.atleast_2d(answer)) for answer in answers]

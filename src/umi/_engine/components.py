@@ -161,6 +161,18 @@ def has_file(url: str) -> bool:
     return path not in {MEMORY, "dict:"} and VFS_MARK not in path and not path.startswith(POSTGRES_PREFIXES)
 
 
+def anchored(url: str) -> str:
+    """The address with the path of a file made absolute, since the process may change its working directory later."""
+    if (
+        not isinstance(url, str | Path)
+        or not str(url)
+        or not has_file(str(url))
+        or "://" in str(url).removeprefix(SQLITE_PREFIX)
+    ):
+        return url
+    return str(Path(str(url).removeprefix(SQLITE_PREFIX)).absolute())
+
+
 def open_embedder(
     embedder: str | EmbeddingProvider | None,
     config: Config | None = None,
@@ -199,6 +211,10 @@ def guarded_embedder(
             if embedder == "local":
                 return None
             raise
+    if not (callable(getattr(embedder, "embed", None)) and callable(getattr(embedder, "embed_many", None))):
+        raise InvalidInput(
+            f"embedder must have embed() and embed_many(), or be a name or None; got {type(embedder).__name__}"
+        )
     return GuardedEmbedder(embedder, clock, entropy, limits.EMBED_DEADLINE_S)
 
 

@@ -49,7 +49,8 @@ class Facts(ABC):
             attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
                 name ("works at") is superseded too.
             value: The value, in plain text. 1 to 4,096 bytes.
-            at: Since when it holds: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". Default: now.
+            at: Since when it holds: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". Default: now. Until a moment
+                that is still to come, what it replaces holds.
             reason: Why; kept word for word behind the value, and as the reason of the change. At most 1,024 bytes.
 
         Raises:

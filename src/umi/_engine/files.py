@@ -79,6 +79,7 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
     A path is written as `PATH.part`, synced, and renamed at the end, so that PATH never holds half an export.
     """
     if not isinstance(target, str | os.PathLike):
+        _require_stream(target, "write")
         yield target
         return
     path = Path(target)
@@ -100,8 +101,14 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
+def _require_stream(given: object, method: str) -> None:
+    if not callable(getattr(given, method, None)):
+        raise InvalidInput(f"give a path, or a binary stream with {method}(), got {type(given).__name__}")
+
+
 def _source(source: FileLike) -> AbstractContextManager[BinaryIO]:
     if not isinstance(source, str | os.PathLike):
+        _require_stream(source, "read")
         return nullcontext(source)
     try:
         return Path(source).open("rb")

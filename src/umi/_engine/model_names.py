@@ -39,6 +39,8 @@ def open_llm(choice: LLMChoice, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> L
     if isinstance(choice, Mapping):
         return _tiers(choice, call_timeout_s)
     if not isinstance(choice, str):
+        if not callable(getattr(choice, "complete", None)):
+            raise InvalidInput(f"llm must be one of {_LLMS}; got {type(choice).__name__}")
         return choice
     kind, _, model = choice.partition(":")
     try:
@@ -47,9 +49,10 @@ def open_llm(choice: LLMChoice, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> L
 
             key = _key("ANTHROPIC_API_KEY", choice)
             return AnthropicLLM(model, key, call_timeout_s=call_timeout_s)
+        _require_known(choice, f"llm {choice!r:.80} is not known; give {_LLMS}")
         from umi.providers.openai_llm import OpenAILLM  # noqa: PLC0415 - an extra
 
-        return OpenAILLM(_server(choice, call_timeout_s, f"llm {choice!r} is not known; give {_LLMS}"))
+        return OpenAILLM(_server(choice, call_timeout_s))
     except ModuleNotFoundError as error:
         extra = "anthropic" if kind == "anthropic" else "openai"
         raise LLMError.NotConfigured(_missing(choice, extra, error)) from error
@@ -72,19 +75,25 @@ def open_embedding(name: str, call_timeout_s: float = LLM_CALL_TIMEOUT_S) -> Emb
             from umi.providers.fastembed_embedder import FastembedEmbedder  # noqa: PLC0415 - an extra
 
             return FastembedEmbedder(model)
+        _require_known(name, f"embedder {name!r:.80} is not known; give {_EMBEDDERS}")
         from umi.providers.openai_embedder import OpenAIEmbedder  # noqa: PLC0415 - an extra
 
-        return OpenAIEmbedder(_server(name, call_timeout_s, f"embedder {name!r} is not known; give {_EMBEDDERS}"))
+        return OpenAIEmbedder(_server(name, call_timeout_s))
     except ModuleNotFoundError as error:
         raise EmbedderUnavailable(_missing(name, "fastembed" if kind == "fastembed" else "openai", error)) from error
     except LLMError.NotConfigured as error:
         raise EmbedderUnavailable(str(error)) from error
 
 
-def _server(name: str, call_timeout_s: float, unknown: str) -> Server:
+def _require_known(name: str, unknown: str) -> None:
+    """Refuse a name of no known form before the extra that it would need is looked for."""
     kind, _, model = name.partition(":")
     if not model or (kind not in {"openai", "ollama", "http", "https"}):
         raise InvalidInput(unknown)
+
+
+def _server(name: str, call_timeout_s: float) -> Server:
+    kind, _, model = name.partition(":")
     from umi.providers.openai_client import NO_KEY, OPENAI_KEY, OTHERS_KEY, Server  # noqa: PLC0415 - an extra
 
     if kind == "openai":

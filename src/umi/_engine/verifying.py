@@ -23,6 +23,8 @@ _LOOKED_UP_COUNT: Final = 1_000  # ids in one look-up
 
 async def verify(engine: Engine, receipt: ErasureReceipt) -> ErasureCheck:
     """See `umi.Memory.verify_erasure`."""
+    if not isinstance(receipt, ErasureReceipt):
+        raise InvalidInput(f"this is no receipt of an erasure: {type(receipt).__name__}")
     proof = receipt.proof
     fault = "its moment has no zone" if receipt.at.tzinfo is None else proof.fault
     if fault is not None:

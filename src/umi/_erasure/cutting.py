@@ -11,12 +11,15 @@ from dataclasses import dataclass, field, replace
 
 from umi._core.text import analyse
 from umi._erasure.beside import texts_in
-from umi._erasure.naming import Naming
+from umi._erasure.naming import Naming, phrases
 from umi._evolution.visible_text import without
+from umi._reading.grammar.lexicon import ARTICLES
 from umi._reading.grammar.tokens import sentences
+from umi._reading.short_messages.spans import written_small
 from umi._remember.admission import episode_row
 from umi.ports import EpisodeRow
 from umi.types import Entity, Episode
+from umi.types.notes import SHORT_MESSAGES
 
 Span = tuple[int, int]
 
@@ -64,8 +67,9 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
     """The episode cut down to what it says about other subjects; None when nothing in it concerns this one.
 
     What is kept are the spans of statements about others that do not name the subject. Of a span of several sentences,
-    those are kept that do not name it and contain what the statement says. Everything else is deleted, including
-    sentences in which no statement was read, because nobody can tell whom they are about.
+    those are kept that do not name it and contain what the statement says. Of what the subject itself said only statements
+    about somebody or something that is named, or pointed at as in "the report", are kept: "salary is ..." or "ich wohne ..." may be about the speaker.
+    Everything else is deleted, including sentences in which no statement was read, because nobody can tell whom they are about.
 
     Args:
         episode: The episode as it is.
@@ -87,10 +91,13 @@ def without_subject(episode: Episode, entities: Sequence[Entity], naming: Naming
     # The name stands only in the session, id or metadata: the text stays whole.
     if not (named or speaks or concerned):
         return Cut(episode_row(bare), {entity.id: entity for entity in entities})
+    mine = [entity.span for entity in concerned if entity.span is not None]
     left: dict[str, Entity] = {}
     kept: list[Span] = []
     for entity in entities:
         told = entity.slot or entity.subject  # a note has neither: nobody can tell whom it is about
+        if speaks and (not _names_another(entity, episode.content) or entity.span in mine):
+            told = ""
         spans = [] if entity in concerned or not told else _kept_spans(episode.content, entity, named)
         shorter = _within(entity, episode, spans)
         if shorter and _is_said(entity, episode.content, spans):
@@ -122,6 +129,25 @@ def _kept_spans(text: str, entity: Entity, named: Sequence[Span]) -> list[Span]:
         return [] if _meets(entity.span, named) else [entity.span]
     wanted = set(analyse(entity.value))
     return [span for span in inside if not _meets(span, named) and wanted & set(analyse(text[slice(*span)]))]
+
+
+def _names_another(entity: Entity, text: str) -> bool:
+    """Whether what somebody said is surely not about the speaker: it is about a name, somebody's thing, or a thing pointed at."""
+    notes = entity.notes
+    if entity.span is None or (
+        notes is not None and notes.reader == SHORT_MESSAGES
+    ):  # a guess, also at who it is about
+        return False
+    if notes is not None and notes.owner:
+        return True
+    words = entity.subject.split()
+    if not words or words[0] not in written_small():
+        return bool(words)
+    said = text[slice(*entity.span)].lower()
+    return any(
+        before.split()[-1:] and before.split()[-1] in ARTICLES
+        for before in (said[: match.start()] for match in phrases([entity.subject]).finditer(said))
+    )
 
 
 def _meets(span: Span, named: Iterable[Span]) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -131,6 +131,12 @@ class Removal:
         self.tx.remove_aliases(aliases)
         self.texts.update(dict.fromkeys(aliases))
         self.tally["aliases"] += len(aliases)
+
+    def bury_keys_that(self, name: Callable[[str], bool]) -> None:
+        """Replace idempotency keys by tombstones where they name what goes, whatever messages they are of."""
+        for row in [row for row in self.tx.scan_replays() if name(row.key)]:
+            self.texts[row.key] = None
+            self._bury(row, row.episode_ids)
 
     # Rows.
 
@@ -278,8 +284,11 @@ class Removal:
         gone = frozenset(self.deleted)
         for row in self.tx.replays_of(episode_ids):
             left = tuple(id_ for id_ in row.episode_ids if id_ not in gone)
-            self.tx.replace_replay(row.key, ReplayRow(tombstone(row.key), "", left))
-            self.tally["keys"] += 1
+            self._bury(row, left)
+
+    def _bury(self, row: ReplayRow, left: Sequence[str]) -> None:
+        self.tx.replace_replay(row.key, ReplayRow(tombstone(row.key), "", tuple(left)))
+        self.tally["keys"] += 1
 
     def _drop_sources(self) -> None:
         """Correct the sources in waiting work: deleted ones are marked, changed ids replaced."""

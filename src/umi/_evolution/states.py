@@ -13,6 +13,7 @@ from umi._core.invariants import check
 from umi._core.text import analyse
 from umi._evolution.relation_effects import ClosedInterval, RelationEffects
 from umi._evolution.relation_writer import statement_order
+from umi._evolution.set_facts import is_set
 from umi._evolution.trust import USUAL, Trust
 from umi._evolution.visible_text import held_text, without
 from umi.limits import SUCCESSORS_STEPS_COUNT_MAX
@@ -368,7 +369,7 @@ class StateResolver:
         """The state of an entity. The order of the tests is a priority: superseded, stale, disputed, current."""
         as_of = self._view.as_of
         # Half-open: at the moment of its end it no longer holds.
-        if entity.valid_to is not None and (as_of is None or entity.valid_to <= as_of):
+        if entity.valid_to is not None and (as_of is None or entity.valid_to <= as_of) and not self._ends_later(entity):
             return HitState.SUPERSEDED
         if self._has_run_out(entity):
             return HitState.SUPERSEDED
@@ -379,6 +380,21 @@ class StateResolver:
         if any(self._effective(row.id) for row in self._effects.disputes(entity.id)):
             return HitState.DISPUTED
         return HitState.CURRENT
+
+    def _is_to_come(self, entity: Entity) -> bool:
+        """Whether a caller set a fact from a moment on that is still to come; what is read in talk counts once it is said."""
+        view, start = self._view, entity.valid_from
+        if view.as_of is not None or view.time_range is not None or view.now is None:
+            return False
+        return start is not None and start > view.now and is_set(entity)
+
+    def _ends_later(self, entity: Entity) -> bool:
+        """Whether only facts that are still to come replace a statement."""
+        now = self._view.now
+        if now is None or entity.valid_to is None or entity.valid_to <= now:
+            return False
+        closing = self._effects.entities(one.relation.target_id for one in self._effects.closings(entity.id))
+        return bool(closing) and all(map(self._is_to_come, closing.values()))
 
     def _has_run_out(self, entity: Entity) -> bool:
         """Whether the statement's own end has passed; an event, which happened once, does not run out."""
@@ -404,6 +420,8 @@ class StateResolver:
         if start is None:
             return True
         if view.as_of is not None and start > view.as_of:
+            return False
+        if not view.include_superseded and self._is_to_come(entity):
             return False
         if view.time_range is None:
             return True

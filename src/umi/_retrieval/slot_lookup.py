@@ -157,7 +157,7 @@ def _open_from(question: FactQuestion, view: View) -> datetime | None:
         return None
     if view.as_of is not None:
         return view.as_of
-    return None if question.month else _EVER  # of a month, the year is that of the last statement
+    return None if question.month else view.now or _EVER  # of a month, the year is that of the last statement
 
 
 def look_up(snapshot: Snapshot, question: FactQuestion, open_from: datetime | None = None) -> list[Entity]:

@@ -33,7 +33,7 @@ Where = Mapping[str, Any]
 """Which messages a call is about: `where=` of `Memory.recall`, `list`, `history`, `export`, `forget` and `erase`.
 
 Keys are "session", "speaker", "role", "origin" and "metadata", all of which must hold. A condition is a value, or a mapping of operators:
-"in" (a list of values), "gt", "gte", "lt", "lte", "exists" (True or False). Under "metadata" stands a mapping of your keys to conditions. Of a list in
+"in" (a list of values), "gt", "gte", "lt", "lte", "exists" (True or False: whether there is a text, number or boolean, which None and objects are not). Under "metadata" stands a mapping of your keys to conditions. Of a list in
 metadata any element may fulfil a condition. Values compare with values of their kind: texts, numbers, or booleans.
 """
 

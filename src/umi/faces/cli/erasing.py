@@ -75,7 +75,7 @@ def forget(
         else:
             like = [*(where or ()), *(f"type {one}" for one in types or ())]
             what = f"everything with {render.clean(', '.join(like))}"
-        _ask(f"Forget {what}?", yes=yes or as_json)
+        _ask(f"Forget {what}?", yes=yes)
         count = await memory.forget(id_, where=where_of(where), types=types_of(types))
         if not count:
             raise NotFound(f"nothing in namespace {namespace!r} is like that, so nothing was forgotten")
@@ -116,7 +116,7 @@ def erase(
         if not preview.known:
             # Erasing all the same would write a receipt, which looks as if something had been erased.
             raise NotFound(_unknown(subject, session, namespace))
-        if not (yes or as_json):
+        if not yes:
             _show_preview(render.terminal(stderr=True), preview)
             _ask(f"Erase {what}?", yes=False)
         return _made(await memory.erase(subject, session=session, where=like, derived=derived.value), receipt)
@@ -142,7 +142,7 @@ def erase_namespace(
         preview = await memory.preview_namespace_erasure()
         if not preview.known:
             raise NotFound(f"there is no namespace {name!r}, so nothing was erased; `umi stats` counts those there are")
-        if not (yes or as_json):
+        if not yes:
             _show_counts(render.terminal(stderr=True), preview)
             _ask_for_name(name)
         return _made(await memory.erase_namespace(), receipt)

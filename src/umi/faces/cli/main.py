@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import sys
 from io import TextIOWrapper
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
@@ -71,6 +72,8 @@ for group in (
 app.add_typer(benching.app, name="bench")
 extensions.add_to(app, benching.app, sys.argv[1:])
 
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 
 def _print_version(wanted: bool) -> None:
     if wanted:
@@ -116,6 +119,11 @@ def main() -> None:
     except Exception as error:  # the one guard of this face: a bug must not look like the user's fault
         if os.environ.get("UMI_DEBUG"):
             raise
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:  # also where the answer itself is written to
+            error_line(
+                terminal(stderr=True), f"{error.strerror}: make room and run it again; what was acknowledged is stored"
+            )
+            sys.exit(int(Code.STORE_TROUBLE))
         error_line(
             terminal(stderr=True),
             f"a bug in Umi, not your fault: {type(error).__name__}: {error}. Your memories are safe; run again with "

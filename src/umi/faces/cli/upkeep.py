@@ -10,6 +10,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from umi import reembed as move
+from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, on_memory
 from umi.faces.cli.options import (
@@ -79,6 +80,10 @@ def reembed(
     async def work() -> Answer:
         target = Target(db, NAMESPACE_DEFAULT, as_json)
         target.require()
+        if embedder == "none":
+            raise InvalidInput(
+                "vectors need an embedder: name one. To go on without, open the memory with --embedder none; its vectors stay"
+            )
         columns = (SpinnerColumn(), TextColumn("{task.completed} texts"), TimeElapsedColumn())
         with Progress(*columns, console=render.terminal(stderr=True), transient=True, disable=as_json) as bar:
             task = bar.add_task("texts", total=None)

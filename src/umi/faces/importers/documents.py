@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from umi.errors import InvalidInput
 from umi.faces.importers.plain import ALIASES
-from umi.faces.importers.records import Defaults, Item, Rejected, Skipped, digest, moment, moment_or_none, record
+from umi.faces.importers.records import Defaults, Item, Rejected, Skipped, moment, moment_or_none, record
 from umi.faces.jsonstream import Oversize, lines
 from umi.limits import IMPORT_RECORD_BYTES_MAX, TEXT_BYTES_MAX
 
@@ -103,7 +103,7 @@ def _section(
         return
     given = {
         "content": text,
-        "id": digest("markdown", defaults.name, f"{where}\0{text}"),
+        "id": defaults.id_of("markdown", f"{where}\0{text}"),
         "speaker": defaults.speaker,
         "session": defaults.session or defaults.name,
         "at": at,
@@ -187,7 +187,7 @@ def _row(row: list[str], header: list[str], names: Mapping[int, str], line: int,
         "role": cells.get("role"),
         "speaker": cells.get("speaker", defaults.speaker),
         "session": cells.get("session", defaults.session),
-        "id": cells.get("id") or digest("row", defaults.name, packed),
+        "id": cells.get("id") or defaults.id_of("row", packed),
         "at": at,
         "metadata": more,
     }

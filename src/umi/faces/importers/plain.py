@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any, BinaryIO, Final
 
 from umi.errors import InvalidInput
-from umi.faces.importers.records import Defaults, Item, Rejected, digest, moment, record, short
+from umi.faces.importers.records import Defaults, Item, Rejected, moment, record, short
 from umi.faces.jsonstream import Oversize, lines
 from umi.limits import TEXT_BYTES_MAX
 
@@ -42,7 +42,7 @@ def _paragraph(paragraph: list[bytes], line: int, defaults: Defaults) -> Item:
         return Rejected(line, "", f"not UTF-8 at byte {error.start} of the paragraph; convert the file first")
     given = {
         "content": content,
-        "id": digest("text", defaults.name, content),
+        "id": defaults.id_of("text", content),
         "speaker": defaults.speaker,
         "session": defaults.session or defaults.name,
         "at": defaults.at,
@@ -80,7 +80,7 @@ def _json_line(line: bytes, number: int, defaults: Defaults) -> Item:
     where = str(given.get("id", ""))[:80]
     if given.get("id") is None:
         packed = json.dumps(value, ensure_ascii=True, sort_keys=True)
-        given["id"] = digest("line", defaults.name, packed)
+        given["id"] = defaults.id_of("line", packed)
     elif isinstance(given["id"], int) and not isinstance(given["id"], bool):
         given["id"] = str(given["id"])
     for field in ("speaker", "session"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
@@ -47,6 +48,14 @@ class Defaults:
     session: str | None = None
     at: datetime | None = None
     columns: Mapping[str, str] = field(default_factory=dict)
+    _told: Counter[str] = field(default_factory=Counter, init=False, compare=False)
+
+    def id_of(self, kind: str, content: str) -> str:
+        """An id that is the same whenever the same content comes from the same file; what stands there again has one of its own."""
+        id_ = digest(kind, self.name, content)
+        self._told[id_] += 1
+        times = self._told[id_]
+        return id_ if times == 1 else digest(kind, self.name, f"{content}\0{times}")
 
 
 @dataclass(frozen=True, slots=True)

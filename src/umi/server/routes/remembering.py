@@ -119,6 +119,8 @@ async def list_sessions(space: Reading, limit: Limit = LIMIT_DEFAULT, after: Aft
 async def set_fact(space: Writing, subject: Subject, attribute: Subject, body: FactBody) -> Response:
     """Set one attribute of a subject, as you know it. The older value is superseded, and kept in the history."""
     receipt = await space.memory.set_fact(subject, attribute, body.value, at=body.at, reason=body.reason)
+    if not space.caller.may(Right.READ, space.name):
+        receipt = RememberReceipt((), (), ())  # whether the value was known already is what a guess would learn
     return _received(space, receipt)
 
 

@@ -16,6 +16,7 @@ from starlette.responses import Response, StreamingResponse
 
 from umi import limits
 from umi.errors import IdempotencyConflict, InvalidInput, UmiError
+from umi.server.access import Right
 from umi.server.answers import adapter
 from umi.server.bodies import Moment
 from umi.server.files import FileItem
@@ -44,7 +45,10 @@ class RejectedRecord(BaseModel):
 
 
 class FileProgress(BaseModel):
-    """How far a file is remembered. `known_already` are messages that an earlier run stored; `skipped` counts what is no message, by reason; `error` ends it early."""
+    """How far a file is remembered. `known_already` are messages that an earlier run stored; `skipped` counts what is no message, by reason; `error` ends it early.
+
+    Who may not read gets 0 for `known_already`, `statements` and `changes`, which depend on what was known before.
+    """
 
     bytes: int
     bytes_done: int = 0
@@ -157,10 +161,11 @@ async def _store(space: Space, batch: list[FileItem], told: FileProgress) -> Non
 async def _keep(space: Space, messages: list[Message], told: FileProgress) -> None:
     receipt = await space.memory.remember_many(messages)
     told.messages += receipt.messages
-    told.known_already += receipt.replayed
-    told.statements += receipt.entities
-    told.changes += receipt.evolutions
     told.deferred += receipt.deferred
+    if space.caller.may(Right.READ, space.name):
+        told.known_already += receipt.replayed
+        told.statements += receipt.entities
+        told.changes += receipt.evolutions
 
 
 def _moment(text: str | None) -> datetime | None:

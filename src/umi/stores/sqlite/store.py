@@ -179,7 +179,7 @@ class SqliteStore(SqlStore):
 
     def _copied(self, job: Callable[[apsw.Connection], int]) -> int:
         """Run a backup on a connection of its own, so that nothing else waits for it."""
-        connection, _ = connect(self._path, self._busy_timeout_ms)
+        connection, _ = connect(str(self._file), self._busy_timeout_ms)
         try:
             return job(connection)
         finally:

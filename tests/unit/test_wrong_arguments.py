@@ -1,0 +1,86 @@
+"""What is no message, no receipt, no model and no file is refused by name, before anything is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import umi
+from umi import Degradation, InvalidInput
+
+
+@pytest.fixture
+async def memory() -> Any:
+    async with umi.Memory.open("dict:", embedder=None) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(
+    "given", ["Oslo", b"Oslo", {"content": "Oslo", "speaker": "Nora"}, umi.Message("Oslo"), None, 7]
+)
+async def test_one_message_is_no_row_of_messages(memory: umi.Memory, given: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"messages must be messages one after the other, got .*: give a list"):
+        await memory.remember_many(given)
+    assert (await memory.stats()).episodes == 0
+
+
+async def test_sources_are_a_list(memory: umi.Memory) -> None:
+    with pytest.raises(InvalidInput, match="derived_from must be a list of ids, got the text 'ent_1'"):
+        await memory.remember("I live in Graz.", derived_from="ent_1")
+    assert (await memory.stats()).episodes == 0
+
+
+@pytest.mark.parametrize("given", [None, 7])
+async def test_an_export_is_a_path_or_a_stream(memory: umi.Memory, given: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"give a path, or a binary stream with write\(\), got"):
+        await memory.export(given)
+    with pytest.raises(InvalidInput, match=r"give a path, or a binary stream with read\(\), got"):
+        await memory.restore(given)
+
+
+async def test_a_text_is_no_receipt(memory: umi.Memory) -> None:
+    with pytest.raises(InvalidInput, match="this is no receipt of an erasure: str"):
+        await memory.verify_erasure("x")  # type: ignore[arg-type]
+
+
+def test_what_cannot_complete_or_embed_is_no_model(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"llm must be one of .* an object with complete\(\).*; got object"):
+        umi.Memory.open(str(tmp_path / "umi.db"), llm=object())  # type: ignore[arg-type]
+    with pytest.raises(
+        InvalidInput, match=r"embedder must have embed\(\) and embed_many\(\), or be a name or None; got int"
+    ):
+        umi.Memory.open(str(tmp_path / "umi.db"), embedder=7)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["gpt-5-mini", "anthropics:claude", "openai:", "locla"])
+def test_a_name_of_no_known_form_is_refused_whatever_is_installed(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for extra in ("openai", "umi.providers.openai_llm", "umi.providers.openai_embedder"):
+        monkeypatch.setitem(__import__("sys").modules, extra, None)
+    with pytest.raises(InvalidInput, match=f"llm '{name}' is not known; give 'openai:MODEL'"):
+        umi.Memory.open("dict:", llm=name)
+    with pytest.raises(InvalidInput, match=f"embedder '{name}' is not known; give 'local'"):
+        umi.Memory.open("dict:", embedder=name)
+
+
+class Speechless:
+    """An embedder that answers nothing at all."""
+
+    identity = umi.EmbedderIdentity("speechless", 8, "d1")
+
+    async def embed(self, text: str) -> Any:
+        return [1.0] * 8
+
+    async def embed_many(self, texts: Sequence[str]) -> Any:
+        return None
+
+
+async def test_an_embedder_that_answers_nothing_defers() -> None:
+    async with umi.Memory.open("dict:", embedder=Speechless()) as memory:
+        receipt = await memory.remember("I live in Graz.")
+        assert receipt.deferred == receipt.episode_ids
+        assert Degradation.EMBEDDING_FAILED in receipt.degraded
+        assert (await memory.maintain()).waiting_count == 1
