@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from umi_lab.worlds.ledger.apart.copied_files import CopiedFiles
+from umi_lab.worlds.ledger.apart.damaged_exports import DamagedExports
 from umi_lab.worlds.ledger.apart.dated_questions import DatedQuestions
 from umi_lab.worlds.ledger.apart.deleted_metadata import DeletedMetadata
+from umi_lab.worlds.ledger.apart.derived_lessons import DerivedLessons
 from umi_lab.worlds.ledger.apart.filtered import Filtered
 from umi_lab.worlds.ledger.apart.plain_words import PlainWords
+from umi_lab.worlds.ledger.apart.previewed import Previewed
 from umi_lab.worlds.ledger.apart.refusals import Refusals
 from umi_lab.worlds.ledger.apart.signalled import Signalled
 from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
@@ -36,6 +39,9 @@ class Acts(
     CopiedFiles,
     Signalled,
     Filtered,
+    DamagedExports,
+    Previewed,
+    DerivedLessons,
 ):
     """Does the steps of one world."""
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.apart import borders, copies, leftovers, months, sheets, signals, spellings, wheres, wishes
+from umi_lab.worlds.ledger.apart import borders, copies, damages, leftovers, lineages, months, sheets, signals, spellings, wheres, wishes
 from umi_lab.worlds.ledger.apart.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
@@ -46,6 +46,9 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "signalled": (0.4, lambda rng: signals.drawn(rng.fork("signals"))),
     "filtered": (0.5, lambda rng: wheres.drawn(rng.fork("wheres"))),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
+    "damaged": (0.4, lambda rng: damages.drawn(rng.fork("damages"))),
+    "previewed": (0.3, lambda rng: lineages.drawn(rng.fork("previews"))),
+    "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
 APART: Final = frozenset(_KINDS)
 
