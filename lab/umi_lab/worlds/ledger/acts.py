@@ -12,6 +12,7 @@ from umi_lab.worlds.ledger.apart.derived_lessons import DerivedLessons
 from umi_lab.worlds.ledger.apart.filtered import Filtered
 from umi_lab.worlds.ledger.apart.plain_words import PlainWords
 from umi_lab.worlds.ledger.apart.previewed import Previewed
+from umi_lab.worlds.ledger.apart.ranged import Ranged
 from umi_lab.worlds.ledger.apart.refusals import Refusals
 from umi_lab.worlds.ledger.apart.signalled import Signalled
 from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
@@ -42,6 +43,7 @@ class Acts(
     DamagedExports,
     Previewed,
     DerivedLessons,
+    Ranged,
 ):
     """Does the steps of one world."""
 

@@ -6,7 +6,20 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.apart import borders, copies, damages, leftovers, lineages, months, sheets, signals, spellings, wheres, wishes
+from umi_lab.worlds.ledger.apart import (
+    borders,
+    copies,
+    damages,
+    intervals,
+    leftovers,
+    lineages,
+    months,
+    sheets,
+    signals,
+    spellings,
+    wheres,
+    wishes,
+)
 from umi_lab.worlds.ledger.apart.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
@@ -47,8 +60,10 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "filtered": (0.5, lambda rng: wheres.drawn(rng.fork("wheres"))),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
     "damaged": (0.4, lambda rng: damages.drawn(rng.fork("damages"))),
-    "previewed": (0.3, lambda rng: lineages.drawn(rng.fork("previews"))),
-    "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
+    "alike": (0.25, lambda rng: wheres.alike(rng.fork("alike"))),
+    "ranged": (0.3, lambda rng: intervals.drawn(rng.fork("intervals"))),
+    "previewed": (0.25, lambda rng: lineages.drawn(rng.fork("previews"))),
+    "taught": (0.25, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
 APART: Final = frozenset(_KINDS)
 

@@ -154,7 +154,7 @@ class Previewed(Journal):
 
     async def _clear_all(self, memory: Memory, book: Book) -> None:
         receipt = await memory.erase_namespace()
-        same("messages that went with the namespace", receipt.counts["episodes"], len(book.said))
+        same("messages that went with the namespace", receipt.counts.get("episodes", 0), len(book.said))
         self._recorder_of(book).delete(list(book.said), ())
         book.next_arrival = 0
 
