@@ -10,10 +10,12 @@ from umi_lab.worlds.ledger.apart.dated_questions import DatedQuestions
 from umi_lab.worlds.ledger.apart.deleted_metadata import DeletedMetadata
 from umi_lab.worlds.ledger.apart.derived_lessons import DerivedLessons
 from umi_lab.worlds.ledger.apart.filtered import Filtered
+from umi_lab.worlds.ledger.apart.kinfolk import Kinfolk
 from umi_lab.worlds.ledger.apart.plain_words import PlainWords
 from umi_lab.worlds.ledger.apart.previewed import Previewed
 from umi_lab.worlds.ledger.apart.ranged import Ranged
 from umi_lab.worlds.ledger.apart.refusals import Refusals
+from umi_lab.worlds.ledger.apart.several_spaces import SeveralSpaces
 from umi_lab.worlds.ledger.apart.signalled import Signalled
 from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
 from umi_lab.worlds.ledger.apart.untracked import Untracked
@@ -44,6 +46,8 @@ class Acts(
     Previewed,
     DerivedLessons,
     Ranged,
+    SeveralSpaces,
+    Kinfolk,
 ):
     """Does the steps of one world."""
 
