@@ -8,12 +8,14 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.apart import (
     borders,
+    callers,
     copies,
     damages,
     intervals,
     kin,
     leftovers,
     lineages,
+    model_names,
     months,
     sheets,
     signals,
@@ -66,6 +68,11 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "ranged": (0.25, lambda rng: intervals.drawn(rng.fork("intervals"))),
     "several": (0.3, lambda rng: spaces.drawn(rng.fork("spaces"))),
     "kin": (0.4, lambda rng: {"cases": kin.drawn(rng.fork("kin"))}),
+    "stored": (0.25, lambda rng: callers.rows(rng.fork("rows"))),
+    "detected": (0.25, lambda rng: callers.options(rng.fork("options"))),
+    "models": (0.4, lambda rng: model_names.drawn(rng.fork("models"))),
+    "attributes": (0.3, lambda rng: callers.attributes(rng.fork("attributes"))),
+    "blocked": (0.15, lambda rng: callers.calls(rng.fork("calls"))),
     "previewed": (0.25, lambda rng: lineages.drawn(rng.fork("previews"))),
     "taught": (0.25, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
