@@ -319,7 +319,11 @@ class TestWrongFiles:
             (lambda s: "[]\n" + s, umi.ExportDamaged, "line 1 is not a line"),
             (lambda s: '{"episode":{}}\n' + s, umi.ExportDamaged, "line 1 is not the first"),
             (lambda s: s + s, umi.ExportDamaged, r"line \d+ follows the end"),
-            (lambda s: s.replace('"arrival":1,', '"arrival":0,'), umi.ExportDamaged, r"^line \d+: episode \w+ arrives before"),
+            (
+                lambda s: s.replace('"arrival":1,', '"arrival":0,'),
+                umi.ExportDamaged,
+                r"^line \d+: episode \w+ arrives before",
+            ),
             (lambda s: s.replace('"span":[0,15]', '"span":[0,"15"]'), umi.ExportDamaged, "span"),
             (lambda s: s.replace('"role":"user"', '"role":5'), umi.ExportDamaged, "role"),
             (lambda s: s.replace('"recorded_at":"2', '"recorded_at":"x'), umi.ExportDamaged, "isoformat"),

@@ -40,9 +40,7 @@ class Attributes(Journal):
             if given["undo"] and before.evolutions:
                 await self._take_back(memory, given, before)
 
-    async def _set(
-        self, memory: Memory, given: dict[str, Any], value: str, at: datetime, reason: str | None
-    ) -> Any:
+    async def _set(self, memory: Memory, given: dict[str, Any], value: str, at: datetime, reason: str | None) -> Any:
         spaced = f"{given['spaces']}{value}{given['spaces']}"
         receipt = await self._opened.call_of(
             memory, "set_fact", given["who"], given["attribute"], spaced, at=at, reason=reason

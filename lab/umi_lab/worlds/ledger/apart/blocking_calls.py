@@ -20,7 +20,10 @@ from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
 
-_PARTS: Final[dict[str, Any]] = {"llm": None, "embedder": None}  # without learning, whose notes are written when there is time
+_PARTS: Final[dict[str, Any]] = {
+    "llm": None,
+    "embedder": None,
+}  # without learning, whose notes are written when there is time
 _LONG_AGO: Final = EPOCH - timedelta(days=9)
 
 

@@ -27,7 +27,12 @@ def rows(rng: DeterministicRng) -> dict[str, Any]:
     """Entities that a caller stores, and what becomes of them."""
     return {
         "rows": [
-            {"name": rng.choice(_NAMES), "content": f"Owns a {rng.choice(_WORDS)}{place}.", "again": rng.chance(0.4), "vector": rng.chance(0.6)}
+            {
+                "name": rng.choice(_NAMES),
+                "content": f"Owns a {rng.choice(_WORDS)}{place}.",
+                "again": rng.chance(0.4),
+                "vector": rng.chance(0.6),
+            }
             for place in range(rng.next_int(2, 5))
         ],
         "dimensions": rng.choice((2, 3)),
@@ -68,7 +73,9 @@ def calls(rng: DeterministicRng) -> dict[str, Any]:
     """Calls of several threads, each in a namespace of its own or in one of all, in the order in which they are made."""
     found: list[dict[str, Any]] = []
     for place in range(rng.next_int(5, 8)):
-        kind = rng.choice(("say", "say", "say", "fact", "recall", "list", "forget", "context", "history", "refused", "follow", "why"))
+        kind = rng.choice(
+            ("say", "say", "say", "fact", "recall", "list", "forget", "context", "history", "refused", "follow", "why")
+        )
         found.append(
             {
                 "call": "say" if place < THREADS else kind,

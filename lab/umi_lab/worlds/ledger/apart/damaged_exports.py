@@ -14,7 +14,8 @@ import umi
 from umi._archive import reader
 from umi.errors import UmiError
 from umi.memory import Memory
-from umi_lab.worlds.ledger.apart.damages import Damaged, Reading, Refusal, damaged
+from umi_lab.worlds.ledger.apart.archive_reading import Reading, Refusal
+from umi_lab.worlds.ledger.apart.damages import Damaged, damaged
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.opened import SPACE

@@ -1,14 +1,9 @@
-"""Damage to an export, and what a restore must make of it by the documents: which line it names, and what stands before that is restored.
-
-An export is read here once more, line by line, by rules of its own: a header, then for each namespace its rows, each after those that it
-names, and a last line with the number and the digest of all lines before it.
-"""
+"""Damage to an export: where it is cut, which of its lines are others, missing, doubled, swapped or too long, and which fields are wrong."""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +11,7 @@ from umi.sim.rng import DeterministicRng
 
 _DAMAGES: Final = 3  # in a world
 _KINDS: Final = (
-    ("cut", 4.0), ("garbage", 2.0), ("doubled", 2.0), ("missing", 2.0), ("swapped", 2.0), ("field", 4.0), ("letter", 1.0),
+    ("cut", 3.0), ("unended", 1.0), ("garbage", 2.0), ("doubled", 2.0), ("missing", 2.0), ("swapped", 2.0), ("field", 4.0), ("letter", 1.0),
     ("behind", 1.0), ("long", 1.0), ("none", 0.5),
 )  # fmt: skip
 _GARBAGE: Final = (
@@ -46,8 +41,7 @@ _WRONG: Final[dict[str, tuple[tuple[str, Any], ...]]] = {
     "outbox": (("attempts", True), ("attempts", -1), ("episode_id", GONE)),
     "end": (("lines", GONE), ("lines", 3), ("sha256", "0"), ("sha256", GONE)),
 }  # fmt: skip
-CUT: Final = "is cut, or missing; what stands before it is restored, take a sound copy and restore that"
-OTHER: Final = "its digest differs"
+LINES: Final = frozenset(_WRONG)
 
 
 def drawn(rng: DeterministicRng) -> dict[str, Any]:
@@ -83,6 +77,8 @@ def damaged(data: bytes, one: dict[str, Any]) -> Damaged:
     place = one["place"] % len(lines) if one["ends"] is None else one["ends"] % len(lines)
     if kind == "cut":
         return Damaged(data[: _byte(lines, place, one)])
+    if kind == "unended":
+        return Damaged(data[:-1])
     if kind == "long":
         longest = max(len(line) for line in lines) - 1  # the line end is not counted
         return Damaged(data, longest=longest + one["room"])
@@ -90,6 +86,12 @@ def damaged(data: bytes, one: dict[str, Any]) -> Damaged:
         return Damaged(data + _BEHIND[one["choice"] % len(_BEHIND)].encode())
     if kind == "field":
         return _wrong_field(lines, place, one["choice"])
+    return Damaged(b"".join(_other_lines(lines, place, one)))
+
+
+def _other_lines(lines: list[bytes], place: int, one: dict[str, Any]) -> list[bytes]:
+    """The lines of an export of which one is another, doubled, missing or swapped with the one before."""
+    kind = one["kind"]
     if kind == "garbage":
         lines[place] = _GARBAGE[one["choice"] % len(_GARBAGE)].encode() + b"\n"
     if kind == "doubled":
@@ -100,7 +102,7 @@ def damaged(data: bytes, one: dict[str, Any]) -> Damaged:
         lines[place - 1 : place + 1] = lines[place], lines[place - 1]
     if kind == "letter":
         lines = _other_letter(lines, place)
-    return Damaged(b"".join(lines))
+    return lines
 
 
 def _byte(lines: Sequence[bytes], place: int, one: dict[str, Any]) -> int:
@@ -133,165 +135,3 @@ def _other_letter(lines: list[bytes], place: int) -> list[bytes]:
 
 def _line(value: dict[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """What a restore must say: the kind of error, the line that it names (None for none), and words of it. `together` may be named with it."""
-
-    error: str
-    number: int | None
-    words: str
-    together: range = range(0)
-
-
-@dataclass(slots=True)
-class _Space:
-    """What is known of one namespace while an export is read."""
-
-    following: int = 0
-    messages: set[str] = field(default_factory=set)
-    statements: set[str] = field(default_factory=set)
-    keys: set[str] = field(default_factory=set)
-
-
-@dataclass(slots=True)
-class Reading:
-    """An export as it must be read in batches of `size` rows: what it says is wrong, and the rows that are restored before that.
-
-    Rows are (number of the line, namespace, kind, fields).
-    """
-
-    file: Damaged
-    size: int
-    own: str
-    refusal: Refusal | None = None
-    restored: list[tuple[int, str, str, dict[str, Any]]] = field(default_factory=list)
-    end: int = 0  # lines that need not be restored again
-    _batch: list[tuple[int, str, str, dict[str, Any]]] = field(default_factory=list)
-    _spaces: dict[str, _Space] = field(default_factory=dict)
-    _name: str = ""
-
-    def read(self) -> Reading:
-        """Read all of it."""
-        self._name = self.own
-        store = False
-        for number, line in self._lines():
-            row = self._row(number, line)
-            if row is None:
-                return self
-            kind, fields = row
-            if number == 1:
-                if not self._begins(kind, fields):
-                    return self
-                store = fields["scope"] == "store"
-            elif kind == "end":
-                if self._take(number):
-                    self._ends(number, fields)
-                return self
-            elif kind == "namespace":
-                if not self._take(number):
-                    return self
-                if number in self.file.wrong:
-                    return self._refuse(number, f"line {number}")
-                self._name = fields["name"] if store else self._name
-            else:
-                self._batch.append((number, self._name, kind, fields))
-                if len(self._batch) == self.size and not self._take(number + 1):
-                    return self
-        return self
-
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        lines = self.file.data.split(b"\n")
-        yield from enumerate(lines, 1)
-
-    def _row(self, number: int, line: bytes) -> tuple[str, dict[str, Any]] | None:
-        """Kind and fields of a line; None where it is none, which is then refused."""
-        longest = self.file.longest
-        if longest is not None and len(line) > longest:
-            self._refuse(number, "is too long for an export")
-        elif number == self.file.data.count(b"\n") + 1:
-            self._refuse(number, CUT)
-        else:
-            try:
-                ((kind, fields),) = json.loads(line).items()
-            except (ValueError, AttributeError):
-                kind, fields = "", {}
-            if kind not in _WRONG:
-                self._refuse(number, "is not a line of an export")
-            elif not isinstance(fields, dict):
-                self._refuse(number, f"has a {type(fields).__name__} for its fields")
-            else:
-                return kind, fields
-        return None
-
-    def _begins(self, kind: str, fields: dict[str, Any]) -> bool:
-        if kind != "umi_export" or fields.get("scope") not in ("namespace", "store"):
-            self._refuse(1, "is not the first line of an export of Umi")
-        elif fields.get("version") != 1:
-            self.refusal = Refusal("StoreVersion", None, f"version {fields.get('version')}")
-        elif 1 in self.file.wrong:
-            self._refuse(1, "has no 'dimensions'")
-        return self.refusal is None
-
-    def _ends(self, number: int, fields: dict[str, Any]) -> None:
-        before = b"".join(self.file.data.splitlines(keepends=True)[: number - 1])
-        if (fields.get("lines"), fields.get("sha256")) != (number - 1, hashlib.sha256(before).hexdigest()):
-            self.refusal = Refusal("ExportDamaged", None, OTHER)
-        elif self.file.data.count(b"\n") > number or not self.file.data.endswith(b"\n"):
-            self._refuse(number + 1, "follows the end of the export")
-
-    def _take(self, following: int) -> bool:
-        """Restore a batch, all of it or nothing; `following` is the next line."""
-        for row in self._batch:
-            words = self._fault(*row)
-            if words is not None:
-                self._refuse(row[0], words, self._beside(row[0]))
-                return False
-        if self._batch:
-            self.restored += self._batch
-            self.end = following - 1
-        self._batch = []
-        return True
-
-    def _fault(self, number: int, name: str, kind: str, fields: dict[str, Any]) -> str | None:
-        """What is wrong with a row that stands behind those before it."""
-        space = self._spaces.setdefault(name, _Space())
-        if kind == "umi_export":
-            return "a umi_export line stands in the middle of the export"
-        if number in self.file.wrong:
-            return ""
-        if kind == "episode":
-            if fields["arrival"] < space.following:
-                return "arrives before the one that stands above it"
-            space.following = fields["arrival"] + 1
-            space.messages.add(fields["id"])
-        if kind in ("entity", "outbox") and fields["episode_id"] not in space.messages:
-            return "no such episode"
-        if kind == "entity":
-            if fields["id"] in space.statements:
-                return "is here already"
-            space.statements.add(fields["id"])
-        if kind == "relation" and not {fields["source_id"], fields["target_id"]} <= space.statements:
-            return "joins"
-        if kind == "replay":
-            if fields["key"] in space.keys:
-                return "is here already"
-            space.keys.add(fields["key"])
-        return None
-
-    def _beside(self, number: int) -> range:
-        """The lines that are written at once with a statement: those of statements around it in the batch."""
-        kinds = {row[0]: row[2] for row in self._batch}
-        if kinds[number] != "entity" or number in self.file.wrong:
-            return range(0)
-        first = last = number
-        while kinds.get(first - 1) == "entity":
-            first -= 1
-        while kinds.get(last + 1) == "entity":
-            last += 1
-        return range(first, last + 1)
-
-    def _refuse(self, number: int, words: str, together: range = range(0)) -> Reading:
-        self.refusal = Refusal("ExportDamaged", number, words, together)
-        return self

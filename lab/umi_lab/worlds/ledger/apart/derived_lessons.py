@@ -24,7 +24,7 @@ class DerivedLessons(Journal):
 
     async def _taught(self, step: Step) -> None:
         given, book, learned = step.arguments, Book(), Learned()
-        name = f"taught{step.number}.db"
+        name = f"taught{step.number}.db" if given["restart"] else None
         async with self._opened.without_model(name, config=Config(learn=True)) as memory:
             for place, parents in enumerate(given["parents"]):
                 self._opened.clock.advance(1)
@@ -39,7 +39,11 @@ class DerivedLessons(Journal):
         self._opened.clock.advance(timedelta(days=one["days"]).total_seconds())
         found = await memory.recall(f"lamps oil{one['asked']}", limit=one["limit"], min_score=0.0, deep=False)
         shown = [hit.id for hit in found.hits]
-        same("the first that was found", shown[:1], [book.statements[one["asked"]].id] if not learned.judgements else shown[:1])
+        same(
+            "the first that was found",
+            shown[:1],
+            [book.statements[one["asked"]].id] if not learned.judgements else shown[:1],
+        )
         used = None if one["used"] is None else [shown[place] for place in one["used"] if place < len(shown)]
         owners = {statement.id: statement.said.id for statement in book.statements}
         named = used if used is None or one["by"] == "statement" else [owners[id_] for id_ in used]
@@ -79,8 +83,16 @@ class DerivedLessons(Journal):
 
 def _require_sources(why: Any, book: Book, one: Statement) -> None:
     """What it rests on and what rests on it, one step each way."""
-    same(f"what {one.content!r} rests on", [each.id for each in why.derived_from], [each.id for each in book.sources(one)])
-    same(f"what rests on {one.content!r}", [each.id for each in why.supports], [each.id for each in book.conclusions(one)])
+    same(
+        f"what {one.content!r} rests on",
+        [each.id for each in why.derived_from],
+        [each.id for each in book.sources(one)],
+    )
+    same(
+        f"what rests on {one.content!r}",
+        [each.id for each in why.supports],
+        [each.id for each in book.conclusions(one)],
+    )
 
 
 def _require_lesson(found: Any, right: Opinion, what: str) -> None:

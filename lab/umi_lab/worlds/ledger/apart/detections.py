@@ -85,7 +85,11 @@ class Detections(Journal):
             shown = [one.id for one in older if one.id in model.prompts[-1]]
             same(f"what a model is shown of {len(older)}", shown, [one.id for one in older[:compared]])
             told = None if found is None else (found.relation.confidence, found.relation.evolution_type, found.llm_used)
-            same("what a model has detected", told, (given["sure"], "update", True) if given["place"] < compared else None)
+            same(
+                "what a model has detected",
+                told,
+                (given["sure"], "update", True) if given["place"] < compared else None,
+            )
         if given["place"] < COMPARED_MAX and given["sure"] < 1:
             options = DetectionOptions(given["sure"] + _NEAR, COMPARED_MAX)
             same("a verdict that is less sure than wanted", await tracker.detect(_NEW, offered, options), None)

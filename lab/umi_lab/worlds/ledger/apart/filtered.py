@@ -14,7 +14,6 @@ from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
 from umi_lab.worlds.ledger.searched import tell
 
-
 _ALIKE: Final = "alike"  # the namespace of what looks alike
 
 

@@ -67,14 +67,14 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "alike": (0.25, lambda rng: wheres.alike(rng.fork("alike"))),
     "ranged": (0.25, lambda rng: intervals.drawn(rng.fork("intervals"))),
     "several": (0.3, lambda rng: spaces.drawn(rng.fork("spaces"))),
-    "kin": (0.4, lambda rng: {"cases": kin.drawn(rng.fork("kin"))}),
+    "kin": (0.35, lambda rng: {"cases": kin.drawn(rng.fork("kin"))}),
     "stored": (0.25, lambda rng: callers.rows(rng.fork("rows"))),
     "detected": (0.25, lambda rng: callers.options(rng.fork("options"))),
     "models": (0.4, lambda rng: model_names.drawn(rng.fork("models"))),
     "attributes": (0.3, lambda rng: callers.attributes(rng.fork("attributes"))),
     "blocked": (0.15, lambda rng: callers.calls(rng.fork("calls"))),
-    "previewed": (0.25, lambda rng: lineages.drawn(rng.fork("previews"))),
-    "taught": (0.25, lambda rng: lineages.judged(rng.fork("lineages"))),
+    "previewed": (0.3, lambda rng: lineages.drawn(rng.fork("previews"))),
+    "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
 APART: Final = frozenset(_KINDS)
 

@@ -13,14 +13,14 @@ _OUTCOMES: Final = ("success", "success", "failure", "partial_success")
 
 def net(rng: DeterministicRng) -> list[list[int]]:
     """For each message the earlier ones from which it is concluded."""
-    kind = rng.choice(("chain", "diamond", "diamond", "short cut", "any"))
+    kind = rng.choice(("chain", "chain", "diamond", "short cut", "short cut", "any"))
     if kind == "chain":
-        return _chain([[]], rng.next_int(1, _DEPTH_MAX))
+        return _chain([[]], rng.choice((1, 2, 3, 4, _DEPTH_MAX, _DEPTH_MAX)))
     if kind == "diamond":  # and a chain or another diamond below it
         found = [[], [0], [0], [1, 2]]
         return [*found, [3], [3], [4, 5]] if rng.chance(0.4) else _chain(found, rng.next_int(0, _DEPTH_MAX - 2))
     if kind == "short cut":  # the last rests on the first through all others, and at once
-        found = _chain([[]], rng.next_int(2, _DEPTH_MAX))
+        found = _chain([[]], rng.choice((2, 2, 3, 4, _DEPTH_MAX)))
         found[-1] = [0, *found[-1]] if rng.chance(0.5) else [*found[-1], 0]
         return found
     found = [[]]
@@ -39,6 +39,7 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
     most = len(parents) - 1
     return {
         "parents": parents,
+        "in_file": rng.chance(0.3),
         "sessions": [rng.choice((None, "dawn", "dusk")) for _ in parents],
         "changes": [_change(rng, most) for _ in range(rng.choice((1, 2, 2, 3)))],
         "acts": [
@@ -57,8 +58,12 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
 
 def _change(rng: DeterministicRng, most: int) -> dict[str, Any]:
     """A change of what stands at the top more often than of what was concluded."""
-    old = min(rng.next_int(0, most), rng.next_int(0, most))
-    return {"type": rng.choice(("update", "update", "contradict")), "old": old, "settled": rng.choice((None, "new", "old"))}
+    old = rng.choice((0, min(rng.next_int(0, most), rng.next_int(0, most))))
+    return {
+        "type": rng.choice(("update", "update", "contradict")),
+        "old": old,
+        "settled": rng.choice((None, "new", "old")),
+    }
 
 
 def judged(rng: DeterministicRng) -> dict[str, Any]:
@@ -68,9 +73,9 @@ def judged(rng: DeterministicRng) -> dict[str, Any]:
         "parents": parents,
         "judged": [
             {
-                "limit": rng.choice((1, 2, 3, 100)),
-                "asked": rng.next_int(0, len(parents) - 1),
-                "used": rng.choice((None, None, [0], [0, 1], [1], [])),
+                "limit": rng.choice((1, 1, 2, 3, 100)),
+                "asked": rng.choice((len(parents) - 1, rng.next_int(0, len(parents) - 1))),  # mostly what rests on most
+                "used": rng.choice((None, None, [0], [0], [0, 1], [1], [])),
                 "by": rng.choice(("statement", "message")),
                 "outcome": rng.choice(_OUTCOMES),
                 "days": rng.choice((0, 0, 1, 45)),

@@ -20,7 +20,7 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
         "asked": [_choice(rng) for _ in range(_ASKED)],
         "keys": [rng.chance(0.6) for _ in range(3)],
         "base": rng.choice((None, None, "http://proxy.example")),
-        "host": rng.choice((None, None, "box:9", "http://box:9/", "https://box")),
+        "host": rng.choice((None, "box:9", "http://box:9/", "box/", "https://box")),
     }
 
 

@@ -23,7 +23,8 @@ class Previewed(Journal):
 
     async def _previewed(self, step: Step) -> None:
         given, book = step.arguments, Book()
-        async with self._opened.without_model(f"previewed{step.number}.db") as memory:
+        file = f"previewed{step.number}.db" if given["in_file"] else None
+        async with self._opened.without_model(file) as memory:
             for place, parents in enumerate(given["parents"]):
                 session = given["sessions"][place]
                 await tell_conclusion(memory, book, self._tick(), place, parents, session=session)
@@ -168,9 +169,7 @@ class Previewed(Journal):
         known = {link.id for link in book.links}
         for link in (link for link in book.links if not link.id):
             ends = (link.old.id, link.new.id, link.type)
-            mine = [
-                row for row in rows.values() if (row.source_id, row.target_id, str(row.evolution_type)) == ends
-            ]
+            mine = [row for row in rows.values() if (row.source_id, row.target_id, str(row.evolution_type)) == ends]
             link.id = next(row.id for row in mine if row.id not in known)
             known.add(link.id)
 

@@ -103,9 +103,7 @@ class Ranged(Journal):
         arguments = {"as_of": look.as_of, "known_at": look.known_at, "time_range": look.time_range}
         given = {name: value for name, value in arguments.items() if value is not None}
         right = sorted(one.said.id for one in book.statements if book.shown(one, look))
-        found = await self._opened.call_of(
-            memory, "recall", _ATTRIBUTE, limit=100, min_score=0.0, deep=False, **given
-        )
+        found = await self._opened.call_of(memory, "recall", _ATTRIBUTE, limit=100, min_score=0.0, deep=False, **given)
         same(f"messages found with {given}", sorted(hit.episode.id for hit in found.hits), right)
 
     async def _counts_of(self, memory: Memory, book: Book, parts: int) -> None:
@@ -133,7 +131,11 @@ class Ranged(Journal):
         self._pass(over - US - self.now)
         for gone in (False, True):
             page = await there.episodes(limit=10)
-            same(f"messages at {self.now}, of which one expires at {over}", [one.id for one in page.items], [] if gone else [id_])
+            same(
+                f"messages at {self.now}, of which one expires at {over}",
+                [one.id for one in page.items],
+                [] if gone else [id_],
+            )
             found = await there.recall("lamps", min_score=0.0, deep=False)
             same(f"hits at {self.now}", [hit.episode.id for hit in found.hits], [] if gone else [id_])
             same(f"a message at {self.now}", await there.get(id_) is None, gone)

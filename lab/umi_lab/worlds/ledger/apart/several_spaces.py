@@ -43,8 +43,12 @@ class SeveralSpaces(Journal):
 
     async def _several(self, step: Step) -> None:
         given = step.arguments
-        async with self._opened.without_model(f"several{step.number}.db") as memory:
-            books = {name: await self._fill(memory.switch(name), one) for name, one in zip(NAMES, given["spaces"], strict=True)}
+        file = f"several{step.number}.db" if given["in_file"] else None
+        async with self._opened.without_model(file) as memory:
+            books = {
+                name: await self._fill(memory.switch(name), one)
+                for name, one in zip(NAMES, given["spaces"], strict=True)
+            }
             self._opened.clock.advance(_SECONDS)
             for name, one in zip(NAMES, given["spaces"], strict=True):
                 if one["how"] in ("erased", "forgotten"):
@@ -75,7 +79,9 @@ class SeveralSpaces(Journal):
     async def _ask_several(self, memory: Memory, books: Mapping[str, Book], ask: Mapping[str, Any]) -> None:
         names = [NAMES[place] for place in ask["of"]]
         given = {"limit": ask["limit"], "min_score": ask["min_score"]}
-        right = _merged({name: _alone(books[name], ask["query"], self.now, given) for name in dict.fromkeys(names)}, given)
+        right = _merged(
+            {name: _alone(books[name], ask["query"], self.now, given) for name in dict.fromkeys(names)}, given
+        )
         given = {**given, "deep": False, "namespaces": names}
         whole = await self._opened.call_of(memory, "recall", ask["query"], **given)
         what = f"{ask['query']!r} of {names} with {given}"
@@ -103,12 +109,20 @@ class SeveralSpaces(Journal):
             what = f"the context of {query!r} in {room} tokens"
             found = await self._opened.call_of(there, "context", query, max_tokens=room, profile=False, changes=False)
             _compare(f"the recall of {what}", found.recall, right, right.hits)
-            packed = pack([answer_of(hit) for hit in found.recall.hits], "", room, tokens_of, query) if right.hits else Packed()
+            packed = (
+                pack([answer_of(hit) for hit in found.recall.hits], "", room, tokens_of, query)
+                if right.hits
+                else Packed()
+            )
             same(f"the text of {what}", found.text, packed.text)
             shown = [(piece.id, piece.line, piece.shortened) for piece in packed.lines]
             same(f"the lines of {what}", [(item.id, item.line, item.shortened) for item in found.items], shown)
             left = [("answers", "budget", piece.id) for piece in packed.left]
-            same(f"what {what} left out", [(str(each.section), str(each.reason), each.id) for each in found.left_out], left)
+            same(
+                f"what {what} left out",
+                [(str(each.section), str(each.reason), each.id) for each in found.left_out],
+                left,
+            )
             told = (found.left_out_count, found.tokens, found.abstained, found.why_abstained)
             same(f"counts of {what}", told, (len(left), tokens_of(packed.text), not right.hits, right.why))
             if room == 100_000 and found.tokens:  # and with less than that takes
@@ -149,7 +163,13 @@ def _until_cliff(answers: Mapping[str, Receipt], *, cut: bool) -> Iterator[tuple
         # The next is the best of the first ones; of equal ones that of the namespace named first.
         name = max((name for name, hits in left.items() if hits), key=lambda name: left[name][0].score)
         hit = left[name].pop(0)
-        if cut and above is not None and above[0] != name and above[1] >= _CLIFF_FROM and hit.score <= _CLIFF_SHARE * above[1]:
+        if (
+            cut
+            and above is not None
+            and above[0] != name
+            and above[1] >= _CLIFF_FROM
+            and hit.score <= _CLIFF_SHARE * above[1]
+        ):
             return
         yield name, hit
         above = (name, hit.score)

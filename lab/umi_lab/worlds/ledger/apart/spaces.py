@@ -7,7 +7,16 @@ from typing import Any, Final
 from umi.sim.rng import DeterministicRng
 
 HOW: Final = ("full", "full", "bare", "erased", "forgotten", "expired")
-_QUESTIONS: Final = ("lamps", "oil1", "wicks", "lamps need oil0", "winter nights", "unheard", "lamps oil2 winter", "who sells lamps in winter")
+_QUESTIONS: Final = (
+    "lamps",
+    "oil1",
+    "wicks",
+    "lamps need oil0",
+    "winter nights",
+    "unheard",
+    "lamps oil2 winter",
+    "who sells lamps in winter",
+)
 _SENTENCES: Final = ("They burn well in winter nights.", "Wicks cost little money.", "Nora sells them.")
 NAMES: Final = ("first", "second", "third")
 
@@ -15,13 +24,22 @@ NAMES: Final = ("first", "second", "third")
 def drawn(rng: DeterministicRng) -> dict[str, Any]:
     """What each namespace is told, what becomes of it, and what is asked of which."""
     return {
+        "in_file": rng.chance(0.3),
         "spaces": [
-            {"how": "full" if place == 0 else rng.choice(HOW), "said": [_said(rng, number) for number in range(rng.next_int(1, 4))]}
+            {
+                "how": "full" if place == 0 else rng.choice(HOW),
+                "said": [_said(rng, number) for number in range(rng.next_int(1, 4))],
+            }
             for place in range(len(NAMES))
         ],
         "asks": [_ask(rng) for _ in range(5)],
         "contexts": [
-            {"space": rng.next_int(0, 2), "query": rng.choice(_QUESTIONS), "room": rng.choice((1, 20, 45, 60, 100_000)), "less": rng.next_int(0, 9)}
+            {
+                "space": rng.next_int(0, 2),
+                "query": rng.choice(_QUESTIONS),
+                "room": rng.choice((1, 20, 45, 60, 100_000)),
+                "less": rng.next_int(0, 9),
+            }
             for _ in range(2)
         ],
     }
@@ -29,7 +47,12 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
 
 def _said(rng: DeterministicRng, number: int) -> dict[str, Any]:
     sentences = [f"Lamps need oil{number}.", *(one for one in _SENTENCES if rng.chance(0.5))]
-    return {"content": " ".join(sentences), "role": "user", "session": None, "speaker": rng.choice((None, "Nora", "Bram"))}
+    return {
+        "content": " ".join(sentences),
+        "role": "user",
+        "session": None,
+        "speaker": rng.choice((None, "Nora", "Bram")),
+    }
 
 
 def _ask(rng: DeterministicRng) -> dict[str, Any]:

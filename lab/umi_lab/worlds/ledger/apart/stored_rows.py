@@ -88,7 +88,11 @@ class StoredRows(Journal):
         for place, one in enumerate(told):
             same("a vector", (await view.get(one.id)).tolist(), np.eye(wide)[place % wide].tolist())
         if told:
-            same("vectors that are deleted", (await vectors.delete(told[0].id), await vectors.delete(told[0].id)), (True, False))
+            same(
+                "vectors that are deleted",
+                (await vectors.delete(told[0].id), await vectors.delete(told[0].id)),
+                (True, False),
+            )
             same("how many have a vector", (await vectors.count(), await view.count()), (len(told) - 1, len(kept)))
         gone = kept[given["gone"] % len(kept)]
         name = gone.id if given["by"] == "statement" else (await view.get_entity(gone.id)).episode_id

@@ -42,17 +42,16 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
 
 def alike(rng: DeterministicRng) -> dict[str, Any]:
     """Messages whose labels look alike, and filters that name several of them or one after the other."""
-    values = rng.choice(_ALIKE)
+    values = rng.choice((*_ALIKE, *_ALIKE[:2], *_ALIKE[:2]))
     asked = [value for value in values if value is not None]
     wheres = [_of(rng.choice((value, {"in": [value]}))) for value in list(rng.shuffled(asked))[:2]]
-    for _ in range(2):
-        among = [rng.choice(asked) for _ in range(rng.choice((2, 3)))]
-        wheres.append(_of({"in": list(rng.shuffled(among))}))
+    wheres.append(_of({"in": list(rng.shuffled(asked[:2]))}))
+    wheres.append(_of({"in": [rng.choice(asked) for _ in range(rng.choice((2, 3)))]}))
     bounds = [value for value in asked if not isinstance(value, bool)]
     wheres += [_of({rng.choice(("gt", "gte", "lt", "lte")): rng.choice(bounds)})]
     said = [
         {"content": f"Lamps need wicks{place}.", "metadata": {"level": rng.choice((value, value, [value, "x"]))}}
-        for place, value in enumerate(values)
+        for place, value in enumerate((*values, list(rng.shuffled(values))))
     ]
     return {
         "said": said,
