@@ -20,6 +20,7 @@ from umi._erasure import previewing
 from umi._evolution.tracker import EvolutionTracker
 from umi._learning import crediting
 from umi._reading.grammar import subjects
+from umi._reading.grammar.lexicon import MANY_KIN
 from umi._retrieval import reviewing
 from umi.stores.namespace_view import NamespaceView
 from umi.stores.sql import periods as sql_periods
@@ -160,7 +161,7 @@ KIN: Final[tuple[Mutation, ...]] = (
         "neighbours-are-names",
         "Somebody's neighbour or cousin stands for whoever was the first to be named so.",
         "umi._reading.grammar.lexicon.MANY_KIN",
-        partial(patched, subjects, "MANY_KIN", subjects.MANY_KIN - {"neighbour", "neighbor", "cousin", "roommate"}),
+        partial(patched, subjects, "MANY_KIN", MANY_KIN - {"neighbour", "neighbor", "cousin", "roommate"}),
     ),
     Mutation(
         "one-of-many-bosses",

@@ -23,6 +23,7 @@ from umi_lab.worlds.ledger.plan import Step
 
 _BATCH: Final = 512  # rows that are restored at once, unless the world says otherwise (docs/limits.md)
 _BESIDE: Final = "beside"
+_LONGEST: Final = "IMPORT_RECORD_BYTES_MAX"
 _LINES: Final = re.compile(r"^lines? ([\d,]+)(?: to ([\d,]+))?")
 
 
@@ -90,12 +91,12 @@ class DamagedExports(Journal):
 @contextmanager
 def _lines_of(longest: int | None) -> Iterator[None]:
     """Let lines be as long as this at most, so that one need not have so many bytes as the documents say."""
-    before = reader.IMPORT_RECORD_BYTES_MAX
+    before = getattr(reader, _LONGEST)
     try:
-        vars(reader)["IMPORT_RECORD_BYTES_MAX"] = before if longest is None else longest
+        setattr(reader, _LONGEST, before if longest is None else longest)
         yield
     finally:
-        vars(reader)["IMPORT_RECORD_BYTES_MAX"] = before
+        setattr(reader, _LONGEST, before)
 
 
 def _require_refusal(what: str, refused: UmiError, right: Refusal) -> None:

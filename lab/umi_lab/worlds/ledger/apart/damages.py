@@ -108,9 +108,9 @@ def _other_lines(lines: list[bytes], place: int, one: dict[str, Any]) -> list[by
 def _byte(lines: Sequence[bytes], place: int, one: dict[str, Any]) -> int:
     """Where a file is cut: anywhere, or at, right before or right after the end of a line."""
     if one["ends"] is None and one["choice"] % 2:
-        return one["place"] * 7_919 % sum(map(len, lines))
+        return int(one["place"]) * 7_919 % sum(map(len, lines))
     whole = sum(map(len, lines[: place + 1]))
-    return int(min(max(0, whole + one["choice"] % 3 - 1), sum(map(len, lines)) - 1))
+    return min(max(0, whole + int(one["choice"]) % 3 - 1), sum(map(len, lines)) - 1)
 
 
 def _wrong_field(lines: list[bytes], place: int, choice: int) -> Damaged:

@@ -69,9 +69,9 @@ class Detections(Journal):
             right = (_OLD.id, _NEW.id, False) if given["place"] < compared else None
             same(f"what is detected among {compared}, where the right one is number {given['place']}", told, right)
         sure = first.relation.confidence
-        for least, right in ((sure, True), (max(0.0, sure - _NEAR), True), (min(1.0, sure + _NEAR), sure == 1)):
+        for least, is_right in ((sure, True), (max(0.0, sure - _NEAR), True), (min(1.0, sure + _NEAR), sure == 1)):
             found = await tracker.detect(_NEW, [_OLD], DetectionOptions(min_confidence=least))
-            same(f"whether a change is detected of confidence {sure} for at least {least}", found is not None, right)
+            same(f"whether a change is detected of confidence {sure} for at least {least}", found is not None, is_right)
         return float(sure)
 
     async def _by_model(
