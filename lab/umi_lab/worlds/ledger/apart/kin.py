@@ -38,7 +38,7 @@ _ONE: Final = (
 _NAMES: Final = ("Bob", "Ann", "Tom", "Eva")
 _OWNERS: Final = (("My", "mika"), ("My", "mika"), ("Our", "mika"), ("Nora's", "nora"))
 _DAYS: Final = ("2027-12-02", "2028-03-05", "2028-07-09", "2028-10-20")
-# A job that a brother "joined" is known to be taken for another one of his beside the old one (docs/planted-bugs.md).
+# Homes are the last. Jobs that a brother "joined", and those of "our client", are known to be misread (docs/planted-bugs.md).
 _FACTS: Final = tuple(fact for fact in OF_PEOPLE if fact.now in ("works at {v}", "lives in {v}"))
 
 
@@ -51,7 +51,8 @@ def _case(rng: DeterministicRng) -> dict[str, Any]:
     kind = rng.weighted((("several", 4.0), ("some", 2.0), ("one", 3.0)))
     noun = rng.choice({"several": _SEVERAL, "some": _SOME, "one": _ONE}[kind])
     (owner, key), (name, other, *_) = rng.choice(_OWNERS), rng.shuffled(_NAMES)
-    fact = replace(rng.choice(_FACTS[-1:] if kind == "some" else _FACTS), marked=kind == "some")
+    guessed = kind == "some" or (kind, owner) == ("several", "Our")
+    fact = replace(rng.choice(_FACTS[-1:] if guessed else _FACTS), marked=kind == "some")
     first, later = two_values(rng, fact)
     alone = f"{key}'s {noun}"
     named, bare = (
