@@ -228,3 +228,13 @@ async def test_a_number_and_a_truth_value_are_asked_for_apart_whichever_came_fir
         for condition in (wanted, {"in": [wanted]}):
             found = await words.recall("lamps", where={"metadata": {"n": condition}}, min_score=0)
             assert [hit.episode.id for hit in found.hits] == list(told[place].episode_ids)
+
+
+async def test_the_least_number_of_64_bits_is_asked_for(words: umi.Memory) -> None:
+    least = -(2**63)
+    told = await words.remember("Lamps need oil.", metadata={"n": least})
+    await words.remember("Lamps need wicks.", metadata={"n": least + 1})
+    found = await words.episodes(where={"metadata": {"n": least}})
+    assert [one.id for one in found.items] == list(told.episode_ids)
+    with pytest.raises(InvalidInput, match="64 bits"):
+        await words.episodes(where={"metadata": {"n": least - 1}})

@@ -163,3 +163,13 @@ async def test_feedback_by_one_id_credits_in_each_namespace_what_was_shown_of_it
         credited = await memory.switch("team").feedback(other.id, outcome="failure", used=[theirs])
         assert credited.credited == (theirs,)
         assert await memory.check() == []
+
+
+async def test_why_nothing_is_shown_is_said_of_the_best_candidate(memory: umi.Memory) -> None:
+    await _fill(memory)
+    query = "billing service"
+    team = await memory.switch("team").recall(query, min_score=1)
+    for names in (["nowhere", "team"], ["alice", "team"], ["team", "alice"]):
+        found = await memory.recall(query, min_score=1, namespaces=names)
+        assert (found.abstained, found.best_score) == (True, team.best_score)
+        assert found.why_abstained == team.why_abstained

@@ -318,8 +318,12 @@ class TestWrongFiles:
             (lambda s: s.replace('"version":1', '"version":2'), umi.StoreVersion, "upgrade"),
             (lambda s: "[]\n" + s, umi.ExportDamaged, "line 1 is not a line"),
             (lambda s: '{"episode":{}}\n' + s, umi.ExportDamaged, "line 1 is not the first"),
-            (lambda s: s + s, umi.ExportDamaged, "follows the end"),
-            (lambda s: s.replace('"arrival":1,', '"arrival":0,'), umi.ExportDamaged, "arrives before"),
+            (lambda s: s + s, umi.ExportDamaged, r"line \d+ follows the end"),
+            (
+                lambda s: s.replace('"arrival":1,', '"arrival":0,'),
+                umi.ExportDamaged,
+                r"^line \d+: episode \w+ arrives before",
+            ),
             (lambda s: s.replace('"span":[0,15]', '"span":[0,"15"]'), umi.ExportDamaged, "span"),
             (lambda s: s.replace('"role":"user"', '"role":5'), umi.ExportDamaged, "role"),
             (lambda s: s.replace('"recorded_at":"2', '"recorded_at":"x'), umi.ExportDamaged, "isoformat"),
@@ -351,6 +355,34 @@ class TestWrongFiles:
             async with opened("sqlite", tmp_path, f"b{len(wrong)}") as memory:
                 with pytest.raises(umi.ExportDamaged, match=r"is here already|not all of them are here"):
                     await memory.restore(io.BytesIO(b"".join(wrong)))
+
+    @pytest.mark.parametrize(
+        ("kind", "before", "after"),
+        [
+            ("episode", b'"role":"user"', b'"role":5'),
+            ("entity", b'"confidence":', b'"certainty":'),
+            ("relation", b'"detector":', b'"finder":'),
+            ("alias", b'"subject":', b'"stands_for":'),
+        ],
+    )
+    async def test_a_field_that_is_wrong_names_its_line(
+        self, tmp_path: Path, kind: str, before: bytes, after: bytes
+    ) -> None:
+        lines = (await sample(tmp_path)).splitlines(keepends=True)
+        place = next(number for number, line in enumerate(lines) if line.startswith(f'{{"{kind}":'.encode()))
+        lines[place] = lines[place].replace(before, after)
+        async with opened("sqlite", tmp_path, "b") as memory:
+            with pytest.raises(umi.ExportDamaged, match=rf"^line {place + 1}: "):
+                await memory.restore(io.BytesIO(b"".join(lines)))
+
+    async def test_a_sound_copy_is_not_called_cut_where_more_of_another_was_restored(self, tmp_path: Path) -> None:
+        lines = (await sample(tmp_path)).splitlines(keepends=True)
+        place = next(number for number, line in enumerate(lines) if line.startswith(b'{"relation":'))
+        async with opened("sqlite", tmp_path, "b") as memory:
+            with pytest.raises(umi.ExportDamaged, match="digest differs"):
+                await memory.restore(io.BytesIO(b"".join([*lines[:place], lines[place], *lines[place:]])))
+            with pytest.raises(umi.RestoreConflict, match="unfinished restore of another"):
+                await memory.restore(io.BytesIO(b"".join(lines)))
 
     @pytest.mark.parametrize("kind", STORES)
     async def test_a_namespace_that_holds_something_is_left_alone(self, tmp_path: Path, kind: str) -> None:

@@ -25,6 +25,7 @@ from umi_lab.mutation.planted import Mutation, edited, patched
 from umi_lab.mutation.planted_orders import ORDERS
 from umi_lab.mutation.planted_reach import REACH
 from umi_lab.mutation.planted_sentences import SENTENCES
+from umi_lab.mutation.planted_wide import WIDE
 
 SCORES: Final[tuple[Mutation, ...]] = (
     Mutation(
@@ -293,4 +294,14 @@ REFUSED: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-SMALL: Final[tuple[Mutation, ...]] = (*SCORES, *CONTEXTS, *LEARNED, *FOLLOWING, *REFUSED, *SENTENCES, *ORDERS, *REACH)
+SMALL: Final[tuple[Mutation, ...]] = (
+    *SCORES,
+    *CONTEXTS,
+    *LEARNED,
+    *FOLLOWING,
+    *REFUSED,
+    *SENTENCES,
+    *ORDERS,
+    *REACH,
+    *WIDE,
+)

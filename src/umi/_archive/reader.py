@@ -14,6 +14,7 @@ T = TypeVar("T")
 
 # How a line that names a namespace begins; `pass_over` recognises it without parsing.
 _NAMESPACE: Final = f'{{"{Kind.NAMESPACE}":'.encode()
+_END: Final = f'{{"{Kind.END}":'.encode()
 
 
 class Reader:
@@ -26,18 +27,24 @@ class Reader:
         self._line = b""
         self._number = 0
 
-    def row(self) -> tuple[Kind, Fields]:
-        """The kind and fields of the next line.
+    def row(self) -> tuple[int, Kind, Fields]:
+        """The number of the next line, its kind and its fields.
 
         Raises:
             ExportDamaged: When there is none, or it is not a line of an export.
         """
-        return self._located(lambda: from_line(self._next()))
+        kind, fields = self._located(lambda: from_line(self._next()))
+        return self._number, kind, fields
 
     def pass_over(self) -> Fields | None:
         """Skip a line without parsing it. Returns the fields of a line that names a namespace, else None."""
         line = self._next()
         return self._located(lambda: from_line(line))[1] if line.startswith(_NAMESPACE) else None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the last line read is the last one of an export."""
+        return self._line.startswith(_END)
 
     def read(self, reader: Callable[[Fields], T], fields: Fields) -> T:
         """As `read_with`, but an error names the line."""
@@ -56,7 +63,7 @@ class Reader:
             )
         # Even one more byte means that this is not the file that was written.
         if self._source.readline(1):
-            raise ExportDamaged("something follows the end of the export")
+            raise ExportDamaged(f"line {self._number + 1:,} follows the end of the export")
 
     @property
     def digest(self) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import groupby
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, TypeVar
 
 from umi._archive import lines as codec
 from umi._archive.lines import Fields, Kind
@@ -19,12 +20,21 @@ from umi._archive.reader import Reader
 from umi._core.validate import name as valid_name
 from umi.errors import EmbedderMismatch, ExportDamaged, InvalidInput, RestoreConflict, StoreVersion
 from umi.limits import RESTORE_BATCH_BYTES_MAX, RESTORE_BATCH_COUNT
-from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, Snapshot, Store, Transaction
+from umi.ports import EmbedderIdentity, Snapshot, Store, Transaction
 from umi.types import Entity, RestoreReceipt
 
 _LAST: Final = 1 << 62  # sorts entities without a span after those with one
 _SCOPES: Final = ("namespace", "store")
-Row = tuple[Kind, Fields]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A line of an export: its number, the first is 1, its kind and its fields."""
+
+    number: int
+    kind: Kind
+    fields: Fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,13 +84,13 @@ class Restore:
         reader = Reader(source)
         await self._begin(reader)
         resumed = self._skip(reader)
-        batch: list[Row] = []
-        while (row := reader.row())[0] is not Kind.END:
-            if row[0] is Kind.NAMESPACE:
+        batch: list[_Row] = []
+        while (row := _Row(*reader.row())).kind is not Kind.END:
+            if row.kind is Kind.NAMESPACE:
                 # The line just read belongs to the next namespace, so the batch ends before it.
                 await self._take(batch, reader.start, reader.digest_before)
                 batch = []
-                self._enter(row[1], reader)
+                self._enter(row.fields, reader)
                 continue
             batch.append(row)
             # Bounded by lines and by bytes: a single line may hold a long text with its vectors.
@@ -89,7 +99,7 @@ class Restore:
                 batch, reader.mark = [], reader.end
         await self._take(batch, reader.start, reader.digest_before)
         # Checked before the notes are removed: a damaged file leaves the restore unfinished.
-        reader.require_whole(row[1])
+        reader.require_whole(row.fields)
         await self._finish()
         counts = self._counts
         return RestoreReceipt(
@@ -98,7 +108,7 @@ class Restore:
 
     async def _begin(self, reader: Reader) -> None:
         """Check the header, find notes of an unfinished restore, and require an empty target where there is none."""
-        kind, fields = reader.row()
+        _, kind, fields = reader.row()
         if kind is not Kind.HEADER or fields.get("scope") not in _SCOPES:
             raise reader.damaged("is not the first line of an export of Umi")
         if fields.get("version") != codec.VERSION:
@@ -130,7 +140,7 @@ class Restore:
             return False
         # An export of a store leaves one note per namespace; the one that ends last tells where to continue.
         name, note = max(self._notes.items(), key=lambda item: item[1].end)
-        while reader.end < note.end:
+        while reader.end < note.end and not reader.is_over:
             fields = reader.pass_over()
             if fields is not None:
                 self._enter(fields, reader)
@@ -148,7 +158,7 @@ class Restore:
             self._name = said
         self._names[self._name] = None
 
-    async def _take(self, batch: Sequence[Row], end: int, digest: str) -> None:
+    async def _take(self, batch: Sequence[_Row], end: int, digest: str) -> None:
         """Write a batch together with the note of the progress."""
         if not batch:
             return
@@ -170,11 +180,8 @@ class Restore:
             tx.set_restoring(json.dumps(asdict(note)))
             return note
 
-        try:
-            self._notes[self._name] = await self._store.namespace(self._name).write(work)
-        except InvalidInput as error:  # rows that contradict each other, such as one id twice
-            raise ExportDamaged(f"what ends at byte {end:,} of the export cannot be restored: {error}") from error
-        self._counts.update(kind for kind, _ in batch)
+        self._notes[self._name] = await self._store.namespace(self._name).write(work)
+        self._counts.update(row.kind for row in batch)
         if self._progress is not None:
             self._progress(end)
 
@@ -210,19 +217,19 @@ def _held_before(snapshot: Snapshot) -> RestoreConflict:
     )
 
 
-def _write(tx: Transaction, batch: Sequence[Row]) -> None:
-    for kind, rows in groupby(batch, key=lambda row: row[0]):
-        fields = [one for _, one in rows]
+def _write(tx: Transaction, batch: Sequence[_Row]) -> None:
+    for kind, group in groupby(batch, key=lambda row: row.kind):
+        rows = list(group)
         if kind is Kind.EPISODE:
-            _write_episodes(tx, [codec.read_with(codec.episode_of, one) for one in fields])
+            _write_episodes(tx, rows)
         elif kind is Kind.ENTITY:
-            for run in _in_order([codec.read_with(codec.entity_of, one) for one in fields]):
-                tx.add_entities(run)
+            _write_entities(tx, rows)
         elif kind in _SINGLE:
-            for one in fields:
-                _SINGLE[kind](tx, one)
+            for row in rows:
+                with _located([row]):
+                    _SINGLE[kind](tx, row.fields)
         else:
-            raise ExportDamaged(f"a {kind} line stands in the middle of the export")
+            raise ExportDamaged(f"line {rows[0].number:,}: a {kind} line stands in the middle of the export")
 
 
 _SINGLE: Final[Mapping[Kind, Callable[[Transaction, Fields], None]]] = {
@@ -233,15 +240,47 @@ _SINGLE: Final[Mapping[Kind, Callable[[Transaction, Fields], None]]] = {
 }
 
 
-def _write_episodes(tx: Transaction, given: Sequence[tuple[EpisodeRow, PackedVectors | None]]) -> None:
+@contextmanager
+def _located(rows: Sequence[_Row]) -> Iterator[None]:
+    """Let what cannot be restored name its lines: rows of wrong fields, or that contradict others, such as one id twice."""
+    try:
+        yield
+    except InvalidInput as error:
+        first, last = rows[0].number, rows[-1].number
+        where = f"line {first:,}" if first == last else f"lines {first:,} to {last:,}"
+        raise ExportDamaged(f"{where}: {error}") from error
+
+
+def _read(rows: Sequence[_Row], reader: Callable[[Fields], T]) -> list[T]:
+    """The records of some lines."""
+    found = []
+    for row in rows:
+        with _located([row]):
+            found.append(codec.read_with(reader, row.fields))
+    return found
+
+
+def _write_episodes(tx: Transaction, rows: Sequence[_Row]) -> None:
+    given = _read(rows, codec.episode_of)
     following = tx.next_arrival()
-    for row, _ in given:
+    for row, (one, _) in zip(rows, given, strict=True):
         # Arrivals must rise, or the store would give one out twice.
-        if row.episode.arrival < following:
-            raise ExportDamaged(f"episode {row.episode.id} arrives before the one that stands above it")
-        following = row.episode.arrival + 1
-    tx.add_episodes([row for row, _ in given])
-    tx.add_packed({row.episode.id: packed for row, packed in given if packed is not None})
+        if one.episode.arrival < following:
+            raise ExportDamaged(
+                f"line {row.number:,}: episode {one.episode.id} arrives before the one that stands above it"
+            )
+        following = one.episode.arrival + 1
+    with _located(rows):
+        tx.add_episodes([one for one, _ in given])
+        tx.add_packed({one.episode.id: packed for one, packed in given if packed is not None})
+
+
+def _write_entities(tx: Transaction, rows: Sequence[_Row]) -> None:
+    start = 0
+    for run in _in_order(_read(rows, codec.entity_of)):
+        with _located(rows[start : start + len(run)]):
+            tx.add_entities(run)
+        start += len(run)
 
 
 def _in_order(entities: Sequence[Entity]) -> Iterator[list[Entity]]:

@@ -101,7 +101,7 @@ def _value(given: object, field: str, what: str) -> Scalar:
         raise InvalidInput(f"{what} must be a text, got {given!r}")
     if isinstance(given, bool):
         return given
-    if isinstance(given, int) and abs(given) <= _WHOLE_MAX:
+    if isinstance(given, int) and -_WHOLE_MAX - 1 <= given <= _WHOLE_MAX:
         return given
     if isinstance(given, float) and math.isfinite(given):
         return given

@@ -60,7 +60,7 @@ async def recall_over(engine: Engine, names: Sequence[str], asked: Query, task_i
         query_variations=tuple(dict.fromkeys(text for one in found for text in one.query_variations)),
         usage=_together([one.usage for one in found]),
         best_score=max(scores, default=None),
-        why_abstained="" if merged else found[0].why_abstained,
+        why_abstained="" if merged else _nearest(found).why_abstained,
         stale_s=max(ages, default=None),
     )
 
@@ -80,6 +80,11 @@ def _merged(answers: Sequence[Sequence[Hit]], *, cut: bool) -> Iterator[Hit]:
         if cut and before is not None and before[1] != number and hit.calibrated and falls_off(before[0], score):
             return
         yield hit
+
+
+def _nearest(found: Sequence[RecallReceipt]) -> RecallReceipt:
+    """The answer with the best candidate, of equal ones the first: what it says of that is true of all."""
+    return max(found, key=lambda one: -1.0 if one.best_score is None else one.best_score)
 
 
 def _together(spent: Sequence[Usage]) -> Usage:

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
+from umi_lab.worlds.ledger.apart.attributes import Attributes
+from umi_lab.worlds.ledger.apart.blocking_calls import BlockingCalls
 from umi_lab.worlds.ledger.apart.copied_files import CopiedFiles
+from umi_lab.worlds.ledger.apart.damaged_exports import DamagedExports
 from umi_lab.worlds.ledger.apart.dated_questions import DatedQuestions
 from umi_lab.worlds.ledger.apart.deleted_metadata import DeletedMetadata
+from umi_lab.worlds.ledger.apart.derived_lessons import DerivedLessons
+from umi_lab.worlds.ledger.apart.detections import Detections
 from umi_lab.worlds.ledger.apart.filtered import Filtered
+from umi_lab.worlds.ledger.apart.kinfolk import Kinfolk
+from umi_lab.worlds.ledger.apart.named_models import NamedModels
 from umi_lab.worlds.ledger.apart.plain_words import PlainWords
+from umi_lab.worlds.ledger.apart.previewed import Previewed
+from umi_lab.worlds.ledger.apart.ranged import Ranged
 from umi_lab.worlds.ledger.apart.refusals import Refusals
+from umi_lab.worlds.ledger.apart.several_spaces import SeveralSpaces
 from umi_lab.worlds.ledger.apart.signalled import Signalled
 from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
+from umi_lab.worlds.ledger.apart.stored_rows import StoredRows
 from umi_lab.worlds.ledger.apart.untracked import Untracked
 from umi_lab.worlds.ledger.echoes import Echoes
 from umi_lab.worlds.ledger.judgements import Judgements
@@ -36,6 +47,17 @@ class Acts(
     CopiedFiles,
     Signalled,
     Filtered,
+    DamagedExports,
+    Previewed,
+    DerivedLessons,
+    Ranged,
+    SeveralSpaces,
+    Kinfolk,
+    StoredRows,
+    Detections,
+    NamedModels,
+    Attributes,
+    BlockingCalls,
 ):
     """Does the steps of one world."""
 

@@ -87,6 +87,11 @@ class OpenedMemory:
         """The second memory on the file, where there is one."""
         return self.memory if self._second is None else self._second
 
+    @property
+    def parts(self) -> dict[str, Any]:
+        """The clock and the source of ids, for a store that is opened without a memory."""
+        return {"clock": self.clock, "entropy": self._entropy}
+
     def other(self, url: str) -> Memory:
         """Another memory with the same parts, not yet open."""
         config = Config(act_from=self.plan.act_from, learn=self.plan.learn, trust=self.plan.trust)

@@ -6,7 +6,24 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.ledger.apart import borders, copies, leftovers, months, sheets, signals, spellings, wheres, wishes
+from umi_lab.worlds.ledger.apart import (
+    borders,
+    callers,
+    copies,
+    damages,
+    intervals,
+    kin,
+    leftovers,
+    lineages,
+    model_names,
+    months,
+    sheets,
+    signals,
+    spaces,
+    spellings,
+    wheres,
+    wishes,
+)
 from umi_lab.worlds.ledger.apart.phrases import told
 
 _Drawn = Callable[[DeterministicRng], dict[str, Any]]
@@ -46,6 +63,18 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "signalled": (0.4, lambda rng: signals.drawn(rng.fork("signals"))),
     "filtered": (0.5, lambda rng: wheres.drawn(rng.fork("wheres"))),
     "spelled": (0.5, lambda rng: spellings.drawn(rng.fork("spellings"))),
+    "damaged": (0.35, lambda rng: damages.drawn(rng.fork("damages"))),
+    "alike": (0.2, lambda rng: wheres.alike(rng.fork("alike"))),
+    "ranged": (0.2, lambda rng: intervals.drawn(rng.fork("intervals"))),
+    "several": (0.22, lambda rng: spaces.drawn(rng.fork("spaces"))),
+    "kin": (0.28, lambda rng: {"cases": kin.drawn(rng.fork("kin"))}),
+    "stored": (0.2, lambda rng: callers.rows(rng.fork("rows"))),
+    "detected": (0.25, lambda rng: callers.options(rng.fork("options"))),
+    "models": (0.4, lambda rng: model_names.drawn(rng.fork("models"))),
+    "attributes": (0.3, lambda rng: callers.attributes(rng.fork("attributes"))),
+    "blocked": (0.1, lambda rng: callers.calls(rng.fork("calls"))),
+    "previewed": (0.3, lambda rng: lineages.drawn(rng.fork("previews"))),
+    "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
 APART: Final = frozenset(_KINDS)
 

@@ -1,4 +1,8 @@
-"""Messages with labels of every kind, and filters of every shape that the documents allow."""
+"""Messages with labels of every kind, filters of every shape that the documents allow, and such as they do not.
+
+Values that Python takes for one another, such as 1, True and 1.0, stand beside each other in one list, and in filters that are asked one right
+after the other.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,17 @@ _KEYS: Final = ("level", "e\u0301tat", "a.b")
 _VALUES: Final[tuple[Any, ...]] = (
     0, 1, 2, -1, 1.0, 2.5, -0.0, 10**15, True, False, "", "1", "2", "a", "A", "b", "\u00e9", "e\u0301", "10", " a", "true",
 )  # fmt: skip
+# Values that look alike: of each group some stand in one message, some in another, and several in one filter.
+_ALIKE: Final[tuple[tuple[Any, ...], ...]] = (
+    (1, True, 1.0, "1", "true", "True"), (0, False, 0.0, -0.0, "", "0", "false"), (2, 2.0, "2", "2.0"), (None, "", "None", "null", False, 0),
+    ("2029-12-01", "2029-12-01T00:00:00+00:00", "2029-12-01 ", 20291201, 2029), ("a", "A", " a", "\u00e4", "a\u0308"),
+    (10**15, 10.0**15, "1000000000000000"), (2**53, 2**53 + 1, 2.0**53), (0.1, "0.1", 1e-300, -1), (2**63 - 1, 2.0**63, -(2**63)),
+)  # fmt: skip
+_REFUSED: Final[tuple[Any, ...]] = (
+    None, float("nan"), float("inf"), 2**63, 10**400, [1], {"in": []}, {"in": [None]}, {"in": [1, [2]]}, {"in": "ab"}, {"in": {"a": 1}}, {},
+    {"is": 1}, {"gt": True}, {"gt": 1, "lt": "2"}, {"gt": 1, "gte": 1}, {"lt": None}, {"exists": 1}, {"exists": None}, {"in": [1], "exists": True},
+    {"gte": 0, "in": [1]}, "x" * 257, {"in": [0] * 1_001},
+)  # fmt: skip
 _LISTS: Final[tuple[Any, ...]] = (["a", "b"], ["a", 1], [2, 2.5, "2"], [True, "b"], [1, [2]], [{"a": 1}, "a"])
 _NAMES: Final = ("dawn", "Dawn", "dusk", "d")
 
@@ -23,6 +38,38 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
         "wheres": [_where(rng) for _ in range(_FILTERS)],
         "deletes": rng.choice(("forget", "erase")),
     }
+
+
+def alike(rng: DeterministicRng) -> dict[str, Any]:
+    """Messages whose labels look alike, and filters that name several of them or one after the other."""
+    values = rng.choice((*_ALIKE, *_ALIKE[:2], *_ALIKE[:2]))
+    asked = [value for value in values if value is not None]
+    wheres = [_of(rng.choice((value, {"in": [value]}))) for value in list(rng.shuffled(asked))[:2]]
+    wheres.append(_of({"in": list(rng.shuffled(asked[:2]))}))
+    wheres.append(_of({"in": [rng.choice(asked) for _ in range(rng.choice((2, 3)))]}))
+    bounds = [value for value in asked if not isinstance(value, bool)]
+    wheres += [_of({rng.choice(("gt", "gte", "lt", "lte")): rng.choice(bounds)})]
+    said = [
+        {"content": f"Lamps need wicks{place}.", "metadata": {"level": rng.choice((value, value, [value, "x"]))}}
+        for place, value in enumerate((*values, list(rng.shuffled(values))))
+    ]
+    return {
+        "said": said,
+        "wheres": wheres,
+        "more": [rng.chance(0.3) for _ in wheres],
+        "deletes": rng.choice(("forget", "erase")),
+        "deleted": rng.next_int(0, len(wheres) - 1),
+        "refused": [rng.next_int(0, len(_REFUSED) - 1)],
+    }
+
+
+def _of(condition: Any) -> dict[str, Any]:
+    return {"metadata": {"level": condition}}
+
+
+def refused(place: int) -> dict[str, Any]:
+    """A filter that no call takes."""
+    return _of(_REFUSED[place])
 
 
 def _message(rng: DeterministicRng, place: int) -> dict[str, Any]:
