@@ -13,7 +13,9 @@ from umi_lab.worlds.recorded.plain import plain
 NAMES = record.names()
 
 
-@pytest.mark.parametrize("kind", ["small", "", "talk", "state", "vectors"])
+@pytest.mark.parametrize(
+    "kind", ["", "talk", "state", "vectors"]
+)  # those of small worlds are compared in test_small_worlds.py
 def test_nothing_answers_otherwise_than_it_did(kind):
     runs = [name for name in NAMES if name.rpartition(":")[0] == kind]
     assert runs

@@ -13,20 +13,52 @@ from umi.stores.sql.write import SqlTransaction
 from umi_lab.mutation.planted import edited
 from umi_lab.worlds.ledger.coverage import unconfirmed
 from umi_lab.worlds.ledger.plan import make_small
-from umi_lab.worlds.ledger.sweep import shrink_small, sweep_small
+from umi_lab.worlds.ledger.sweep import SmallReport, shrink_small, sweep_small
 from umi_lab.worlds.ledger.world import run_small
+from umi_lab.worlds.recorded import record
+from umi_lab.worlds.recorded.listening import listening
+from umi_lab.worlds.recorded.record import Heard
+from umi_lab.worlds.sweep import quiet
 
 WORLDS = range(80)
 
 
+RUNS_COUNT = 30  # to shrink one
+
+
 @pytest.fixture(scope="module")
-def swept():
-    return sweep_small(WORLDS)
+def heard():
+    """What all calls of each world gave, by name."""
+    return {}
+
+
+@pytest.fixture(scope="module")
+def swept(heard):
+    report = SmallReport()
+    for seed in WORLDS:
+        with quiet(), listening() as lines:
+            outcome = run_small(make_small(seed))
+        report.note(outcome)
+        heard[f"small:{seed}"] = Heard(tuple(lines), outcome.failure)
+    return report
 
 
 def test_small_worlds_are_as_the_oracle_says(swept):
     assert swept.failures == {}
     assert swept.worlds == len(WORLDS)
+
+
+@pytest.mark.usefixtures("swept")
+def test_small_worlds_answer_as_they_did(heard):
+    recorded = {name: told for name, told in record.read().items() if name.startswith("small:")}
+    assert recorded.keys() <= heard.keys()
+    assert [name for name, told in recorded.items() if heard[name].sum != told] == [], record.REMEDY
+
+
+def test_processes_tell_the_same_as_one():
+    apart, alone = sweep_small(range(2), jobs=2), sweep_small(range(2))
+    assert (apart.worlds, apart.failures) == (alone.worlds, alone.failures) == (2, {})
+    assert apart.tally.drawn == alone.tally.drawn
 
 
 def test_the_same_seed_gives_the_same_world():
@@ -53,7 +85,7 @@ def test_every_call_argument_and_field_is_drawn_and_confirmed(swept):
 def test_a_planted_bug_is_found_and_its_shrunk_plan_passes_without_it(owner, method, before, after):
     with edited(owner, method, before, after):
         failed = next(found for seed in range(200) if (found := run_small(make_small(seed))).failure is not None)
-        small = shrink_small(failed)
+        small = shrink_small(failed, runs_count=RUNS_COUNT)
     assert len(small.plan.steps) <= len(failed.plan.steps)
     assert small.failure is not None
     assert run_small(small.plan).failure is None

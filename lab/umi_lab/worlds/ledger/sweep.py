@@ -17,7 +17,7 @@ from umi_lab.worlds.ledger.world import SmallOutcome, run_small
 from umi_lab.worlds.shrink import manner
 
 _PORTION: Final = 20
-_RUNS_COUNT: Final = 150  # worlds run to shrink one
+RUNS_COUNT: Final = 150  # worlds run to shrink one
 
 Progress = Callable[[int, int, int], None]
 
@@ -30,6 +30,14 @@ class SmallReport:
     failures: dict[int, str] = field(default_factory=dict)
     kinds: Counter[str] = field(default_factory=Counter)
     tally: Tally = field(default_factory=Tally)
+
+    def note(self, outcome: SmallOutcome) -> None:
+        """Add one world."""
+        self.worlds += 1
+        self.tally.add(outcome.tally)
+        if outcome.failure is not None:
+            self.failures[outcome.plan.seed] = outcome.failure
+            self.kinds[manner(outcome.failure)] += 1
 
     def add(self, other: SmallReport) -> None:
         """Add the report of other seeds."""
@@ -79,19 +87,16 @@ def _run(seeds: range) -> SmallReport:
     report = SmallReport()
     try:
         for seed in seeds:
-            outcome = run_small(make_small(seed))
-            report.worlds += 1
-            report.tally.add(outcome.tally)
-            if outcome.failure is not None:
-                report.failures[seed] = outcome.failure
-                report.kinds[manner(outcome.failure)] += 1
+            report.note(run_small(make_small(seed)))
     finally:
         logger.setLevel(before)
     return report
 
 
-def shrink_small(failed: SmallOutcome, run: Callable[[SmallPlan], SmallOutcome] = run_small) -> SmallOutcome:
-    """The smallest plan found that fails in the same way: steps are left out one after the other, then what they hold."""
+def shrink_small(
+    failed: SmallOutcome, run: Callable[[SmallPlan], SmallOutcome] = run_small, *, runs_count: int = RUNS_COUNT
+) -> SmallOutcome:
+    """The smallest plan found, in so many runs, that fails in the same way: steps are left out one after the other, then what they hold."""
     best, kind = failed, _kind(failed)
     runs = 0
     while True:
@@ -103,7 +108,7 @@ def shrink_small(failed: SmallOutcome, run: Callable[[SmallPlan], SmallOutcome] 
             if outcome.failure is not None and _kind(outcome) == kind:
                 best = outcome
                 break
-            if runs >= _RUNS_COUNT:
+            if runs >= runs_count:
                 return best
         else:
             return best
