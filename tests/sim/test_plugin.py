@@ -56,7 +56,7 @@ def test_last():
 
 def pytest_on(folder: Path, source: str, *options: str) -> str:
     (folder / "test_sample.py").write_text(source, "utf-8")
-    plugin = [] if "umi.sim.pytest_plugin" in _entry_points() else ["-p", "umi.sim.pytest_plugin"]
+    plugin = [] if "umi.pytest_plugin" in _entry_points() else ["-p", "umi.pytest_plugin"]
     command = [
         sys.executable,
         "-m",
@@ -102,6 +102,11 @@ def test_the_number_of_seeds_is_overridden(tmp_path: Path) -> None:
 
 def test_a_world_without_simulate_says_what_to_do(tmp_path: Path) -> None:
     assert "decorate the test with @umi.testing.simulate" in pytest_on(tmp_path, "def test_it(world):\n    pass\n")
+
+
+def test_a_run_without_a_simulated_test_imports_nothing_of_umi(tmp_path: Path) -> None:
+    source = "import sys\n\ndef test_it():\n    print(sorted(name for name in sys.modules if name.startswith('umi')))\n"
+    assert "['umi', 'umi.pytest_plugin']\n" in pytest_on(tmp_path, source)
 
 
 def test_the_agent_of_the_tutorial_is_really_tested(tmp_path: Path) -> None:

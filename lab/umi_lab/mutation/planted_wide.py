@@ -17,6 +17,7 @@ from umi._core import filters as reading_filters
 from umi._engine import answering, model_names
 from umi._engine.overview import Overview
 from umi._erasure import previewing
+from umi._evolution.states import StateResolver
 from umi._evolution.tracker import EvolutionTracker
 from umi._learning import crediting
 from umi._reading.grammar import subjects
@@ -191,6 +192,18 @@ CALLERS: Final[tuple[Mutation, ...]] = (
         partial(
             edited, NamespaceView, "store_entity", "if _claim(kept) != _claim(entity):", "if kept.name != entity.name:"
         ),
+    ),
+    Mutation(
+        "facts-to-come-hold-at-once",
+        "A fact that is set from a moment to come holds at once.",
+        "umi._evolution.states.StateResolver._is_to_come",
+        partial(edited, StateResolver, "_is_to_come", "start > view.now", "start < view.now"),
+    ),
+    Mutation(
+        "replaced-before-its-time",
+        "A value is over at once that a fact replaces which is still to come.",
+        "umi._evolution.states.StateResolver._ends_later",
+        partial(edited, StateResolver, "_ends_later", "entity.valid_to <= now", "entity.valid_to > now"),
     ),
     Mutation(
         "a-slash-too-many",

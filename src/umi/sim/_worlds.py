@@ -9,7 +9,7 @@
 
 A seed determines everything: answers, faults, what a power cut leaves, and the order in which concurrent tasks
 continue. A failure names its seed and the command that runs only that seed. Works under pytest with
-`umi.sim.pytest_plugin`, and as a plain call.
+`umi.pytest_plugin`, and as a plain call.
 """
 
 from __future__ import annotations

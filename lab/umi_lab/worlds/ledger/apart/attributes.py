@@ -13,6 +13,7 @@ from umi_lab.worlds.ledger.plan import Step
 
 _FIRST: Final = datetime(2028, 3, 1, 10, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
+_MICROSECOND: Final = timedelta(microseconds=1)
 
 
 class Attributes(Journal):
@@ -39,6 +40,8 @@ class Attributes(Journal):
             await self._require(memory, given, [first, third, second])
             if given["undo"] and before.evolutions:
                 await self._take_back(memory, given, before)
+            elif given["coming"] is not None:
+                await self._let_come(memory, given, second)
 
     async def _set(self, memory: Memory, given: dict[str, Any], value: str, at: datetime, reason: str | None) -> Any:
         spaced = f"{given['spaces']}{value}{given['spaces']}"
@@ -65,6 +68,23 @@ class Attributes(Journal):
         for step in steps:
             then = await memory.facts(given["who"], attribute=given["attribute"], as_of=step.entity.valid_from)
             same(f"{about} as of {step.entity.valid_from}", [fact.value for fact in then], [step.entity.value])
+
+    async def _let_come(self, memory: Memory, given: dict[str, Any], holding: str) -> None:
+        """What is set from a moment to come holds from then on; until then what held holds on, or what is set meanwhile."""
+        first, _, third = given["values"]
+        begins = self._opened.clock.now() + timedelta(microseconds=given["coming"])
+        await self._set(memory, given, first, begins, None)
+        await self._require_times(memory, given, begins, holding, first)
+        if given["meanwhile"]:
+            await self._set(memory, given, third, self._opened.clock.now(), None)
+            await self._require_times(memory, given, begins, third, first)
+
+    async def _require_times(
+        self, memory: Memory, given: dict[str, Any], begins: datetime, before: str, then: str
+    ) -> None:
+        for at, value in ((None, before), (begins - _MICROSECOND, before), (begins, then), (begins + _DAY, then)):
+            found = await memory.facts(given["who"], attribute=given["attribute"], as_of=at)
+            same(f"what holds at {at} of what begins at {begins}", [fact.value for fact in found], [value])
 
     async def _take_back(self, memory: Memory, given: dict[str, Any], before: Any) -> None:
         """What was set never held, and what was before holds on."""

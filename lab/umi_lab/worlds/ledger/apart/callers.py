@@ -66,6 +66,8 @@ def attributes(rng: DeterministicRng) -> dict[str, Any]:
         "spaces": rng.choice(("", " ", "\n ")),
         "again": rng.chance(0.5),
         "undo": rng.chance(0.5),
+        "coming": rng.choice((None, 2, 3_600_000_000, 60 * 86_400_000_000)),  # microseconds from now
+        "meanwhile": rng.chance(0.5),
     }
 
 

@@ -1,13 +1,17 @@
-"""The pytest plugin of `umi.testing.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Installed with `pip install "umi-memory[sim]"`."""
+"""The pytest plugin of `umi.testing.simulate`: `--umi-seeds=N` and `--umi-seed=N`. Installed with `pip install "umi-memory[sim]"`.
+
+Every run of pytest where Umi is installed loads it, so it imports nothing else of Umi before a simulated test has.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
-from umi.sim._worlds import CHOICE, Choice
+_WORLDS: Final = "umi.sim._worlds"  # whatever has a simulated test has imported it
 
 
 def _count(text: str) -> int:
@@ -29,13 +33,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(hookwrapper=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, Any, None]:
     """Tell a simulated test what the command line chose, and its own name there."""
+    worlds = sys.modules.get(_WORLDS)
+    if worlds is None:
+        yield
+        return
     options = pyfuncitem.config.option
-    choice = Choice(options.umi_seeds, options.umi_seed, pyfuncitem.nodeid)
-    token = CHOICE.set(choice)
+    token = worlds.CHOICE.set(worlds.Choice(options.umi_seeds, options.umi_seed, pyfuncitem.nodeid))
     try:
         yield
     finally:
-        CHOICE.reset(token)
+        worlds.CHOICE.reset(token)
 
 
 @pytest.fixture
