@@ -456,7 +456,7 @@ class Memory:
         return self._thread.run(self._twin.stats())
 
     def check(self) -> Sequence[str]:
-        """What is wrong with the store, in words; empty when all is well.
+        """What is wrong with the store, in words, with restores that did not come to their end; empty when all is well.
 
         Raises:
             StoreError: When the store cannot be read at all.

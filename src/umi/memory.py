@@ -430,12 +430,12 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         return await history.stats(engine.storage, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
-        """What is wrong with the store, in words; empty when all is well.
+        """What is wrong with the store, in words, with restores that did not come to their end; empty when all is well.
 
         Raises:
             StoreError: When the store cannot be read at all.
         """
-        return await self._open.store.check_integrity()
+        return await self._open.store.check_integrity() or await files.unfinished(self._open)
 
     @property
     def _open(self) -> Engine:

@@ -385,6 +385,23 @@ class TestWrongFiles:
                 await memory.restore(io.BytesIO(b"".join(lines)))
 
     @pytest.mark.parametrize("kind", STORES)
+    async def test_what_a_damaged_copy_has_left_is_told_and_can_be_taken_away(self, tmp_path: Path, kind: str) -> None:
+        whole = await sample(tmp_path)
+        async with opened(kind, tmp_path, "b") as memory:
+            with pytest.raises(umi.ExportDamaged, match=r"take that away with erase_namespace\(\)"):
+                await memory.restore(io.BytesIO(whole.replace(b"Rome", b"Oslo")))
+            names = [space.name for space in await memory.namespaces()]
+            told = await memory.check()
+            assert [one.partition(" holds an unfinished restore: run it again")[0] for one in told] == [
+                f"namespace {name!r}" for name in names
+            ]
+            for name in names:
+                await memory.switch(name).erase_namespace()
+            assert await memory.check() == []
+            await memory.restore(io.BytesIO(whole))
+            assert await memory.check() == []
+
+    @pytest.mark.parametrize("kind", STORES)
     async def test_a_namespace_that_holds_something_is_left_alone(self, tmp_path: Path, kind: str) -> None:
         whole = await sample(tmp_path)
         async with opened(kind, tmp_path, "b", embedder=None) as memory:

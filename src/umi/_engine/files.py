@@ -59,6 +59,18 @@ async def restore(
             engine.expect_work()  # the rows restored so far may include waiting work
 
 
+async def unfinished(engine: Engine) -> list[str]:
+    """What a restore that did not come to its end has left, in words; empty where there is nothing."""
+    found = []
+    for space in await engine.store.namespaces():
+        if await engine.store.namespace(space.name).read(lambda snapshot: snapshot.restoring()) is not None:
+            found.append(
+                f"namespace {space.name!r} holds an unfinished restore: run it again with the same export, or take away what it "
+                "brought with erase_namespace()"
+            )
+    return found
+
+
 @asynccontextmanager
 async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[Store]:
     """The same database through a second connection, so that a long read delays nobody; the store itself where there is no file."""
