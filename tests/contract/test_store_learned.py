@@ -273,3 +273,14 @@ async def test_namespaces_learn_apart(store: Store, alice: StorageBackend) -> No
     await bob.write(lambda tx: tx.learned.clear_beliefs())
     await bob.write(lambda tx: tx.delete_episode("ep_0"))
     assert (await alice.read(lambda s: s.learned.counts())) == LearnedCounts(1, 1, 1, 1)
+
+
+async def test_a_task_that_is_named_so_is_taken_away_from_its_trajectories(alice: StorageBackend) -> None:
+    await _seed(alice)
+    made = [trajectory(f"rec_{n}", Share(n, f"e{n}", 0), minutes=n, task=("call Nora", "T", None)[n]) for n in range(3)]
+    await alice.write(lambda tx: tx.learned.add_trajectories(made))
+    assert await alice.write(lambda tx: tx.learned.forget_tasks(lambda task: "Nora" in task)) == ["call Nora"]
+    found = await alice.read(lambda s: s.learned.trajectories(f"rec_{n}" for n in range(3)))
+    assert found == {"rec_0": replace(made[0], task_id=None), "rec_1": made[1], "rec_2": made[2]}
+    assert await alice.read(lambda s: s.learned.of_tasks(["call Nora", "T"], 2)) == {"T": ("rec_1",)}
+    assert await alice.write(lambda tx: tx.learned.forget_tasks(lambda task: "Nora" in task)) == []

@@ -295,3 +295,18 @@ async def test_a_key_of_a_call_that_names_the_person_goes(tmp_path: Path) -> Non
         assert (again.episode_ids, again.replayed) == (kept.episode_ids, True)
         assert (await memory.stats()).episodes == 1
     assert found(tmp_path / "umi.db", "zebediah") == []
+
+
+@pytest.mark.parametrize("judged", [True, False])
+async def test_a_task_of_a_recall_that_names_the_person_goes(tmp_path: Path, judged: bool) -> None:
+    path = tmp_path / "umi.db"
+    async with umi.Memory.open(str(path), embedder=None, config=umi.Config(learn=True)) as memory:
+        await memory.remember("I live in Graz.", speaker="Zebediah")
+        await memory.remember("The parcel is late.", speaker="Bob")
+        recalled = await memory.recall("Is the parcel late?", task_id="call Zebediah back")
+        assert recalled.hits
+        if judged:
+            await memory.feedback(recalled.id, outcome="success")
+        check = await memory.verify_erasure(await memory.erase("Zebediah"))
+        assert check.ok
+    assert found(path, "zebediah") == []

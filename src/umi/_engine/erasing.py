@@ -186,6 +186,9 @@ async def erase(engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool
             return operations.erase(removal, chosen.subject, derived_too=derived_too)
         return operations.erase_messages(removal, chosen.where, derived_too=derived_too)
 
+    learner = engine.learner if chosen.subject is not None else None
+    if learner is not None and learner.notes_a_task:
+        await learner.flush()  # what is not written yet could not be searched for the name
     taken = await engine.storage.write(work)
     proof, clean = await _finish(engine, taken)
     return ErasureReceipt(

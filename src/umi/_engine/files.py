@@ -61,14 +61,12 @@ async def restore(
 
 async def unfinished(engine: Engine) -> list[str]:
     """What a restore that did not come to its end has left, in words; empty where there is nothing."""
-    found = []
-    for space in await engine.store.namespaces():
-        if await engine.store.namespace(space.name).read(lambda snapshot: snapshot.restoring()) is not None:
-            found.append(
-                f"namespace {space.name!r} holds an unfinished restore: run it again with the same export, or take away what it "
-                "brought with erase_namespace()"
-            )
-    return found
+    return [
+        f"namespace {space.name!r} holds an unfinished restore: run it again with the same export, or take away what it brought "
+        "with erase_namespace()"
+        for space in await engine.store.namespaces()
+        if await engine.store.namespace(space.name).read(lambda snapshot: snapshot.restoring()) is not None
+    ]
 
 
 @asynccontextmanager

@@ -108,7 +108,7 @@ def erase(removal: Removal, subject: str, *, derived_too: bool) -> Taken:
     removal.remove_aliases(
         [alias for alias, of in list(tx.scan_aliases()) if of == naming.key or naming.says(alias, of)]
     )
-    removal.bury_keys_that(naming.says)
+    removal.bury_names(naming.says)
     removal.tell(naming.names)
     removal.blank_reasons(list(tx.scan_relations()))
     return _taken(removal, naming.names)

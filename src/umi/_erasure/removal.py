@@ -132,11 +132,12 @@ class Removal:
         self.texts.update(dict.fromkeys(aliases))
         self.tally["aliases"] += len(aliases)
 
-    def bury_keys_that(self, name: Callable[[str], bool]) -> None:
-        """Replace idempotency keys by tombstones where they name what goes, whatever messages they are of."""
-        for row in [row for row in self.tx.scan_replays() if name(row.key)]:
+    def bury_names(self, named: Callable[[str], bool]) -> None:
+        """Take away what callers named like what goes, whatever messages it is about: keys become tombstones, recalls lose their task."""
+        for row in [row for row in self.tx.scan_replays() if named(row.key)]:
             self.texts[row.key] = None
             self._bury(row, row.episode_ids)
+        self.texts.update(dict.fromkeys(self.tx.learned.forget_tasks(named)))
 
     # Rows.
 

@@ -80,6 +80,11 @@ class Learner:
         if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):
             self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
 
+    @property
+    def notes_a_task(self) -> bool:
+        """Whether a note that waits in RAM names the task of its recall."""
+        return any(one.task_id is not None for one in self._ring.values())
+
     async def flush(self) -> None:
         """Store the notes that wait in RAM.
 

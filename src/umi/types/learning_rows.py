@@ -9,7 +9,7 @@ Shares and beliefs carry the arrival of their episode: deleting an episode delet
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Protocol
@@ -216,6 +216,10 @@ class LearnedWrites(LearnedRows, Protocol):
 
     def inherit(self, arrival: int, heirs: Mapping[str, str]) -> None:
         """Give the shares of an episode's entities to the entities that replace them, by id; its beliefs go, to be made again."""
+        ...
+
+    def forget_tasks(self, named: Callable[[str], bool]) -> list[str]:
+        """Take the task away from every trajectory whose task is named so; these tasks, each once, in order."""
         ...
 
     def forget(self, arrivals: Iterable[int]) -> None:

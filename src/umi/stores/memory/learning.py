@@ -192,6 +192,13 @@ class MemoryLearned:
             )
             self._keep(replace(rows.trajectories[id_], shares=shares))
 
+    def forget_tasks(self, named: Callable[[str], bool]) -> list[str]:
+        rows = self._rows()
+        told = [one for one in rows.trajectories.values() if one.task_id is not None and named(one.task_id)]
+        for one in told:
+            self._log.put(rows.trajectories, one.id, replace(one, task_id=None))
+        return sorted({one.task_id for one in told if one.task_id is not None})
+
     def forget(self, arrivals: Iterable[int]) -> None:
         rows, gone = self._rows(), frozenset(arrivals)
         for key in [key for key in rows.beliefs if key[0] in gone]:

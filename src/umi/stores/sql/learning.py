@@ -198,6 +198,16 @@ class SqlLearned:
         for trajectory, shares in moved.items():
             self._put_shares(trajectory, shares)
 
+    def forget_tasks(self, named: Callable[[str], bool]) -> list[str]:
+        found: dict[str, None] = {}
+        for row in self._execute(f"{_TRAJECTORIES} AND task IS NOT NULL", (self._ns,)).fetchall():
+            ns, id_, at, task, moved, embedding = verified("trajectories", row, 1)
+            if named(task):
+                found[task] = None
+                *_, crc = summed((ns, id_, at, None, moved, embedding))
+                self._execute("UPDATE trajectories SET task = NULL, crc = ? WHERE ns = ? AND id = ?", (crc, ns, id_))
+        return sorted(found)
+
     def forget(self, arrivals: Iterable[int]) -> None:
         keys = self._keys(arrivals)
         touched = [
