@@ -28,6 +28,17 @@ async def test_what_recall_showed_and_was_forgotten_is_no_repetition(tmp_path: P
         assert [one.content for one in (await memory.episodes()).items] == [text]
 
 
+async def test_words_that_were_cut_out_of_a_message_are_no_repetition_of_it() -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        text = "Alice lives in Berlin. Alice works at Acme."
+        kept = await memory.remember(text)
+        assert (await memory.recall("Where does Alice live?", min_score=0)).hits
+        await memory.forget(next(one.id for one in kept.entities if one.value == "Berlin"))
+        again = await memory.remember(Message(text, role="assistant"))
+        assert again.episode_ids != kept.episode_ids
+        assert [one.content.strip() for one in (await memory.episodes()).items] == ["Alice works at Acme.", text]
+
+
 class Twice:
     """A model that reads one phrase of two people."""
 
