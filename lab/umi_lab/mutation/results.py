@@ -65,14 +65,14 @@ def markdown(found: Sequence[Verdict], how: Measure, *, drawn: int, seed: int) -
 
 def with_section(page: str, section: str, heading: str = HEADING) -> str:
     """The page with this section in place of the one it has under this heading, or at its end."""
-    before, _, rest = page.partition(heading)
+    before, _, rest = page.partition(f"{heading}\n")
     after = rest[rest.index("\n## ") :] if "\n## " in rest else ""
     return "\n\n".join(part.strip() for part in (before, section, after) if part.strip()) + "\n"
 
 
 def tail_of(page: str) -> str:
     """The section that a page has, and what follows it; empty without one."""
-    return page[page.index(HEADING) :] if HEADING in page else ""
+    return page[page.index(f"{HEADING}\n") :] if f"{HEADING}\n" in page else ""
 
 
 def _then_tests(how: Measure) -> str:
