@@ -298,3 +298,12 @@ async def test_a_reader_that_fails_leaves_the_decision_to_the_ranking(tmp_path: 
             found = await memory.recall(question)
             assert (len(found.hits), found.abstained) == (count, not count)
             assert (umi.Degradation.EMBEDDING_FAILED in found.degraded) == bool(count), "of low scores nothing is read"
+
+
+@pytest.mark.parametrize(("least", "count"), [(None, 1), (0.95, 1), (0.96, 0), (1.0, 0)])
+async def test_a_fact_that_is_looked_up_has_a_score_like_any_hit(least: float | None, count: int) -> None:
+    async with umi.Memory.open("dict:", embedder=None) as memory:
+        await memory.remember("I live in Graz.", speaker="Nora")
+        found = await memory.recall("Where does Nora live?", min_score=least)
+    assert [hit.score for hit in found.hits] == [0.95] * count
+    assert found.abstained == (not count)

@@ -190,12 +190,12 @@ class SnapshotSearch:
     def _facts(self, snapshot: Snapshot, known: Answer | None, best_score: float) -> list[Hit]:
         """The looked-up answers that the view shows, one hit per episode; they come before the hits of both legs."""
         first_of_episode: dict[str, StatementState] = {}
-        if known is None:
+        score = max(FACT_SCORE, best_score)
+        if known is None or score < (self._query.min_score or 0.0):
             return []
         for standing in known.standings:
             first_of_episode.setdefault(standing.entity.episode_id, standing)
         episodes = snapshot.episodes(first_of_episode)
-        score = max(FACT_SCORE, best_score)
         chosen = [standing.entity.id for standing in first_of_episode.values()]
         shown = StateResolver(snapshot, known.view).show([episodes[id_] for id_ in first_of_episode], (), chosen)
         hits = [
