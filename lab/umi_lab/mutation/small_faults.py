@@ -27,6 +27,7 @@ from umi_lab.mutation.yard import Stopped, Yard, Yards, copied
 SMALL_COUNT: Final = 40
 LARGE_COUNT: Final = 8
 FURTHER_COUNT: Final = 950
+_FURTHER_FROM: Final = 1_000  # beyond the worlds whose answers are recorded, since only what fails counts here
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ class _Run:
     def by_further_worlds(self, how: Measure) -> None:
         """What no world noticed."""
         self._digest += f" {how.further}"
-        seeds = range(how.small, how.small + how.further)
+        first = max(how.small, _FURTHER_FROM)
+        seeds = range(first, first + how.further)
         left = [one.place for one in self.found.values() if not one.fails_a_world]
         self._together("faults by more worlds", left, WORLDS, how.further, lambda yard: SmallWorlds(yard, seeds))
 
