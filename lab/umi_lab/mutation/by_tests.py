@@ -43,6 +43,7 @@ class Tests:
         cache = self._yard.scratch / "cache"
         how = (
             "-q",
+            "--continue-on-collection-errors",
             "--tb=no",
             "-p",
             "no:schemathesis",  # which loads for seconds, and none of these uses

@@ -103,12 +103,12 @@ ERASURES: Final[tuple[Mutation, ...]] = (
     Mutation(
         "key-left-out",
         "A message that is sent again after it was forgotten is kept again.",
-        "umi._erasure.removal.Removal._bury_keys",
+        "umi._erasure.removal.Removal._bury",
         partial(
             edited,
             Removal,
-            "_bury_keys",
-            'ReplayRow(tombstone(row.key), "", left)',
+            "_bury",
+            'ReplayRow(tombstone(row.key), "", tuple(left))',
             "ReplayRow(row.key + '!', \"\", left)",
         ),
     ),

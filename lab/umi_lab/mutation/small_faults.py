@@ -22,11 +22,12 @@ from umi_lab.mutation.by_worlds import SmallWorlds
 from umi_lab.mutation.operators import Place, read_rooms, sample
 from umi_lab.mutation.together import Trial, grouped, noticed
 from umi_lab.mutation.verdicts import TESTS, TIMEOUT, WORLDS, Verdict, Verdicts
-from umi_lab.mutation.yard import Stopped, Yard, Yards, copied
+from umi_lab.mutation.yard import Stopped, Yard, Yards, copied, refuse
 
 SMALL_COUNT: Final = 40
 LARGE_COUNT: Final = 8
 FURTHER_COUNT: Final = 950
+_NAMED_COUNT: Final = 5  # tests that fail as it is and are named
 _FURTHER_FROM: Final = 1_000  # beyond the worlds whose answers are recorded, since only what fails counts here
 
 
@@ -74,7 +75,7 @@ def measure(
         What became of each, in the drawn order; of those that were tried.
 
     Raises:
-        InvalidInput: When this is no checkout, or a world fails against the product as it is.
+        InvalidInput: When this is no checkout, or a world or a test fails against the product as it is.
     """
     with copied(checkout, jobs, stop or threading.Event()) as yards:
         chosen = sample(read_rooms(checkout / "src/umi"), count, seed)
@@ -129,6 +130,10 @@ class _Run:
         """What nothing noticed."""
         self._digest += f" {self._yards.first.suite()}"
         left = [one.place for one in self.found.values() if not one.killed_by]
+        if not left:
+            return
+        failing = Tests(self._yards.first).failing([])
+        refuse(f"{', '.join(failing[:_NAMED_COUNT])} fail" if failing else None)
         self._together("faults by tests", left, TESTS, 0, Tests)
 
     def _together(

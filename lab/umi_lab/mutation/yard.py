@@ -27,7 +27,17 @@ TESTS: Final = ("tests/unit", "tests/contract", "tests/scenarios")
 RUN_S: Final = 60.0  # and five times what it took before: then a run hangs
 BEFORE_S: Final = 3600.0
 _COPIED: Final = ("src/umi", "tests")
-_BESIDE: Final = ("pyproject.toml", "README.md", "LICENSE")  # so that the copy looks like a checkout, which tests want
+# So that the copy looks like a checkout, which tests want; what is not there is left out.
+_BESIDE: Final = (
+    "pyproject.toml",
+    "README.md",
+    "LICENSE",
+    "CHANGELOG.md",
+    "lab/tools",
+    "lab/pyproject.toml",
+    "docs",
+    "examples",
+)
 _POLL_S: Final = 0.2
 
 Job = TypeVar("Job")
@@ -80,7 +90,11 @@ class Yard:
         for name in _COPIED:
             shutil.copytree(checkout / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
         for name in _BESIDE:
-            shutil.copy(checkout / name, self.root)
+            if (checkout / name).is_dir():
+                shutil.copytree(checkout / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            elif (checkout / name).exists():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(checkout / name, self.root / name)
         self.package = self.root / "src/umi"
         bench = self.package / "bench"
         self.product = _digest([file for file in _files(self.package) if bench not in file.parents], self.root)
