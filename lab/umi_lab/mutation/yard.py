@@ -28,16 +28,7 @@ RUN_S: Final = 60.0  # and five times what it took before: then a run hangs
 BEFORE_S: Final = 3600.0
 _COPIED: Final = ("src/umi", "tests")
 # So that the copy looks like a checkout, which tests want; what is not there is left out.
-_BESIDE: Final = (
-    "pyproject.toml",
-    "README.md",
-    "LICENSE",
-    "CHANGELOG.md",
-    "lab/tools",
-    "lab/pyproject.toml",
-    "docs",
-    "examples",
-)
+_BESIDE: Final = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "lab", "docs", "examples", "data")
 _POLL_S: Final = 0.2
 
 Job = TypeVar("Job")
