@@ -84,8 +84,7 @@ class Yard:
             if (checkout / name).is_dir():
                 shutil.copytree(checkout / name, self.root / name, ignore=shutil.ignore_patterns("__pycache__"))
             elif (checkout / name).exists():
-                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(checkout / name, self.root / name)
+                shutil.copy(checkout / name, self.root)
         self.package = self.root / "src/umi"
         bench = self.package / "bench"
         self.product = _digest([file for file in _files(self.package) if bench not in file.parents], self.root)

@@ -163,14 +163,10 @@ def has_file(url: str) -> bool:
 
 def anchored(url: str) -> str:
     """The address with the path of a file made absolute, since the process may change its working directory later."""
-    if (
-        not isinstance(url, str | Path)
-        or not str(url)
-        or not has_file(str(url))
-        or "://" in str(url).removeprefix(SQLITE_PREFIX)
-    ):
+    path = str(url).removeprefix(SQLITE_PREFIX)
+    if not isinstance(url, str | Path) or not path or "://" in path or not has_file(url):
         return url
-    return str(Path(str(url).removeprefix(SQLITE_PREFIX)).absolute())
+    return str(Path(path).absolute())
 
 
 def open_embedder(

@@ -27,6 +27,11 @@ class Space:
     service: Service
     caller: Caller
 
+    @property
+    def may_be_read(self) -> bool:
+        """Whether the caller may be told what the namespace holds."""
+        return self.caller.may(Right.READ, self.name)
+
 
 def service_of(request: Request) -> Service:
     """What all requests share."""

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from umi.errors import InvalidInput, NotFound
 from umi.server import bounded
-from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import FactBody, FeedbackBody, RememberBody
 from umi.server.paths import (
@@ -119,7 +118,7 @@ async def list_sessions(space: Reading, limit: Limit = LIMIT_DEFAULT, after: Aft
 async def set_fact(space: Writing, subject: Subject, attribute: Subject, body: FactBody) -> Response:
     """Set one attribute of a subject, as you know it. The older value is superseded, and kept in the history."""
     receipt = await space.memory.set_fact(subject, attribute, body.value, at=body.at, reason=body.reason)
-    if not space.caller.may(Right.READ, space.name):
+    if not space.may_be_read:
         receipt = RememberReceipt((), (), ())  # whether the value was known already is what a guess would learn
     return _received(space, receipt)
 
@@ -132,7 +131,7 @@ async def feedback(space: Writing, body: FeedbackBody) -> Response:
 
 def _received(space: Space, receipt: RememberReceipt) -> Response:
     """The receipt; who may not read is not told what was known before."""
-    if not space.caller.may(Right.READ, space.name):
+    if not space.may_be_read:
         receipt = replace(receipt, entities=(), evolutions=())
     return reply(receipt, status=200 if receipt.replayed else 201)
 
