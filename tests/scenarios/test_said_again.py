@@ -39,6 +39,27 @@ async def test_words_that_were_cut_out_of_a_message_are_no_repetition_of_it() ->
         assert [one.content.strip() for one in (await memory.episodes()).items] == ["Alice works at Acme.", text]
 
 
+@pytest.mark.parametrize("shown", ["recall", "context"])
+async def test_words_that_another_memory_cut_out_are_no_repetition(tmp_path: Path, shown: str) -> None:
+    url, text = str(tmp_path / "umi.db"), "Alice lives in Berlin. Alice works at Acme."
+    async with umi.Memory.open(url, embedder=None) as memory, umi.Memory.open(url, embedder=None) as other:
+        kept = await memory.remember(text)
+        for cut in (False, True):
+            if cut:
+                await other.forget(next(one.id for one in kept.entities if one.value == "Berlin"))
+            else:
+                line = text
+                if shown == "context":
+                    packed = await memory.context("Where does Alice live?", max_tokens=200, profile=False)
+                    line = packed.items[0].line
+                else:
+                    assert (await memory.recall("Where does Alice live?", min_score=0)).hits
+            again = await memory.remember(Message(line, role="assistant"))
+            assert again.replayed is not cut
+            assert (again.episode_ids == kept.episode_ids) is not cut
+        assert line in [one.content for one in (await memory.episodes()).items]
+
+
 class Twice:
     """A model that reads one phrase of two people."""
 

@@ -248,6 +248,13 @@ def test_a_limit_that_is_passed_is_named_with_its_value(client: Named) -> None:
     problem(client.client.delete(f"{ALICE}/episodes"), 405, "no_such_method")
 
 
+def test_a_parameter_that_a_path_does_not_take_is_refused(client: Named) -> None:
+    for path, name in (("/export", "filter"), ("/facts/alice", "atribute"), ("/stats", "where")):
+        found = problem(client.get(path, params={name: "x"}), 400, "invalid_input")
+        assert f"unknown parameter '{name}'" in found["detail"]
+    problem(client.client.get("/v1/keys", params={"x": "1"}), 400, "invalid_input")
+
+
 def test_namespaces_with_any_sign_are_kept_apart(client: Named) -> None:
     names = ["team/x", "team%2Fx", "a b?c#d", "ünïcödé", "..", "%", "a+b"]
     for name in names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typer.testing import CliRunner
 from umi.faces.cli import erasing
 from umi.faces.cli.main import app
 
-OK, NOTHING, BAD_INPUT, STORE_TROUBLE = 0, 1, 2, 3
+OK, NOTHING, BAD_INPUT, STORE_TROUBLE, INCOMPLETE = 0, 1, 2, 3, 4
 
 
 class Umi:
@@ -69,6 +70,30 @@ def test_a_person_is_asked(cli: Umi, monkeypatch: pytest.MonkeyPatch, answer: st
     assert "Erase all about Anneliese?" in output
     assert ("not confirmed" in output) == (code == BAD_INPUT)
     assert len(_ids(cli)) == left
+
+
+def test_nothing_is_erased_where_its_receipt_cannot_be_written(cli: Umi, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, missing = _ids(cli), cli.folder / "nowhere" / "receipt.json"
+    shown = cli("erase", "Anneliese", "--yes", "--receipt", str(missing), code=BAD_INPUT)
+    assert "cannot be written, so nothing was erased" in shown
+    assert "nothing was erased" in cli("erase-namespace", "default", "--yes", "--receipt", str(missing), code=BAD_INPUT)
+    file = cli.folder / "receipt.json"
+    monkeypatch.setattr(erasing, "_somebody_is_there", lambda: True)
+    cli("erase", "Anneliese", "--receipt", str(file), answer="n\n", code=BAD_INPUT)
+    cli("erase", "Nobody", "--yes", "--receipt", str(file), code=NOTHING)
+    assert not file.exists()
+    assert _ids(cli) == before
+
+
+def test_a_receipt_that_cannot_be_written_afterwards_is_shown(cli: Umi, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    shown = cli("erase", "Anneliese", "--yes", "--receipt", str(cli.folder / "receipt.json"), code=INCOMPLETE)
+    assert "it is erased" in shown
+    assert '"deleted"' in shown.replace("\n", "")
+    assert list(_ids(cli)) == ["Bea has a dog."]
 
 
 def test_a_receipt_is_written_and_verified(cli: Umi) -> None:

@@ -22,7 +22,7 @@ from umi.errors import UmiError
 from umi.ports import Matrix, Transaction
 from umi.stores.namespace_view import StoreTransaction
 from umi.stores.sql.store import SqlStore
-from umi.types import Entity, EvolutionRelation, Message, OutboxItem
+from umi.types import Entity, Episode, EvolutionRelation, Message, OutboxItem
 from umi_lab.mutation.planted import Mutation, patched
 
 T = TypeVar("T")
@@ -47,8 +47,10 @@ def _echo_swallows_user() -> Iterator[None]:
     """Harm: a user who confirms, or goes back to, what they were just reminded of is thanked and not remembered."""
     repeated = RecalledTexts.repeated
 
-    def of_any_role(self: RecalledTexts, message: Message) -> tuple[str, ...]:
-        return repeated(self, replace(message, role="assistant"))
+    def of_any_role(
+        self: RecalledTexts, message: Message, here: Mapping[str, Episode] | None = None
+    ) -> tuple[str, ...]:
+        return repeated(self, replace(message, role="assistant"), here)
 
     with patched(RecalledTexts, "repeated", of_any_role):
         yield

@@ -17,7 +17,7 @@ ORDERS: Final[tuple[Mutation, ...]] = (
         "new-words-beside-a-quotation-lost",
         "What is said beside a line that was recalled is not kept.",
         "umi._remember.recalled_text.RecalledTexts.repeated",
-        partial(edited, RecalledTexts, "repeated", "if not all(found)", "if not any(found)"),
+        partial(edited, RecalledTexts, "repeated", "if len(known) == len(found)", "if known"),
     ),
     Mutation(
         "wishes-exchanged-on-the-way",

@@ -1,7 +1,7 @@
 """Faults in what small worlds have reached lately.
 
 These are damaged exports, values that look alike, previews and credit through conclusions of conclusions, borders of times, several namespaces
-at once, people named by a relation, and what callers hand in themselves. None of them is one of the bugs by whose classes the worlds were widened.
+at once, people named by a relation, what callers hand in themselves, and words that are said or read twice. None of them is one of the bugs by whose classes the worlds were widened.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from umi._evolution.tracker import EvolutionTracker
 from umi._learning import crediting
 from umi._reading.grammar import subjects
 from umi._reading.grammar.lexicon import MANY_KIN
+from umi._reading.model import extraction
+from umi._remember.recalled_text import RecalledTexts
 from umi._retrieval import reviewing
 from umi.stores.namespace_view import NamespaceView
 from umi.stores.sql import periods as sql_periods
@@ -219,4 +221,39 @@ CALLERS: Final[tuple[Mutation, ...]] = (
     ),
 )
 
-WIDE: Final[tuple[Mutation, ...]] = (*EXPORTS, *ALIKE, *PREVIEWS, *CREDIT, *BORDERS, *SEVERAL, *KIN, *CALLERS)
+REPEATED: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "cut-elsewhere-and-still-shown",
+        "What another memory cut out of a message counts as shown by it, and is dropped when it is said again.",
+        "umi._remember.recalled_text.RecalledTexts.repeated",
+        partial(edited, RecalledTexts, "repeated", "_stands(one, here)", "one.episode_id in here"),
+    ),
+    Mutation(
+        "one-place-for-a-phrase",
+        "A phrase that a model reads twice in one message is found twice in one place.",
+        "umi._reading.model.extraction.statements",
+        partial(edited, extraction, "statements", "after = span[1] if", "after = span[0] if"),
+    ),
+    Mutation(
+        "the-second-subject-is-dropped",
+        "Of two people about whom a model reads the same words only the first is kept.",
+        "umi._reading.model.extraction._joined",
+        partial(edited, extraction, "_joined", "(*one.also, other.subject, *other.also)", "(*one.also, *other.also)"),
+    ),
+    Mutation(
+        "periods-exchanged-without-await",
+        "Without await, history takes the period in which something was known for that in which it held.",
+        "umi.blocking.Memory.history",
+        partial(edited, blocking.Memory, "history", "held=held", "held=known"),
+    ),
+    Mutation(
+        "expires-for-ever-without-await",
+        "Without await, a message with a time to live never expires.",
+        "umi.blocking.Memory.remember",
+        partial(edited, blocking.Memory, "remember", "ttl=ttl", "ttl=None"),
+    ),
+)
+
+WIDE: Final[tuple[Mutation, ...]] = (
+    *EXPORTS, *ALIKE, *PREVIEWS, *CREDIT, *BORDERS, *SEVERAL, *KIN, *CALLERS, *REPEATED,
+)  # fmt: skip

@@ -141,11 +141,12 @@ async def _context(engine: Engine, query: str | None, wanted: _Wanted) -> Contex
     pieces = [*packing.answer_pieces(found.hits if found else ()), *around.pieces]
     terms = query_terms(query) if query is not None else []
     packed = packing.pack(pieces, around.about, wanted.tokens_max, wanted.counter, terms)
+    without_room = packing.left_out(packed.without_room, LeftOutReason.BUDGET)
     context = Context(packed.text, packed.tokens, packed.items, about=around.about)
+    context = _receipt(context, [*without_room, *around.outdated], found)
     if context.items:
         engine.packed(context)
-    without_room = packing.left_out(packed.without_room, LeftOutReason.BUDGET)
-    return _receipt(context, [*without_room, *around.outdated], found)
+    return context
 
 
 def _around(snapshot: Snapshot, wanted: _Wanted, view: View) -> _Around:

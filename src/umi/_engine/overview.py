@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from umi._engine.engine import Engine
 
 _BEGINNING = date(1970, 1, 1)  # day 0 of a `DayCount`
+_LATEST = datetime.max.replace(tzinfo=UTC)
 _TYPES = frozenset(map(str, EvolutionType))
 
 
@@ -44,7 +45,7 @@ class Overview(ABC):
         moment = validate.optional_when(until, "until") or self._open.parts.clock.now()
         last = moment.astimezone(UTC).date()
         first = max(last - timedelta(days=count - 1), _BEGINNING) if last >= _BEGINNING else last
-        start, end = _midnight(first), _midnight(last + timedelta(days=1))
+        start, end = _midnight(first), _LATEST if last == date.max else _midnight(last + timedelta(days=1))
         found = await self._open.storage.read(lambda snapshot: snapshot.days(start, end))
         return Activity(first, last, tuple(_days(found)))
 

@@ -124,14 +124,14 @@ class Ingest:
         call = [] if options.idempotency_key is None else [call_key(options.idempotency_key)]
         own = [None if message.id is None else message_key(message.id) for message in messages]
         keys = [*call, *(key for key in own if key is not None)]
-        # Another process, or another view of the namespace, may have deleted some of them.
+        # Another process, or another view of the namespace, may have deleted some of them, or words of them.
         here, known = await self._storage.read(lambda snapshot: (snapshot.episodes(ids), known_rows(snapshot, keys)))
         self._recalled_texts.forget(id_ for id_ in ids if id_ not in here)
         if any(key in known for key in call):
             return [()] * len(messages)
         return [
-            some if key not in known and all(id_ in here for id_ in some) else ()
-            for some, key in zip(repeated, own, strict=True)
+            () if key in known else self._recalled_texts.repeated(message, here)
+            for message, key in zip(messages, own, strict=True)
         ]
 
     async def embed(self, begun: IngestedBatch) -> Embedded | None:

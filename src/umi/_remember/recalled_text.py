@@ -10,22 +10,29 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
 
 from umi.limits import ECHO_LINES_COUNT_MAX, ECHO_NAMESPACES_COUNT_MAX
-from umi.types import Context, Hit, Message, context_line
+from umi.types import Context, Episode, Hit, Message, context_line
 
 _QUOTES: Final = " \t\"'\u201c\u201d\u2018\u2019"
 _MARKS: Final = re.compile(rf"^(?:[{_QUOTES}>*\u2022-]|\d{{1,3}}[.)](?=\s))+")  # of a list, a quotation, or both
 _FRESH_COUNT_MAX: Final = 1_000  # hits held unsplit; bounds the memory when nothing is remembered
 
 
+class _Shown(NamedTuple):
+    """The episode of a line, and a checksum of its words when the line was shown; None where they were not at hand."""
+
+    episode_id: str
+    words: int | None
+
+
 class RecalledTexts:
-    """The lines that recall returned last, at most `ECHO_LINES_COUNT_MAX`, each with the id of its episode."""
+    """The lines that recall returned last, at most `ECHO_LINES_COUNT_MAX`, each with its episode."""
 
     def __init__(self) -> None:
-        self._episodes: OrderedDict[str, str] = OrderedDict()
+        self._shown: OrderedDict[str, _Shown] = OrderedDict()
         self._fresh: list[Hit] = []  # returned, and not yet split into lines
 
     def handed_out(self, hits: Iterable[Hit]) -> None:
@@ -38,33 +45,40 @@ class RecalledTexts:
         """Note the lines of a text that was packed for a prompt, headings too."""
         self._read_fresh()
         of_line = {line: item.episode_id for item in packed.items for line in _lines(item.line)}
+        words = {hit.episode.id: hash(hit.episode.content) for hit in packed.recall.hits} if packed.recall else {}
         for line in _lines(packed.text):
             # A heading stands for no message of its own.
-            self._note(line, of_line.get(line) or packed.items[0].episode_id)
+            episode_id = of_line.get(line)
+            self._note(line, _Shown(episode_id or packed.items[0].episode_id, words.get(episode_id or "")))
 
     def forget(self, episode_ids: Iterable[str]) -> None:
         """Drop all lines of these episodes, because they were erased or changed."""
         # Hits that are not split yet may belong to these episodes too.
         self._read_fresh()
         gone = frozenset(episode_ids)
-        self._episodes = OrderedDict((line, id_) for line, id_ in self._episodes.items() if id_ not in gone)
+        self._shown = OrderedDict((line, shown) for line, shown in self._shown.items() if shown.episode_id not in gone)
 
     def clear(self) -> None:
         """Drop all lines."""
         self._fresh.clear()
-        self._episodes.clear()
+        self._shown.clear()
 
-    def repeated(self, message: Message) -> tuple[str, ...]:
-        """Ids of the episodes that a message merely repeats; empty when it says anything of its own."""
+    def repeated(self, message: Message, here: Mapping[str, Episode] | None = None) -> tuple[str, ...]:
+        """Ids of the episodes that a message merely repeats; empty when it says anything of its own.
+
+        Args:
+            message: The message.
+            here: Episodes as they are stored now, by id: given them, a line of one that is gone or has other words than it was shown with
+                is none.
+        """
         # A system prompt is no person, although its origin is the one that its role names.
         if (message.origin or message.role) == "user":
             return ()
         self._read_fresh()
-        found = [self._episodes.get(line) for line in _lines(message.content)]
-        # One line of its own makes the message new. A message without lines repeats nothing: `found` is then empty.
-        if not all(found):
-            return ()
-        return tuple(dict.fromkeys(id_ for id_ in found if id_))
+        found = [self._shown.get(line) for line in _lines(message.content)]
+        known = [one for one in found if one is not None and (here is None or _stands(one, here))]
+        # One line of its own makes the message new. A message without lines repeats nothing: `known` is then empty.
+        return tuple(dict.fromkeys(one.episode_id for one in known)) if len(known) == len(found) else ()
 
     def _read_fresh(self) -> None:
         """Split the hits that were noted into lines.
@@ -72,16 +86,17 @@ class RecalledTexts:
         Done only when it is needed: most messages come from users, and are never compared.
         """
         for hit in self._fresh:
+            shown = _Shown(hit.episode.id, hash(hit.episode.content))
             for line in (*_lines(hit.content), *_lines(context_line(hit))):
-                self._note(line, hit.episode.id)
+                self._note(line, shown)
         self._fresh.clear()
 
-    def _note(self, line: str, episode_id: str) -> None:
-        self._episodes[line] = episode_id
+    def _note(self, line: str, shown: _Shown) -> None:
+        self._shown[line] = shown
         # A line that was returned again is dropped last.
-        self._episodes.move_to_end(line)
-        while len(self._episodes) > ECHO_LINES_COUNT_MAX:
-            self._episodes.popitem(last=False)
+        self._shown.move_to_end(line)
+        while len(self._shown) > ECHO_LINES_COUNT_MAX:
+            self._shown.popitem(last=False)
 
 
 class RecalledByNamespace:
@@ -97,6 +112,11 @@ class RecalledByNamespace:
         if len(self._texts) > ECHO_NAMESPACES_COUNT_MAX:
             self._texts.popitem(last=False)
         return found
+
+
+def _stands(one: _Shown, here: Mapping[str, Episode]) -> bool:
+    episode = here.get(one.episode_id)
+    return episode is not None and one.words in {None, hash(episode.content)}
 
 
 def _lines(text: str) -> list[str]:

@@ -49,11 +49,11 @@ def lately(snapshot: Snapshot, view: View) -> list[RecentChange]:
         return []
     resolver = StateResolver(snapshot, view)
     holding = {one.entity.id: one for one in resolver.of(newest) if one.shown and one.state not in HIDDEN}
-    first = max(statement_order(one)[0] for one in newest) - timedelta(days=limits.CONTEXT_CHANGES_DAYS_MAX)
+    last, span = max(statement_order(one)[0] for one in newest), timedelta(days=limits.CONTEXT_CHANGES_DAYS_MAX)
     rows = [
         row
         for one in sorted(holding.values(), key=lambda one: statement_order(one.entity), reverse=True)
-        if statement_order(one.entity)[0] >= first
+        if last - statement_order(one.entity)[0] <= span
         for row in sorted(one.evolutions, key=_BY_TIME, reverse=True)
         if _changed(row, one.entity.id)
     ]

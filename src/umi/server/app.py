@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-from fastapi import APIRouter, FastAPI, Request
+from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
@@ -19,6 +19,7 @@ from umi.server import openapi, resource, site
 from umi.server.bare import bare_api, bug
 from umi.server.gate import MCP_PREFIX, Gate
 from umi.server.mem0.app import is_mem0, make_mem0, with_plain_errors
+from umi.server.paths import only_known
 from umi.server.problems import of_error, problem
 from umi.server.routes import (
     archiving,
@@ -69,9 +70,8 @@ def make_api(service: Service) -> FastAPI:
     # Routes are tried one after the other: what is asked for most comes first.
     for group in (recalling, remembering, correcting, erasing, following, looking, archiving, uploading):
         spaces.include_router(group.router)
-    api.include_router(spaces)
-    api.include_router(surroundings.router)
-    api.include_router(keyring.router)
+    for router in (spaces, surroundings.router, keyring.router):
+        api.include_router(router, dependencies=[Depends(only_known)])
     api.include_router(resource.router)
     document = cache(lambda: JSONResponse(openapi.document(api)).body)
     api.add_route(

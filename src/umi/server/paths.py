@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, cast
 from urllib.parse import unquote
 
 from fastapi import Depends, Path, Query, Request
+from fastapi.dependencies.models import Dependant
 from pydantic import AfterValidator
 
 from umi import limits
@@ -41,6 +42,28 @@ def service_of(request: Request) -> Service:
 def use_of(request: Request) -> Use:
     """Who sends the request, and what it turned out to be."""
     return cast("Use", request.scope["umi.use"])
+
+
+async def only_known(request: Request) -> None:
+    """Refuse a parameter that a path does not take: a filter that was overlooked would give, or delete, too much.
+
+    Raises:
+        InvalidInput: For the first of them.
+    """
+    if not request.query_params:
+        return
+    known = sorted(set(_parameters(request.scope["route"].dependant)))
+    unknown = next((name for name in request.query_params if name not in known), None)
+    if unknown is not None:
+        takes = f"takes {', '.join(known)}" if known else "takes none"
+        raise InvalidInput(f"unknown parameter {unknown!r:.60} in the address: this path {takes}")
+
+
+def _parameters(dependant: Dependant) -> Iterator[str]:
+    """The names of the parameters that a path takes in its query."""
+    yield from (one.alias for one in dependant.query_params)
+    for one in dependant.dependencies:
+        yield from _parameters(one)
 
 
 # The gate has left "%2F" and "%25" in place of the signs, so that a name may have them.

@@ -18,7 +18,9 @@ from umi_lab.worlds.ledger.apart.named_models import NamedModels
 from umi_lab.worlds.ledger.apart.plain_words import PlainWords
 from umi_lab.worlds.ledger.apart.previewed import Previewed
 from umi_lab.worlds.ledger.apart.ranged import Ranged
+from umi_lab.worlds.ledger.apart.read_wordings import ReadWordings
 from umi_lab.worlds.ledger.apart.refusals import Refusals
+from umi_lab.worlds.ledger.apart.repeated_words import RepeatedWords
 from umi_lab.worlds.ledger.apart.several_spaces import SeveralSpaces
 from umi_lab.worlds.ledger.apart.signalled import Signalled
 from umi_lab.worlds.ledger.apart.spelled_words import SpelledWords
@@ -58,6 +60,8 @@ class Acts(
     NamedModels,
     Attributes,
     BlockingCalls,
+    RepeatedWords,
+    ReadWordings,
 ):
     """Does the steps of one world."""
 

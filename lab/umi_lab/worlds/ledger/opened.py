@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from umi.config import Config
 from umi.memory import Memory
+from umi.ports import LLMProvider
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.confirmed import Tally
@@ -105,6 +106,10 @@ class OpenedMemory:
         return Memory.open(
             url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy, **parts
         )
+
+    def with_model(self, model: LLMProvider) -> Memory:
+        """A memory in RAM that a model reads for, with the same parts otherwise, not yet open."""
+        return Memory.open("dict:", namespace=SPACE, llm=model, embedder=None, clock=self.clock, entropy=self._entropy)
 
     async def call(self, method: str, *given: Any, **arguments: Any) -> Any:
         """Call a method of the memory and count its arguments."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
@@ -111,15 +112,15 @@ def erase(
     what = what if where is None else f"every message with {render.clean(', '.join(where))}"
 
     async def work(memory: Memory) -> Answer:
-        _require_free(receipt)
-        preview = await memory.preview_erasure(subject, session=session, where=like, derived=derived.value)
-        if not preview.known:
-            # Erasing all the same would write a receipt, which looks as if something had been erased.
-            raise NotFound(_unknown(subject, session, namespace))
-        if not yes:
-            _show_preview(render.terminal(stderr=True), preview)
-            _ask(f"Erase {what}?", yes=False)
-        return _made(await memory.erase(subject, session=session, where=like, derived=derived.value), receipt)
+        with _reserved(receipt):
+            preview = await memory.preview_erasure(subject, session=session, where=like, derived=derived.value)
+            if not preview.known:
+                # Erasing all the same would write a receipt, which looks as if something had been erased.
+                raise NotFound(_unknown(subject, session, namespace))
+            if not yes:
+                _show_preview(render.terminal(stderr=True), preview)
+                _ask(f"Erase {what}?", yes=False)
+            return _made(await memory.erase(subject, session=session, where=like, derived=derived.value), receipt)
 
     on_memory(Target(db, namespace, as_json), work)
 
@@ -138,21 +139,41 @@ def erase_namespace(
     """
 
     async def work(memory: Memory) -> Answer:
-        _require_free(receipt)
-        preview = await memory.preview_namespace_erasure()
-        if not preview.known:
-            raise NotFound(f"there is no namespace {name!r}, so nothing was erased; `umi stats` counts those there are")
-        if not yes:
-            _show_counts(render.terminal(stderr=True), preview)
-            _ask_for_name(name)
-        return _made(await memory.erase_namespace(), receipt)
+        with _reserved(receipt):
+            preview = await memory.preview_namespace_erasure()
+            if not preview.known:
+                raise NotFound(
+                    f"there is no namespace {name!r}, so nothing was erased; `umi stats` counts those there are"
+                )
+            if not yes:
+                _show_counts(render.terminal(stderr=True), preview)
+                _ask_for_name(name)
+            return _made(await memory.erase_namespace(), receipt)
 
     on_memory(Target(db, name, as_json), work)
 
 
-def _require_free(file: Path | None) -> None:
-    if file is not None and file.exists():
-        raise InvalidInput(f"{file} is there already: name another file for the receipt")
+@contextmanager
+def _reserved(file: Path | None) -> Iterator[None]:
+    """Make the receipt's file before anything is erased, and take it away again where nothing was written to it.
+
+    Raises:
+        InvalidInput: When it cannot be made.
+    """
+    if file is None:
+        yield
+        return
+    try:
+        file.open("x").close()
+    except FileExistsError as error:
+        raise InvalidInput(f"{file} is there already: name another file for the receipt") from error
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be written, so nothing was erased: {error.strerror}") from error
+    try:
+        yield
+    finally:
+        if not file.stat().st_size:
+            file.unlink()
 
 
 def _unknown(subject: str | None, session: str | None, namespace: str) -> str:
@@ -167,11 +188,16 @@ def _unknown(subject: str | None, session: str | None, namespace: str) -> str:
 
 
 def _made(made: ErasureReceipt, file: Path | None) -> Answer:
-    """The answer to an erasure, with the receipt written to its file."""
-    if file is not None:
-        file.write_text(json.dumps(plain(made)) + "\n", "utf-8")
+    """The answer to an erasure, with the receipt written to its file; shown where that fails, since there is no other."""
+    receipt = json.dumps(plain(made))
     # Somebody else may have erased it between the preview and now.
     code = Code.NOTHING_FOUND if not made.known else Code.INCOMPLETE if made.pending else Code.OK
+    try:
+        if file is not None:
+            file.write_text(f"{receipt}\n", "utf-8")
+    except OSError as error:
+        trouble = f"it is erased, and {file} cannot be written ({error.strerror}); this is the receipt: {receipt}"
+        return Answer(made, lambda console: console.print(Text(trouble)), Code.INCOMPLETE)
     return Answer(made, lambda console: _show_receipt(console, made, file), code)
 
 

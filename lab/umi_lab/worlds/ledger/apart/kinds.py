@@ -17,12 +17,14 @@ from umi_lab.worlds.ledger.apart import (
     lineages,
     model_names,
     months,
+    repeats,
     sheets,
     signals,
     spaces,
     spellings,
     wheres,
     wishes,
+    wordings,
 )
 from umi_lab.worlds.ledger.apart.phrases import told
 
@@ -72,8 +74,10 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "detected": (0.25, lambda rng: callers.options(rng.fork("options"))),
     "models": (0.4, lambda rng: model_names.drawn(rng.fork("models"))),
     "attributes": (0.3, lambda rng: callers.attributes(rng.fork("attributes"))),
-    "blocked": (0.1, lambda rng: callers.calls(rng.fork("calls"))),
+    "blocked": (0.2, lambda rng: callers.calls(rng.fork("calls"))),
     "previewed": (0.3, lambda rng: lineages.drawn(rng.fork("previews"))),
+    "repeated": (0.3, lambda rng: {"cases": repeats.drawn(rng.fork("repeats"))}),
+    "wordings": (0.25, lambda rng: {"cases": wordings.drawn(rng.fork("wordings"))}),
     "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
 }
 APART: Final = frozenset(_KINDS)

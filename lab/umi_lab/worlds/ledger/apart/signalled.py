@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from statistics import fmean
 from typing import Any, Final
@@ -13,9 +13,11 @@ from umi.memory import Memory
 from umi_lab.worlds.ledger.apart.signals import MESSAGES, PROVIDERS, Brought, quality, worth
 from umi_lab.worlds.ledger.expected import Wrong, same
 from umi_lab.worlds.ledger.journal import Journal
+from umi_lab.worlds.ledger.opened import SPACE
 from umi_lab.worlds.ledger.plan import Step
 
 _NEAR: Final = 2e-6  # values have six digits
+_BESIDE: Final = "beside"  # the other namespace
 _SHOWN: Final = 5  # judgements that a lesson names, the newest first
 
 
@@ -36,11 +38,16 @@ class _Provider:
 
 @dataclass(slots=True)
 class _Taught:
-    """What came so far, what of it counts, and what counted at each sealed version."""
+    """What came so far, what of it counts, and what counted at each sealed version.
+
+    `messages` and `beside` are ids of statements: of this namespace, and of the one that some recalls ask as well.
+    """
 
     providers: dict[str, _Provider]
-    messages: list[str] = field(default_factory=list)  # ids of their statements
+    messages: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
     recalls: list[Any] = field(default_factory=list)
+    wide: list[Any] = field(default_factory=list)  # of these, those that asked both namespaces
     brought: list[Brought] = field(default_factory=list)
     counting: list[Brought] = field(default_factory=list)
     sealed: dict[int, list[Brought]] = field(default_factory=lambda: {0: []})
@@ -54,9 +61,10 @@ class Signalled(Journal):
         taught = _Taught({name: _Provider(name, given["weights"][name]) for name in PROVIDERS})
         loader = umi.IntelligenceLoader(list(taught.providers.values()))
         async with self._opened.without_model(name, intelligence=loader) as memory:
-            await self._recall_each(memory, taught, given["limits"])
+            await self._recall_each(memory, taught, given["limits"], given["wide"])
             for signals in given["rounds"]:
                 await self._run(memory, taught, signals)
+            await self._require_learned_beside(memory.switch(_BESIDE), taught)
             if not given["restart"] or self._opened.plan.store == "dict":
                 await self._back_and_forth(memory, taught, given)
                 return
@@ -64,12 +72,17 @@ class Signalled(Journal):
             await self._require_learned(memory, taught)
             await self._back_and_forth(memory, taught, given)
 
-    async def _recall_each(self, memory: Memory, taught: _Taught, limits: Sequence[int]) -> None:
+    async def _recall_each(self, memory: Memory, taught: _Taught, limits: Sequence[int], wide: Sequence[bool]) -> None:
         for place in range(MESSAGES):
-            told = await memory.remember(f"Lamps need oil{place}.", extract_entities=False)
-            taught.messages.append(told.entities[0].id)
-        for place, limit in enumerate(limits):
-            taught.recalls.append(await memory.recall("lamps", limit=limit, min_score=0.0, task_id=f"task{place}"))
+            for view, ids in ((memory, taught.messages), (memory.switch(_BESIDE), taught.beside)):
+                told = await view.remember(f"Lamps need oil{place}.", extract_entities=False)
+                ids.append(told.entities[0].id)
+        for place, (limit, is_wide) in enumerate(zip(limits, wide, strict=True)):
+            where: dict[str, Any] = (
+                {"namespaces": [SPACE, _BESIDE], "limit": 2 * limit} if is_wide else {"limit": limit}
+            )
+            taught.recalls.append(await memory.recall("lamps", min_score=0.0, task_id=f"task{place}", **where))
+            taught.wide += taught.recalls[-1:] if is_wide else []
 
     async def _run(self, memory: Memory, taught: _Taught, signals: Sequence[dict[str, Any]]) -> None:
         """Each judgement counts once, with what was assessed in it."""
@@ -92,10 +105,23 @@ class Signalled(Journal):
         provider.signals.append(
             umi.QualitySignal(id_, "", one["outcome"], one["score"], at.isoformat(), one["verdict"], factors, **about)
         )
-        shares = {taught.messages.index(hit.id): 1 / (1 + place) for place, hit in enumerate(recall.hits)}
         value = quality(one, provider.weights)
-        taught.brought.append(Brought(provider.name, id_, value, at, shares, one["outcome"], one["by"]))
+        shares = _shares(recall, taught.messages)
+        beside = _shares(recall, taught.beside) if recall in taught.wide else None
+        taught.brought.append(Brought(provider.name, id_, value, at, shares, one["outcome"], one["by"], beside))
         return taught.brought[-1]
+
+    async def _require_learned_beside(self, beside: Memory, taught: _Taught) -> None:
+        """The other namespace learns from the judgements of the recalls that asked it, and of no others."""
+        mine = [
+            one for name in PROVIDERS for one in taught.brought if (one.provider, one.beside is None) == (name, False)
+        ]
+        receipt = await beside.learning.run()
+        right = (len(taught.brought), len(mine), len(taught.brought) - len(mine))
+        same("what a run in the other namespace says", (receipt.loaded, receipt.new, receipt.unmatched), right)
+        counting = [replace(one, shares=one.beside or {}) for one in mine]
+        for message, id_ in enumerate(taught.beside):
+            _lesson(await beside.learning.explain(id_), counting, message, self.now)
 
     async def _back_and_forth(self, memory: Memory, taught: _Taught, given: dict[str, Any]) -> None:
         """What counted at a version counts again, no more and no less, and no source brings the rest back."""
@@ -123,6 +149,12 @@ class Signalled(Journal):
         said = {name: [one.quality for one in taught.counting if one.provider == name] for name in PROVIDERS}
         right = [(name, len(values), round(fmean(values), 3)) for name, values in said.items() if values]
         same("what providers have said", [(one.name, one.signals, one.quality) for one in found.providers], right)
+
+
+def _shares(recall: Any, ids: Sequence[str]) -> dict[int, float]:
+    """The share of each of these messages in a recall, by their own places in it."""
+    mine = [ids.index(hit.id) for hit in recall.hits if hit.id in ids]
+    return {message: 1 / (1 + place) for place, message in enumerate(mine)}
 
 
 def _lesson(found: Any, counting: Sequence[Brought], message: int, now: Any) -> None:

@@ -38,6 +38,7 @@ def drawn(rng: DeterministicRng) -> dict[str, Any]:
     }
     return {
         "limits": [rng.next_int(1, MESSAGES) for _ in range(RECALLS)],
+        "wide": [rng.chance(0.35) for _ in range(RECALLS)],  # recalls that ask another namespace as well
         "rounds": rounds,
         "weights": weights,
         # To what counted before the first run, after it, or after the second; then one more run, and back to any of them.
@@ -89,7 +90,10 @@ def _assessed(factors: Mapping[str, float | None], weights: Sequence[float]) -> 
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A judgement that came: of whom, its worth, the day it speaks of, and the share that each message has in it."""
+    """A judgement that came: of whom, its worth, the day it speaks of, and the share that each message has in it.
+
+    `beside` are those of another namespace, None where the recall did not ask it.
+    """
 
     provider: str
     id: str
@@ -98,6 +102,7 @@ class Brought:
     shares: Mapping[int, float]
     outcome: str
     by: str
+    beside: Mapping[int, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
