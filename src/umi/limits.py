@@ -207,6 +207,7 @@ SERVER_HEAD_S: Final = 15.0  # for the request line and headers to come
 SERVER_CONNECTIONS_COUNT_MAX: Final = 1_024  # open at once
 SERVER_DEADLINE_S: Final = 60.0  # of one request, streams excepted
 SERVER_REQUESTS_PER_S_DEFAULT: Final = 200.0  # by one key; twice as many at once
+SERVER_KEY_DAYS_MAX: Final = 36_500  # until a key ends, where it does
 SERVER_STREAMS_COUNT_MAX: Final = 128  # of changes at once
 SERVER_HEARTBEAT_S: Final = 15.0  # between signs of life in a stream where nothing happens
 SERVER_STOP_S: Final = 30.0  # to finish requests under way after SIGTERM

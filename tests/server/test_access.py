@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -298,13 +299,29 @@ async def test_the_audit_log_has_refusals_of_tools(tenants: Tenants) -> None:
     ]
 
 
+def make_expired(db: Path, grant: str) -> str:
+    """A key whose time is over."""
+    end = datetime.now(UTC) + timedelta(seconds=5)  # after the command has started
+    key = make_key(db, grant, expires=end.isoformat())
+    time.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()))
+    return key
+
+
+@pytest.mark.parametrize("expires", ["2020-01-01", "0d", "36501d", "99999999d", "soon"])
+def test_a_key_that_would_never_work_is_not_made(tmp_path: Path, expires: str) -> None:
+    db = str(tmp_path / "umi.db")
+    code, said = umi("keys", "create", "--db", db, "--grant", "a=read", "--expires", expires)
+    assert (code, "--expires" in said) == (2, True)
+    assert umi("keys", "list", "--db", db, "--json")[1].count("grants") == 0
+
+
 def test_a_revoked_and_an_expired_key_open_nothing(tenants: Tenants) -> None:
     key = make_key(tenants.db, "alice=read")
     assert tenants.ask(key, "GET", "/v1/namespaces/alice/stats").status_code == 200
     assert umi("keys", "revoke", key, "--db", str(tenants.db))[0] == 0
     assert umi("keys", "revoke", key, "--db", str(tenants.db))[0] == 1, "it was revoked before"
     assert tenants.ask(key, "GET", "/v1/namespaces/alice/stats").status_code == 401
-    old = make_key(tenants.db, "alice=read", expires="2020-01-01")
+    old = make_expired(tenants.db, "alice=read")
     assert tenants.ask(old, "GET", "/v1/namespaces/alice/stats").status_code == 401
     _, shown = umi("keys", "list", "--db", str(tenants.db))
     assert "revoked" in shown
@@ -319,7 +336,7 @@ def test_an_open_address_needs_a_key(tmp_path: Path) -> None:
     words = ["serve", "--db", str(tmp_path / "umi.db"), "--host", "0.0.0.0", "--port", "0", "--embedder", "none"]
     code, said = umi(*words)
     assert (code, "umi keys create" in said) == (2, True)
-    make_key(tmp_path / "umi.db", "*=all", expires="2020-01-01")
+    make_expired(tmp_path / "umi.db", "*=all")
     assert umi(*words)[0] == 2, "a key that has expired is none"
     key = make_key(tmp_path / "umi.db", "*=all")
     with live_server.running(tmp_path / "umi.db", "--host", "0.0.0.0") as live:

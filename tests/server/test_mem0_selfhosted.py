@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import live_server
 import pytest
+from live_server import make_key
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +48,16 @@ def test_owners_are_deleted_and_reset(client: httpx.Client) -> None:
     assert client.delete("/entities/planet/bo").status_code == 422
     assert client.post("/reset").json()["erased"] >= 1
     assert client.get("/entities").json() == []
+
+
+def test_a_reset_says_what_it_may_not_erase(tmp_path: Path) -> None:
+    db = tmp_path / "umi.db"
+    owner, writer = make_key(db, "*=all"), make_key(db, "*=read,write,erase")
+    with live_server.running(db, "--mem0") as live, live.client(owner) as all_rights, live.client(writer) as some:
+        all_rights.post("/memories", json={"messages": [{"role": "user", "content": "Hello."}], "agent_id": "bo"})
+        found = some.post("/reset").json()
+        assert (found["erased"], "those of 1 stay" in found["message"]) == (0, True)
+        assert all_rights.post("/reset").json() == {"message": "All memories reset", "erased": 1}
 
 
 def test_what_is_ignored_is_said(client: httpx.Client) -> None:

@@ -360,6 +360,17 @@ class TestImport:
         stats = umi.data("stats")["stats"]
         assert (stats["episodes"], stats["waiting"], stats["vectors"]) == (count, 0, count)
 
+    @pytest.mark.parametrize("more", [[], ["--json"]])
+    def test_an_answer_that_nobody_reads_is_not_nothing_found(self, umi: Umi, more: list[str]) -> None:
+        umi.say("Alice: I live in Berlin.")
+        command = [*UMI, "list", "--db", str(umi.db), *more]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            assert process.stderr is not None
+            process.stdout.close()
+            assert process.stderr.read() == ""
+            assert process.wait(60) == 130
+
     def test_an_interrupted_import_says_how_to_go_on(self, umi: Umi) -> None:
         chat = umi.folder / "chat.jsonl"
         chat.write_text(

@@ -91,7 +91,7 @@ class Reader:
             self._line = b""
             how = "is too long for an export" if len(line) > IMPORT_RECORD_BYTES_MAX else "is cut, or missing"
             raise ExportDamaged(
-                f"line {self._number:,} {how}; what stands before it is restored, take a sound copy and restore that"
+                f"line {self._number:,} {how}; take a sound copy and restore that: what was restored before it is kept"
             )
         self.start, self.end, self._line = self.end, self.end + len(line), line
         return line

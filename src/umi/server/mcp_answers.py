@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from umi.limits import CONTEXT_TOKEN_BYTES
-from umi.types import Entity, Episode, EvolutionRelation, HistoryStep, Hit
+from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, HistoryStep, Hit, Origin
+from umi.types.context import one_line
+from umi.types.records import origin_mark
 
 Row = TypeVar("Row", bound=BaseModel)
 
@@ -18,6 +20,7 @@ _AROUND_BYTES: Final = 600  # of an answer beside its rows
 _CUT_TO_CHARACTERS_MIN: Final = 40
 _REASON_BYTES_MAX: Final = 120
 _CHANGES_COUNT_MAX: Final = 3  # of one statement, the newest
+_WHO: Final = "Who put it there: user, assistant, tool or document."
 
 
 class Recalled(BaseModel):
@@ -27,8 +30,8 @@ class Recalled(BaseModel):
     said: str = Field(description="The message, word for word; cut where it ends with ' ...'.")
     at: str
     speaker: str | None = None
-    state: str = Field(description="current, superseded, stale or disputed.")
-    origin: str = Field(default="user", description="Who put it there: user, assistant, tool or document.")
+    state: str = Field(description="current, superseded, stale or disputed; empty of a whole message.")
+    origin: str = Field(default=Origin.USER, description=_WHO)
 
 
 class RecallAnswer(BaseModel):
@@ -50,6 +53,7 @@ class Noted(BaseModel):
     old_id: str
     new_id: str
     reason: str
+    flagged: bool = Field(default=False, description="Only claimed, such as by a document: both statements hold.")
 
 
 class RememberAnswer(BaseModel):
@@ -69,6 +73,7 @@ class Step(BaseModel):
     said: str
     at: str
     state: str
+    origin: str = Field(default=Origin.USER, description=_WHO)
     changed_by: list[Noted] = Field(default_factory=list)
 
 
@@ -146,11 +151,18 @@ def hit_row(hit: Hit) -> Recalled:
     )
 
 
-def found_row(found: Entity | Episode, bytes_max: int) -> Recalled:
-    """What an id stands for as a row."""
+def found_row(found: Entity | Episode, source: Episode, state: str, bytes_max: int) -> Recalled:
+    """A statement, or its whole message, as a row.
+
+    Args:
+        found: The statement or the message.
+        source: The message.
+        state: How the statement stands; empty of a message.
+        bytes_max: What its words may take.
+    """
     at = "" if found.at is None else found.at.isoformat()
-    speaker = found.speaker if isinstance(found, Episode) else None
-    return Recalled(id=found.id, said=cut(found.content, bytes_max), at=at, speaker=speaker, state="current")
+    speaker, origin = source.speaker, source.origin
+    return Recalled(id=found.id, said=cut(found.content, bytes_max), at=at, speaker=speaker, state=state, origin=origin)
 
 
 def noted(relation: EvolutionRelation) -> Noted:
@@ -161,6 +173,7 @@ def noted(relation: EvolutionRelation) -> Noted:
         old_id=relation.source_id,
         new_id=relation.target_id,
         reason=cut(relation.reason, _REASON_BYTES_MAX),
+        flagged=relation.evolution_type is EvolutionType.UPDATE and not relation.acted and relation.resolved is None,
     )
 
 
@@ -174,14 +187,22 @@ def step_row(step: HistoryStep) -> Step:
 
 
 def lines(rows: Sequence[Recalled | Step]) -> str:
-    """Rows as lines for a model: date, state, speaker, text, id."""
+    """Rows as lines for a model: date, state, origin, speaker, text, id. Nothing that was remembered begins a line."""
     made = []
     for row in rows:
-        state = "" if row.state == "current" else f" [{row.state}]"
-        speaker = f"{row.speaker}: " if isinstance(row, Recalled) and row.speaker else ""
-        changes = "".join(
-            f"\n    {one.kind} by {one.new_id}: {one.reason} (undo {one.relation_id})"
-            for one in getattr(row, "changed_by", ())
-        )
-        made.append(f"- {row.at[:10]}{state} {speaker}{' '.join(row.said.split())} [{row.id}]{changes}")
+        state = "" if row.state in {"", "current"} else f" [{row.state}]"
+        speaker = f"{one_line(row.speaker)}: " if isinstance(row, Recalled) and row.speaker else ""
+        about = f"{origin_mark(Origin(row.origin))}{speaker}{one_line(row.said)}"
+        changes = changed("    ", "by", row.changed_by) if isinstance(row, Step) else ""
+        made.append(f"- {row.at[:10]}{state} {about} [{row.id}]{changes}")
     return "\n".join(made)
+
+
+def changed(mark: str, side: Literal["by", "of"], notes: Sequence[Noted]) -> str:
+    """Changes, a line each: by the newer statement, or of the older one."""
+    made = []
+    for one in notes:
+        kind, both = (f"perhaps {one.kind}", "flagged only, both hold; ") if one.flagged else (one.kind, "")
+        other = one.new_id if side == "by" else one.old_id
+        made.append(f"\n{mark}{kind} {side} {other}: {both}{one_line(one.reason)} (undo {one.relation_id})")
+    return "".join(made)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Literal, ParamSpec, TypeVar, cast
 
+from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import CallToolResult, ToolAnnotations
+from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
 from pydantic import Field
 
 import umi
@@ -24,8 +25,10 @@ from umi.server.mcp_answers import (
     HistoryAnswer,
     RecallAnswer,
     RememberAnswer,
+    Step,
     UndoAnswer,
     answer,
+    changed,
     cut,
     found_row,
     hit_row,
@@ -35,6 +38,8 @@ from umi.server.mcp_answers import (
     within,
 )
 from umi.server.problems import Refused
+from umi.types import Episode, HistoryStep
+from umi.types.context import one_line
 
 if TYPE_CHECKING:
     from umi.server.telemetry import Spans
@@ -60,6 +65,7 @@ DELETES: Final = ToolAnnotations(
 )
 _RESOURCE_BYTES_MAX: Final = MCP_ANSWER_TOKENS_MAX * CONTEXT_TOKEN_BYTES
 _PREVIEW_BYTES_MAX: Final = 2_000  # of what forget would delete
+_TIMELINE_COUNT_MAX: Final = 1_000
 
 Tokens = Annotated[
     int,
@@ -170,8 +176,9 @@ class Tools(BoundTools):
     ) -> Annotated[CallToolResult, HistoryAnswer]:
         """What was said about somebody or something over time, oldest first, what replaced what, and the ids that undo and forget take."""
         bound = self._bind(ctx)
-        steps = await bound.to("history", Right.READ).history(subject)
-        rows = within((step_row(step) for step in reversed(steps)), max_tokens)[::-1]
+        memory = bound.to("history", Right.READ)
+        steps = await memory.history(subject)
+        rows = (await _rows(memory, steps[::-1], max_tokens))[::-1]
         shown = f"\n{lines(rows)}" if rows else "nothing about that"
         made = HistoryAnswer(namespace=bound.name, steps=rows, left_out=len(steps) - len(rows))
         return answer(made, f"In namespace {bound.name}: {shown}")
@@ -202,10 +209,7 @@ class Tools(BoundTools):
             changes=within((noted(one) for one in shown), MCP_ANSWER_TOKENS_DEFAULT),
             waits=bool(receipt.deferred),
         )
-        changed = "".join(
-            f"\n- {one.kind} of {one.old_id}: {one.reason} (undo {one.relation_id})" for one in made.changes
-        )
-        return answer(made, f"Kept in namespace {bound.name} as {made.id}.{changed}")
+        return answer(made, f"Kept in namespace {bound.name} as {made.id}.{changed('- ', 'of', made.changes)}")
 
     @told
     async def correct(
@@ -225,10 +229,8 @@ class Tools(BoundTools):
             stored=not receipt.replayed,
             changes=within((noted(one) for one in receipt.evolutions), MCP_ANSWER_TOKENS_DEFAULT),
         )
-        changed = "".join(
-            f"\n- {one.kind} of {one.old_id}: {one.reason} (undo {one.relation_id})" for one in made.changes
-        )
-        return answer(made, f"{subject}, {attribute}: {value}, in namespace {bound.name}.{changed}")
+        set_now = one_line(f"{subject}, {attribute}: {value}, in namespace {bound.name}.")
+        return answer(made, f"{set_now}{changed('- ', 'of', made.changes)}")
 
     @told
     async def undo(
@@ -258,8 +260,13 @@ class Tools(BoundTools):
             return answer(
                 ForgetAnswer(namespace=bound.name, deleted=deleted), f"{deleted} deleted in namespace {bound.name}"
             )
-        found = await bound.to("preview_forget", Right.ERASE, Right.READ).get(id)
-        rows = [] if found is None else [found_row(found, _PREVIEW_BYTES_MAX)]
+        memory = bound.to("preview_forget", Right.ERASE, Right.READ)
+        rows, found = [], await memory.get(id)
+        if isinstance(found, Episode):
+            rows = [found_row(found, found, "", _PREVIEW_BYTES_MAX)]
+        elif found is not None:
+            known = await memory.why(found.id)
+            rows = [found_row(found, known.episode, known.state, _PREVIEW_BYTES_MAX)]
         next_step = "call forget again with confirm=true" if rows else "nothing has this id"
         made = ForgetAnswer(namespace=bound.name, deleted=0, would_delete=rows, next_step=next_step)
         return answer(
@@ -294,6 +301,14 @@ def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
     return server
 
 
+async def _rows(memory: Memory, steps: Sequence[HistoryStep], max_tokens: int) -> list[Step]:
+    """The first steps that find room, with the origin of each."""
+    rows = within(map(step_row, steps), max_tokens)
+    sources = [await memory.get(step.entity.episode_id) for step in steps[: len(rows)]]
+    origins = [one.origin if isinstance(one, Episode) else row.origin for one, row in zip(sources, rows, strict=True)]
+    return [row.model_copy(update={"origin": origin}) for row, origin in zip(rows, origins, strict=True)]
+
+
 def _add_resources(server: MCPServer, bind: Binder) -> None:
     @server.resource("umi://profile/{subject}", title="Profile", mime_type="text/plain")
     async def profile(subject: str, ctx: Context) -> str:
@@ -306,19 +321,25 @@ def _add_resources(server: MCPServer, bind: Binder) -> None:
         return cut(f"{subject}, in namespace {bound.name}:\n{found.text or 'nothing is known'}", _RESOURCE_BYTES_MAX)
 
     @server.resource("umi://timeline/{count}", title="Timeline", mime_type="text/plain")
-    async def timeline(count: int, ctx: Context) -> str:
+    async def timeline(count: str, ctx: Context) -> str:
         """The newest statements and how they stand, newest first; `count` is at most 1,000."""
         bound = bind(ctx)
+        if not count.isascii() or not count.isdigit():
+            raise ResourceError(f"count must be a whole number of 1 to {_TIMELINE_COUNT_MAX:,}, got {count!r:.40}")
         try:
-            page = await bound.to("timeline", Right.READ).list(limit=min(count, 1_000), order="newest")
+            memory = bound.to("timeline", Right.READ)
+            page = await memory.list(limit=min(int(count), _TIMELINE_COUNT_MAX), order="newest")
+            rows = await _rows(memory, page.items, MCP_ANSWER_TOKENS_MAX)
         except (UmiError, Refused) as error:
             raise ResourceError(str(error)) from error
-        rows = [step_row(step) for step in page.items]
-        return f"In namespace {bound.name}:\n{lines(within(rows, MCP_ANSWER_TOKENS_MAX))}"
+        return f"In namespace {bound.name}:\n{lines(rows)}"
 
     @server.prompt(title="Answer with memory")
     async def with_memory(question: str, ctx: Context) -> str:
         """A question, with what memory knows about it in front."""
         bound = bind(ctx)
-        packed = await bound.to("context", Right.READ).context(question, max_tokens=MCP_ANSWER_TOKENS_DEFAULT)
+        try:
+            packed = await bound.to("context", Right.READ).context(question, max_tokens=MCP_ANSWER_TOKENS_DEFAULT)
+        except (UmiError, Refused) as error:
+            raise MCPError(INVALID_PARAMS, f"{error.code}: {error}") from error
         return f"{packed.text}\n\n{question}" if packed.text else question

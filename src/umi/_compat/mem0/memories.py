@@ -292,16 +292,19 @@ class Memories:
             raise NotFound(f"no {owner.kind} {owner.name!r:.80}")
         await memory.erase_namespace()
 
-    async def reset(self) -> int:
-        """Erase every owner's namespace that the caller may erase and administer; tells how many. Other namespaces stay."""
+    async def reset(self) -> tuple[int, int]:
+        """Erase every owner's namespace that the caller may erase and administer; tells how many, and how many of owners stay."""
         self._access.doing("erase", f"{ROOT}{ANY}", "erase")
-        erased = 0
+        erased = left = 0
         for info in await self._spaces.memory.namespaces():
-            may = self._access.may("erase", info.name) and self._access.may("admin", info.name)
-            if Owner.of(info.name) is not None and may:
+            if Owner.of(info.name) is None:
+                continue
+            if self._access.may("erase", info.name) and self._access.may("admin", info.name):
                 await self._spaces.view(info.name).erase_namespace()
                 erased += 1
-        return erased
+            else:
+                left += 1
+        return erased, left
 
     def _space(self, namespace: str, action: str, *rights: Right) -> Memory:
         """The memory of a namespace, for what takes these rights.

@@ -143,16 +143,22 @@ def answered(work: Callable[[], Awaitable[Answer]], *, as_json: bool) -> NoRetur
         return await work()
 
     try:
-        answer = asyncio.run(whole())
-    except UmiError as error:
-        answer = _failed(error)
-    except KeyboardInterrupt:
-        answer = _stopped()
-    took_ms = (clock.monotonic_s() - start) * 1e3
-    if as_json:
-        _print_json(answer, took_ms)
-    else:
-        _print_for_people(answer)
+        try:
+            answer = asyncio.run(whole())
+        except UmiError as error:
+            answer = _failed(error)
+        except KeyboardInterrupt:
+            answer = _stopped()
+        took_ms = (clock.monotonic_s() - start) * 1e3
+        if as_json:
+            _print_json(answer, took_ms)
+        else:
+            _print_for_people(answer)
+    except (
+        BrokenPipeError
+    ) as error:  # whoever read our answer has read enough; what Python still wants to write goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise typer.Exit(int(Code.INTERRUPTED)) from error
     raise typer.Exit(int(answer.code))
 
 

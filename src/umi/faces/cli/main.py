@@ -100,9 +100,6 @@ def _answer_in_json() -> None:
         data = {"error": "InvalidInput", "code": umi.InvalidInput.code, "message": message}
         print_envelope("error", data, 0.0)
         code = Code.BAD_INPUT
-    except BrokenPipeError:  # whoever read our answer has read enough; what Python still wants to write goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = Code.INTERRUPTED
     sys.exit(int(code or Code.OK))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -32,7 +32,7 @@ from umi.faces.cli.options import (
     examples,
 )
 from umi.faces.cli.story import NAMESPACE as DEMO
-from umi.limits import SERVER_DEADLINE_S, SERVER_REQUESTS_PER_S_DEFAULT
+from umi.limits import SERVER_DEADLINE_S, SERVER_KEY_DAYS_MAX, SERVER_REQUESTS_PER_S_DEFAULT
 
 if TYPE_CHECKING:
     from umi.server.keys import Key, KeyRing
@@ -281,10 +281,21 @@ def _beside(db: str) -> str | None:
     return None if path is None else f"{path}{_SUFFIX}"
 
 
-def _expiry(text: str | None) -> Any:
+def _expiry(text: str | None) -> datetime | None:
+    """When a key ends.
+
+    Raises:
+        InvalidInput: For what is no time, or a time that has passed or is too far away.
+    """
+    now = umi.SystemClock().now()
     if text is not None and text.endswith("d") and text[:-1].isdecimal():
-        return umi.SystemClock().now() + timedelta(days=int(text[:-1]))
-    return moment(text, "--expires")
+        if not 1 <= int(text[:-1]) <= SERVER_KEY_DAYS_MAX:
+            raise InvalidInput(f"--expires {text} must be 1d to {SERVER_KEY_DAYS_MAX}d")
+        return now + timedelta(days=int(text[:-1]))
+    ends = moment(text, "--expires")
+    if ends is not None and ends <= now:
+        raise InvalidInput(f"--expires {text} has passed: such a key would never work")
+    return ends
 
 
 def _plain(key: Key) -> dict[str, Any]:

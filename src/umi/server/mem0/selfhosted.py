@@ -127,4 +127,6 @@ async def delete_user(mine: Mine, kind: Path, name: Path) -> Response:
 @router.post("/reset")
 async def reset(mine: Mine) -> Response:
     """Erase everything of this API that the key may erase and administer."""
-    return answer({"message": "All memories reset", "erased": await mine.reset()})
+    erased, left = await mine.reset()
+    stay = f"Memories of {erased} owners reset; those of {left} stay, which this key may not erase and administer"
+    return answer({"message": stay if left else "All memories reset", "erased": erased})

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from umi import SystemEntropy
 from umi.errors import NotFound
+from umi.limits import SERVER_KEY_DAYS_MAX
 from umi.server.access import ALL, Grant, Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import Body
@@ -56,7 +57,7 @@ class KeyBody(Body):
         min_length=1,
         max_length=100,
     )
-    expires_in_days: int | None = Field(default=None, ge=1, le=36_500, description="Default: never.")
+    expires_in_days: int | None = Field(default=None, ge=1, le=SERVER_KEY_DAYS_MAX, description="Default: never.")
 
 
 @router.get("/v1/keys", summary="List keys", **answers(KeyList))

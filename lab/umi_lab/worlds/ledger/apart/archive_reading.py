@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from umi_lab.worlds.ledger.apart.damages import LINES, Damaged
 
-_CUT: Final = "is cut, or missing; what stands before it is restored, take a sound copy and restore that"
+_CUT: Final = "is cut, or missing; take a sound copy and restore that: what was restored before it is kept"
 _OTHER: Final = "its digest differs"
 
 
