@@ -31,7 +31,7 @@ from umi.ports.text_reader import ACTS, KINDS, MARKS, ROLES, STATES, WHICH, Inte
 from umi.providers import minilm
 from umi.providers.local import NUMBERS, LocalEmbedder, installed_folder
 from umi.providers.reader import WITHOUT_STATE, marked
-from umi.providers.weights import unpacked
+from umi.providers.weights import KeptTensors
 
 FILLS = 2
 MORE_FILLS = 6  # of voices that came later
@@ -65,7 +65,7 @@ class Item:
 class Reader(nn.Module):
     """What is learned."""
 
-    def __init__(self, numbers: minilm.Numbers) -> None:
+    def __init__(self, numbers: minilm.Tensors) -> None:
         super().__init__()
         self.layers = nn.ModuleList(Layer(numbers) for _ in range(minilm.UPPER_LAYERS))
         self.mark = nn.Embedding(len(MARKS) + 1, WIDTH)
@@ -221,7 +221,7 @@ def _again(path: Path) -> Reader:
     """The reader that was kept."""
     with np.load(path) as file:
         kept = {name: file[name].astype(np.float32) for name in file.files}
-    net = Reader(minilm.Numbers(unpacked(kept, range(minilm.UPPER_LAYERS))))
+    net = Reader(KeptTensors(kept, range(minilm.UPPER_LAYERS)))
     for name in ("mark", "kind", "state"):
         getattr(net, name).weight.data = torch.tensor(kept[name])
     for name, head in net.heads.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import apsw
 import numpy as np
@@ -13,11 +14,16 @@ import pytest
 
 import umi
 from umi import limits
+from umi._core.clock import SystemClock, SystemEntropy
 from umi._core.vectors import normalised
 from umi.bench.texts import turns
 from umi.stores.index import term_counts
+from umi.stores.index.quantised_vectors import Windows
+from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.index.sign_codes import KeyedWindows, SignCodes
 from umi.stores.index.stored import PlaceTable
+from umi.stores.sql import blocks
+from umi.stores.sqlite.store import SqliteStore
 from umi.types import Message
 
 ALL_COMPACT, NONE_COMPACT = 1 << 40, 0
@@ -70,6 +76,91 @@ async def test_answers_and_scores_are_those_of_an_index_that_keeps_everything(
         assert not await is_compact(memory)
     assert is_so
     assert compact == whole
+
+
+async def made(path: str) -> tuple[NamespaceIndex, NamespaceIndex, int]:
+    """The index of a namespace as a new process makes it, the one made of rows alone, and how many messages' rows the first needed."""
+    store = await SqliteStore.open(path, clock=SystemClock(), entropy=SystemEntropy())
+    documents = 0
+
+    def seen(cursor: Any, row: Any) -> Any:
+        nonlocal documents
+        documents += [name for name, _ in cursor.get_description()][:2] == ["key", "words"]
+        return row
+
+    store._db.row_trace = seen
+    index = await store.namespace("default").read(lambda snapshot: snapshot._index())  # type: ignore[attr-defined]
+    store._db.row_trace = None
+    rows = await store.namespace("default").read(
+        lambda snapshot: snapshot._cache.rebuilt(snapshot._execute, snapshot._head)  # type: ignore[attr-defined]
+    )
+    await store.close()
+    return index, rows, documents
+
+
+def content(index: NamespaceIndex) -> list[object]:
+    """All that an index keeps, with sessions numbered in the order of their first messages."""
+    windows = index._windows
+    assert isinstance(windows, Windows)
+    assert windows._first is not None
+    assert windows._further is not None
+    kept = [column for one in (windows._first, windows._further) for column in (one.coarse, one.rest, one.scale)]
+    kept += [windows._owner._documents, windows._has, index._speakers._size]
+    kept += [column for column in index._per_document() if column is not index._session]
+    order = list(dict.fromkeys(index._session.rows.tolist()))
+    sessions = [order.index(number) for number in index._session.rows.tolist()]
+    by_session = [column.rows[order].tolist() for column in index._columns() if column not in index._per_document()]
+    names = {name: order.index(number) for name, number in index._session_names.items()}
+    speakers, sums = index._speakers, (index._total_length, index._total_around, index._postings._count)
+    columns = [column.rows.tolist() for column in kept]
+    return [columns, sessions, by_session, names, speakers._numbers, speakers._by_term, index._postings._of, sums]
+
+
+async def test_an_index_that_keeps_everything_is_the_same_made_of_blocks_and_made_of_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "INDEX_MESSAGE_BYTES", NONE_COMPACT)
+    path, talk = str(tmp_path / "umi.db"), said(200)
+    async with umi.Memory.open(path) as memory:
+        await memory.remember("Nobody in particular, in no conversation, said this and that and this.")
+        await memory.remember(" ".join(one.content for one in talk[:40]))  # of several windows
+        receipts = [await memory.remember(one) for one in talk]
+        await memory.forget(where={"session": talk[30].session})
+        for receipt in receipts[78:94]:  # the sixth block
+            await memory.forget(receipt.episode_ids[0])
+        assert await memory.check() == []
+    index, rows, documents = await made(path)
+    assert content(index) == content(rows)
+    assert 0 < documents < 48
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE blocks SET documents = zeroblob(length(documents)) WHERE number = 2",
+        "UPDATE blocks SET signs = zeroblob(length(signs)) WHERE number = 2",
+        "DELETE FROM blocks WHERE number = 2",
+        "UPDATE postings SET entries = zeroblob(length(entries)) WHERE number = 2",
+        "DELETE FROM postings WHERE number = 2 AND term = (SELECT min(term) FROM postings WHERE number = 2)",
+        "a term occurs more often than a posting can say",
+    ],
+)
+async def test_where_a_block_is_of_no_use_an_index_that_keeps_everything_reads_the_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setattr(limits, "INDEX_MESSAGE_BYTES", NONE_COMPACT)
+    if change.startswith("a term"):
+        monkeypatch.setattr(blocks, "_COUNT_MAX", 3)
+    path = str(tmp_path / "umi.db")
+    async with umi.Memory.open(path) as memory:
+        await memory.remember_many(said(100)[:40])
+        await memory.remember("The heron, the other heron and a third heron meet a heron.")
+        await memory.remember_many(said(100)[40:])
+    if not change.startswith("a term"):
+        _run(path, change)
+    index, rows, documents = await made(path)
+    assert content(index) == content(rows)
+    assert documents == 101 - 32
 
 
 async def test_what_another_process_writes_is_found_and_what_it_forgets_is_gone(tmp_path: Path) -> None:

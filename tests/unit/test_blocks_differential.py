@@ -44,23 +44,29 @@ def adding(word: str, first: int, until: int) -> Callable[[Transaction], None]:
     return work
 
 
-async def test_a_transaction_that_deletes_what_its_index_has_not_read_yet_can_search(tmp_path: Path) -> None:
+@pytest.mark.parametrize("message_bytes", [0, 1 << 40])  # everything is kept, or nothing
+@pytest.mark.parametrize("held", [8, 10])  # its index ends with a block, or within one
+async def test_a_transaction_that_deletes_what_its_index_has_not_read_yet_can_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, message_bytes: int, held: int
+) -> None:
+    monkeypatch.setattr(limits, "INDEX_MESSAGE_BYTES", message_bytes)
     store, other = await opened(tmp_path), await opened(tmp_path)
     alice = store.namespace("alice")
-    await alice.write(adding("cat", 0, 10))
-    await alice.read(lambda s: s.text_candidates(("cat",)))  # its index ends within a block
-    await other.namespace("alice").write(adding("dog", 10, 20))  # which is sealed here, with the next one
+    await alice.write(adding("cat", 0, held))
+    await alice.read(lambda s: s.text_candidates(("cat",)))
+    await other.namespace("alice").write(adding("dog", held, 20))  # two blocks more are sealed here
 
     def work(tx: Transaction) -> list[int]:
         for number in (11, 12, 15):
             tx.delete_episode(f"ep_{number}")
         found = tx.text_candidates(("dog",))
-        assert found.turn.df.tolist() == [7]
+        assert found.turn.df.tolist() == [len(left)]
         kept: list[int] = found.keys[found.turn.unit].tolist()
         return kept
 
-    assert await alice.write(work) == [10, 13, 14, 16, 17, 18, 19]
-    assert (await alice.read(lambda s: s.text_candidates(("dog",)))).turn.df.tolist() == [7]
+    left = [number for number in range(held, 20) if number not in {11, 12, 15}]
+    assert await alice.write(work) == left
+    assert (await alice.read(lambda s: s.text_candidates(("dog",)))).turn.df.tolist() == [len(left)]
     assert await store.check_integrity() == []
     await other.close()
     await store.close()

@@ -18,9 +18,10 @@ import pytest
 from tokenizers import Tokenizer
 
 from umi.errors import EmbedderUnavailable
-from umi.providers import local, minilm
+from umi.providers import answer_reader, local, minilm, reader
 from umi.providers.local import IDENTITY, OVERLAP_TOKENS, WINDOW_TOKENS, LocalEmbedder, installed_folder, token_windows
 from umi.providers.minilm import DIMENSIONS
+from umi.providers.weights import ORDER, KeptTensors
 
 
 @pytest.fixture(scope="module")
@@ -279,3 +280,23 @@ async def test_a_text_that_is_open_with_the_reader_is_embedded_without_a_second_
     gc.collect()
     await embedder.embed_many(texts[:1])
     assert len(ran) == len(after[2]) + 1
+
+
+@pytest.mark.parametrize(
+    ("file", "numbers", "first"),
+    [(reader.WEIGHTS, range(2), ()), (answer_reader.WEIGHTS, range(1, 7), ("0.gain", "0.shift"))],
+)
+def test_the_kept_steps_of_a_reader_are_used_as_they_would_be_quantised_again(
+    file: str, numbers: range, first: tuple[str, ...]
+) -> None:
+    with np.load(Path(reader.__file__).with_name(file)) as kept:
+        tables = {name: kept[name] for name in kept.files}
+    steps, values = (KeptTensors(tables, numbers, first) for _ in range(2))
+    for name in [*first, *(name for _ in numbers for name in ORDER)]:
+        shape = tables[f"{numbers[0]}.{name}" if name in ORDER else name].shape
+        if len(shape) == 1:
+            assert np.array_equal(steps.take(*shape), values.take(*shape))
+            continue
+        mine = steps.quantised(*shape)
+        again = minilm.Numbers(values.take(*shape).reshape(-1)).quantised(*shape)
+        assert all(np.array_equal(one, other) for one, other in zip(mine, again, strict=True)), name

@@ -62,7 +62,7 @@ def batch_of(inputs: Sequence[Input], device: str = "cpu") -> Batch:
 class Layer(nn.Module):
     """A layer of a BERT encoder (Devlin et al., 2019), with the weights of one of the embedder's. The fit of the short-message reader uses it, too."""
 
-    def __init__(self, numbers: minilm.Numbers) -> None:
+    def __init__(self, numbers: minilm.Tensors) -> None:
         super().__init__()
         wide = 4 * WIDTH
 
@@ -112,7 +112,7 @@ class Layer(nn.Module):
         return found
 
 
-def norm_of(numbers: minilm.Numbers) -> nn.LayerNorm:
+def norm_of(numbers: minilm.Tensors) -> nn.LayerNorm:
     """A normalisation with the next weights."""
     made = nn.LayerNorm(WIDTH, eps=1e-12)
     made.weight.data = torch.tensor(numbers.take(WIDTH).copy())

@@ -13,7 +13,7 @@ FloatMatrix = npt.NDArray[np.float32]
 
 _ROWS_FIRST: Final = 64
 _BLOB: Final = np.dtype("<f2")  # half precision, little-endian on every machine
-_BITS: Final = np.dtype("<u2")  # the same entries as raw bits
+_BITS: Final = np.dtype("<i2")  # the same entries as raw bits
 
 
 def pack(matrix: FloatMatrix) -> bytes:
@@ -42,22 +42,23 @@ def unpack(blob: bytes, dimensions: int) -> FloatMatrix:
         Shape (rows, dimensions), single precision, rows of length 1.
     """
     check(dimensions > 0 and len(blob) % (2 * dimensions) == 0, f"{len(blob)} bytes are no rows of {dimensions}")
-    return normalised(_widened(np.frombuffer(blob, dtype=_BITS)).reshape(-1, dimensions))
+    rows = _widened(np.frombuffer(blob, dtype=_BITS)).reshape(-1, dimensions)
+    lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
+    lengths[lengths == 0] = 1  # rows of zeros stay zero
+    rows /= lengths
+    return rows
 
 
-def _widened(halves: npt.NDArray[np.uint16]) -> FloatMatrix:
+def _widened(halves: npt.NDArray[np.int16]) -> FloatMatrix:
     """Convert half-precision bits to single precision with integer operations, in half the time of numpy's cast.
 
     Sign, exponent and fraction are shifted to their places in single precision (IEEE 754). The exponent biases are 15
     and 127, so the result is multiplied by 2**112. Infinities and NaN are not handled; entries of unit vectors never
     are.
     """
-    wide = halves.astype(np.uint32)  # a half: 1 bit sign, 5 exponent, 10 fraction
-    signs = wide & np.uint32(0x8000)
-    wide &= np.uint32(0x7FFF)
-    wide <<= np.uint32(13)  # single precision has 23 bits of fraction, 13 more
-    signs <<= np.uint32(16)  # from bit 15 to bit 31
-    wide |= signs
+    wide = halves.astype(np.int32)  # a half: 1 bit sign, which fills the upper half, 5 exponent, 10 fraction
+    wide <<= np.int32(13)  # single precision has 23 bits of fraction, 13 more
+    wide &= np.int32(~0x70000000)  # of the signs only that in bit 31 stays
     numbers = wide.view(np.float32)
     numbers *= np.float32(2.0**112)
     return numbers

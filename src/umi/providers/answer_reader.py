@@ -22,8 +22,8 @@ import numpy.typing as npt
 from umi._core.ranking import logistic
 from umi.errors import EmbeddingError
 from umi.ports.answer_reader import Dated, Passage, Reading
-from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, Numbers, layers
-from umi.providers.weights import unpacked
+from umi.providers.minilm import CLS, GIVEN, SEP, Floats, MiniLM, layers
+from umi.providers.weights import KeptTensors
 
 WEIGHTS: Final = "answers.npz"
 LAYERS: Final = 6
@@ -218,7 +218,7 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Callable[[bytes], Any]) 
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
         tables = {name: kept[name] for name in kept.files}
     version = str(tables.pop("version"))
-    numbers = Numbers(unpacked(tables, range(1, LAYERS + 1), ("0.gain", "0.shift")))
+    numbers = KeptTensors(tables, range(1, LAYERS + 1), ("0.gain", "0.shift"))
     session = open_session(layers(numbers, LAYERS, begins=True))
     # Tables whose names begin with a digit belong to a layer and are in the session already.
     heads = {name: np.asarray(values, dtype=np.float32) for name, values in tables.items() if not name[0].isdigit()}

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,12 +32,14 @@ LOWER_LAYERS: Final = 4  # the reader of short messages builds on their output
 UPPER_LAYERS: Final = 2
 _HEADS: Final = 12
 _EPSILON: Final = 1e-12  # of layer normalisation, as in BERT
-_WEIGHT_STEPS: Final = 63  # largest absolute value of a signed 7-bit weight
+WEIGHT_STEPS: Final = 63  # largest absolute value of a signed 7-bit weight
+_QUANTISED_ROWS: Final = 32  # quantised at once, so that they fit into the processor's cache
 GIVEN: Final = "given"  # name of a graph's input
 CLS: Final = 101  # token numbers of [CLS] and [SEP], which mark start and end of a text
 SEP: Final = 102
 
 Floats = npt.NDArray[np.float32]
+Steps = npt.NDArray[np.int8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +111,7 @@ def load(weights: Path, open_session: Callable[[bytes], Any]) -> MiniLM:
     return MiniLM(open_session(lower), open_session(upper), words, np.asarray(places + kinds[0]))
 
 
-def layers(numbers: Numbers, count: int, *, begins: bool = False) -> bytes:
+def layers(numbers: Tensors, count: int, *, begins: bool = False) -> bytes:
     """A graph of some layers, from the input `GIVEN` to one output, each of shape (1, tokens, 384).
 
     Args:
@@ -131,8 +133,20 @@ def layers(numbers: Numbers, count: int, *, begins: bool = False) -> bytes:
     return model("all-MiniLM-L6-v2", graph.nodes, graph.tensors, (GIVEN, shape), (given, shape))
 
 
+class Tensors(Protocol):
+    """The tensors of some layers, one after the other."""
+
+    def take(self, *shape: int) -> Floats:
+        """The next tensor, of that shape."""
+        ...
+
+    def quantised(self, *shape: int) -> tuple[Steps, Floats]:
+        """The next tensor, a matrix of that shape, in 7 bits, and the scale of each column."""
+        ...
+
+
 class Numbers:
-    """Reads tensors one after the other from a flat array."""
+    """Reads tensors one after the other from a flat array. Satisfies `Tensors`."""
 
     def __init__(self, data: Floats) -> None:
         self._data = data
@@ -150,6 +164,14 @@ class Numbers:
             raise EmbedderUnavailable(f"the local embedder's weights end after {len(self._data):,} numbers")
         return self._data[start : self._start].reshape(shape)
 
+    def quantised(self, *shape: int) -> tuple[Steps, Floats]:
+        """See `Tensors.quantised`.
+
+        Raises:
+            EmbedderUnavailable: When too few numbers are left.
+        """
+        return _in_steps(self.take(*shape))
+
     @property
     def is_at_end(self) -> bool:
         """Whether all numbers were taken."""
@@ -163,7 +185,7 @@ class _Graph:
         self.nodes: list[bytes] = []
         self.tensors: list[bytes] = []
 
-    def layer(self, before: str, after: str, numbers: Numbers) -> None:
+    def layer(self, before: str, after: str, numbers: Tensors) -> None:
         """Take a layer's weights and append its operators.
 
         These are self-attention, then the feed-forward network, each followed by a residual connection and a
@@ -171,36 +193,57 @@ class _Graph:
         """
         wide = 4 * DIMENSIONS
         # Query, key and value are computed as one product of three times the width.
-        three = [numbers.take(DIMENSIONS, DIMENSIONS) for _ in "qkv"]
+        steps, scales = zip(*(numbers.quantised(DIMENSIONS, DIMENSIONS) for _ in "qkv"), strict=True)
+        three = np.concatenate(steps, axis=1), np.concatenate(scales)
         biases = [numbers.take(DIMENSIONS) for _ in "qkv"]
-        self._linear(before, f"{before}.qkv", np.concatenate(three, axis=1), np.concatenate(biases))
+        self._linear(before, f"{before}.qkv", three, np.concatenate(biases))
         parts = [f"{before}.{one}" for one in "qkv"]
         self.nodes.append(node("Split", [f"{before}.qkv"], parts, axis=-1, num_outputs=3))
         self.nodes.append(node("MultiHeadAttention", parts, [f"{before}.seen"], CONTRIB, num_heads=_HEADS))
-        out, out_bias = numbers.take(DIMENSIONS, DIMENSIONS), numbers.take(DIMENSIONS)
+        out, out_bias = numbers.quantised(DIMENSIONS, DIMENSIONS), numbers.take(DIMENSIONS)
         self._linear(f"{before}.seen", f"{before}.told", out, out_bias)
         self.nodes.append(node("Add", [f"{before}.told", before], [f"{before}.sum"]))
         self.norm(f"{before}.sum", f"{before}.mid", numbers)
-        widen, widen_bias = numbers.take(DIMENSIONS, wide), numbers.take(wide)
+        widen, widen_bias = numbers.quantised(DIMENSIONS, wide), numbers.take(wide)
         self._linear(f"{before}.mid", f"{before}.wide", widen, widen_bias)
         self.nodes.append(node("Gelu", [f"{before}.wide"], [f"{before}.bent"]))
-        narrow, narrow_bias = numbers.take(wide, DIMENSIONS), numbers.take(DIMENSIONS)
+        narrow, narrow_bias = numbers.quantised(wide, DIMENSIONS), numbers.take(DIMENSIONS)
         self._linear(f"{before}.bent", f"{before}.narrow", narrow, narrow_bias)
         self.nodes.append(node("Add", [f"{before}.narrow", f"{before}.mid"], [f"{before}.end"]))
         self.norm(f"{before}.end", after, numbers)
 
-    def _linear(self, given: str, output: str, weight: Floats, bias: Floats) -> None:
-        """Append a linear layer with weights quantised to 7 bits, one scale per column."""
-        # `tiny` avoids a division by zero in a column of zeros.
-        scale = np.maximum(np.abs(weight).max(axis=0), np.finfo(np.float32).tiny) / np.float32(_WEIGHT_STEPS)
-        constants = {"weight": np.rint(weight / scale).astype(np.int8), "scale": scale, "bias": bias}
-        self.tensors += [tensor(f"{output}.{name}", values) for name, values in constants.items()]
+    def _linear(self, given: str, output: str, weight: tuple[Steps, Floats], bias: Floats) -> None:
+        """Append a linear layer with weights in 7 bits, one scale per column."""
+        steps, scale = weight
+        self.tensors += [
+            tensor(f"{output}.weight", steps),
+            tensor(f"{output}.scale", scale),
+            tensor(f"{output}.bias", bias),
+        ]
         # The empty name: no zero point, weights are symmetric.
         inputs = [given, f"{output}.weight", f"{output}.scale", "", f"{output}.bias"]
         self.nodes.append(node("DynamicQuantizeMatMul", inputs, [output], CONTRIB))
 
-    def norm(self, given: str, output: str, numbers: Numbers) -> None:
+    def norm(self, given: str, output: str, numbers: Tensors) -> None:
         """Take the weights of a layer normalisation and append it."""
         self.tensors += [tensor(f"{output}.{name}", numbers.take(DIMENSIONS)) for name in ("gain", "shift")]
         inputs = [given, f"{output}.gain", f"{output}.shift"]
         self.nodes.append(node("LayerNormalization", inputs, [output], axis=-1, epsilon=_EPSILON))
+
+
+def scale_of(largest: Floats) -> Floats:
+    """The scale of each column in 7 bits, from the largest absolute value in it."""
+    # `tiny` avoids a division by zero in a column of zeros.
+    return np.asarray(np.maximum(largest, np.finfo(np.float32).tiny) / np.float32(WEIGHT_STEPS), dtype=np.float32)
+
+
+def _in_steps(weight: Floats) -> tuple[Steps, Floats]:
+    """Quantise a matrix to 7 bits with a scale per column; some rows at a time, in memory that is reused."""
+    scale = scale_of(np.maximum(weight.max(axis=0), -weight.min(axis=0)))
+    steps = np.empty(weight.shape, dtype=np.int8)
+    room = np.empty((_QUANTISED_ROWS, weight.shape[1]), dtype=np.float32)
+    for start in range(0, len(weight), _QUANTISED_ROWS):
+        rows = weight[start : start + _QUANTISED_ROWS]
+        some = np.divide(rows, scale, out=room[: len(rows)])
+        steps[start : start + len(rows)] = np.rint(some, out=some)
+    return steps, scale

@@ -45,7 +45,8 @@ def tensor(name: str, values: npt.NDArray[np.float32] | npt.NDArray[np.int8]) ->
     # ONNX stores raw tensor data in little-endian order.
     little_endian = np.ascontiguousarray(values).astype(values.dtype.newbyteorder("<"), copy=False)
     # Fields of TensorProto: dims 1, data_type 2, name 8, raw_data 9.
-    return sizes + _int(2, _TYPES[values.dtype]) + _bytes(8, name) + _bytes(9, little_endian.tobytes())
+    head = sizes + _int(2, _TYPES[values.dtype]) + _bytes(8, name) + _begun(9, little_endian.nbytes)
+    return b"".join([head, little_endian.data])
 
 
 def model(
@@ -66,12 +67,14 @@ def model(
     """
     # Fields of GraphProto: node 1, name 2, initializer 5, input 11, output 12; of ModelProto: ir_version 1, graph 7,
     # opset_import 8.
-    graph = b"".join(_bytes(1, one) for one in nodes) + _bytes(2, name)
-    graph += b"".join(_bytes(5, one) for one in tensors) + _bytes(11, _floats(*given)) + _bytes(12, _floats(*wanted))
+    graph = [*(_bytes(1, one) for one in nodes), _bytes(2, name)]
+    # Not `_bytes`: each copy of the constants costs as much as quantising them.
+    graph += [part for one in tensors for part in (_begun(5, len(one)), one)]
+    graph += [_bytes(11, _floats(*given)), _bytes(12, _floats(*wanted))]
     opsets = b"".join(
         _bytes(8, _bytes(1, domain) + _int(2, version)) for domain, version in (("", OPSET), (CONTRIB, _CONTRIB_OPSET))
     )
-    return _int(1, IR_VERSION) + opsets + _bytes(7, graph)
+    return b"".join([_int(1, IR_VERSION), opsets, _begun(7, sum(map(len, graph))), *graph])
 
 
 def _attribute(name: str, value: float) -> bytes:
@@ -98,7 +101,12 @@ def _int(field: int, value: int) -> bytes:
 
 def _bytes(field: int, value: bytes | str) -> bytes:
     raw = value.encode() if isinstance(value, str) else value
-    return _tag(field, _LENGTH) + _varint(len(raw)) + raw
+    return _begun(field, len(raw)) + raw
+
+
+def _begun(field: int, length: int) -> bytes:
+    """What comes before so many bytes of a field."""
+    return _tag(field, _LENGTH) + _varint(length)
 
 
 def _varint(value: int) -> bytes:

@@ -17,8 +17,8 @@ import numpy as np
 
 from umi.errors import EmbeddingError
 from umi.ports.text_reader import ACTS, KINDS, MARKS, ROLES, STATES, WHICH, Interpretation, Judged
-from umi.providers.minilm import GIVEN, UPPER_LAYERS, Floats, MiniLM, Numbers, layers
-from umi.providers.weights import likely, likely_rows, unpacked
+from umi.providers.minilm import GIVEN, UPPER_LAYERS, Floats, MiniLM, layers
+from umi.providers.weights import KeptTensors, likely, likely_rows
 
 WEIGHTS: Final = "reader.npz"
 WITHOUT_STATE: Final = 2 * len(STATES)  # row of the table `state` when only the kind is asked
@@ -104,9 +104,9 @@ def load(encoder: MiniLM, tokenizer: Any, open_session: Any) -> LocalReader:
         open_session: Creates an onnxruntime session from a graph's bytes.
     """
     with resources.files("umi.providers").joinpath(WEIGHTS).open("rb") as file, np.load(file) as kept:
-        tables = {name: kept[name].astype(np.float32) for name in kept.files}
-    session = open_session(layers(Numbers(unpacked(tables, range(UPPER_LAYERS))), UPPER_LAYERS))
-    small = {name: values for name, values in tables.items() if not name[0].isdigit()}
+        tables = {name: kept[name] for name in kept.files}
+    session = open_session(layers(KeptTensors(tables, range(UPPER_LAYERS)), UPPER_LAYERS))
+    small = {name: values.astype(np.float32) for name, values in tables.items() if not name[0].isdigit()}
     return LocalReader(encoder, tokenizer, session, small)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from umi.providers.minilm import Floats
+from umi.providers.minilm import WEIGHT_STEPS, Floats, Steps, scale_of
 
 # The tensors of one layer, in the order in which the embedder's own file has them.
 ORDER: Final = (
@@ -17,25 +17,33 @@ ORDER: Final = (
 )  # fmt: skip
 
 
-def unpacked(tables: Mapping[str, npt.NDArray[Any]], layers: Sequence[int], first: Sequence[str] = ()) -> Floats:
-    """Concatenate the weights of some layers in single precision, in the layout of the embedder's file.
+class KeptTensors:
+    """The tensors of some layers from a file's tables. Satisfies `umi.providers.minilm.Tensors`.
 
     Args:
         tables: Tensors by name; a layer's names begin with its number.
         layers: Numbers of the layers, in order.
         first: Names of tensors that come before them.
-
-    Returns:
-        Shape (numbers,), for `umi.providers.minilm.Numbers`.
     """
-    names = [*first, *(f"{layer}.{name}" for layer in layers for name in ORDER)]
-    found, start = np.empty(sum(tables[name].size for name in names), dtype=np.float32), 0
-    for name in names:
-        values = tables[name]
-        place = found[start : start + values.size].reshape(values.shape)
-        np.multiply(values, tables.get(f"{name}.scale", 1), out=place)  # only integer tables have a scale
-        start += values.size
-    return found
+
+    def __init__(
+        self, tables: Mapping[str, npt.NDArray[Any]], layers: Sequence[int], first: Sequence[str] = ()
+    ) -> None:
+        self._tables = tables
+        self._names = iter([*first, *(f"{layer}.{name}" for layer in layers for name in ORDER)])
+
+    def take(self, *shape: int) -> Floats:
+        """See `Tensors.take`."""
+        name = next(self._names)
+        # Only integer tables have a scale.
+        values = self._tables[name] * self._tables.get(f"{name}.scale", np.float32(1))
+        return np.asarray(values, dtype=np.float32).reshape(shape)
+
+    def quantised(self, *shape: int) -> tuple[Steps, Floats]:
+        """See `Tensors.quantised`."""
+        name = next(self._names)
+        # A column's largest value is `WEIGHT_STEPS` of its steps: the scale comes out as if its numbers were quantised again.
+        return self._tables[name].reshape(shape), scale_of(WEIGHT_STEPS * self._tables[f"{name}.scale"])
 
 
 def likely_rows(classes: Sequence[str], logits: Floats) -> list[dict[str, float]]:

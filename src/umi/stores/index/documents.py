@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from umi.ports import EpisodeRow
 from umi.ports.candidates import Keys, in_days
+from umi.stores.index.postings import Counted
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,8 +44,8 @@ class Documents(NamedTuple):
 
     Attributes:
         keys: Arrivals, ascending.
-        lines: Terms, repeats kept, joined by single spaces, which no term contains. Or, where the terms stay in the database,
-            how many there are.
+        lines: Terms, repeats kept, joined by single spaces, which no term contains. Or terms that are counted already. Or, where
+            they stay in the database, how many there are.
         words: Number of words before stop words were removed.
         sessions: The conversation of each, or None.
         speakers: The speaker of each, or None.
@@ -53,7 +54,7 @@ class Documents(NamedTuple):
     """
 
     keys: Sequence[int] | Keys
-    lines: Sequence[str] | Ints
+    lines: Sequence[str] | Counted | Ints
     words: Sequence[int] | Ints
     sessions: Names
     speakers: Names

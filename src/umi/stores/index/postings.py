@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,24 @@ _TERM_BYTES: Final = 320  # estimate for a dict entry, a string and two arrays
 class _Posting:
     turns: array[int]
     counts: array[int]
+
+
+class Counted(NamedTuple):
+    """The terms of some turns, counted.
+
+    Attributes:
+        lengths: How many terms each turn has, repeats included. Shape (turns,).
+        terms: Each term once.
+        ends: Where the entries of each term end. Shape (terms,).
+        turns: For each entry the place of its turn among these; those of one term together, ascending. Shape (entries,).
+        counts: For each entry how often the turn has the term. Shape (entries,).
+    """
+
+    lengths: Ints
+    terms: Sequence[str]
+    ends: Ints
+    turns: Ints
+    counts: Ints
 
 
 class _Numbers(dict[str, int]):
@@ -52,36 +70,30 @@ class Postings:
         """Every term that occurs, sorted."""
         return sorted(self._of)
 
-    def add(self, first: int, lines: Sequence[str]) -> Ints:
+    def add(self, first: int, lines: Sequence[str] | Counted) -> Ints:
         """Add turns at the end.
 
         Args:
             first: The number of the first new turn.
-            lines: The terms of each turn, repeats kept, joined by single spaces.
+            lines: The terms of each turn, repeats kept, joined by single spaces; or counted already.
 
         Returns:
             How many terms each turn has, shape (turns,).
         """
-        numbers = _Numbers()
-        terms = " ".join(filter(None, lines)).split()
-        flat = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
-        sizes = np.array([line.count(" ") + 1 if line else 0 for line in lines], dtype=np.int64)
-        # One number per (term, turn) pair, term above turn: `np.unique` then counts each pair and groups pairs by term.
-        pairs = flat * len(lines) + np.repeat(np.arange(len(lines)), sizes)
-        found, counts = np.unique(pairs, return_counts=True)
+        counted = lines if isinstance(lines, Counted) else _counted(lines)
         # `array("i")` holds C ints, the type that numpy calls intc.
-        where = (found % len(lines) + first).astype(np.intc)
-        ends = np.searchsorted(found // len(lines), np.arange(1, len(numbers) + 1)).tolist()
+        turns = (counted.turns + first).astype(np.intc).tobytes()
+        counts = counted.counts.astype(np.intc).tobytes()
         start = 0
-        for term, end in zip(numbers, ends, strict=True):
+        for term, end in zip(counted.terms, (counted.ends * np.intc().itemsize).tolist(), strict=True):
             posting = self._of.get(term)
             if posting is None:
                 posting = self._of[term] = _Posting(array("i"), array("i"))
-            posting.turns.frombytes(where[start:end].tobytes())
-            posting.counts.frombytes(counts[start:end].astype(np.intc).tobytes())
+            posting.turns.frombytes(turns[start:end])
+            posting.counts.frombytes(counts[start:end])
             start = end
-        self._count += len(found)
-        return sizes
+        self._count += len(counted.turns)
+        return counted.lengths
 
     def drop(self, gone: Flags) -> None:
         """Remove turns.
@@ -114,3 +126,16 @@ class Postings:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
         turns = np.frombuffer(posting.turns, dtype=np.intc).astype(np.int64)
         return turns, np.frombuffer(posting.counts, dtype=np.intc).astype(np.float32)
+
+
+def _counted(lines: Sequence[str]) -> Counted:
+    """Count the terms of each turn, which are joined by single spaces."""
+    numbers = _Numbers()
+    terms = " ".join(filter(None, lines)).split()
+    flat = np.fromiter(map(numbers.__getitem__, terms), dtype=np.int64, count=len(terms))
+    lengths = np.array([line.count(" ") + 1 if line else 0 for line in lines], dtype=np.int64)
+    # One number per (term, turn) pair, term above turn: `np.unique` then counts each pair and groups pairs by term.
+    pairs = flat * len(lines) + np.repeat(np.arange(len(lines)), lengths)
+    found, counts = np.unique(pairs, return_counts=True)
+    ends = np.searchsorted(found // len(lines), np.arange(1, len(numbers) + 1))
+    return Counted(lengths, list(numbers), ends, found % len(lines), counts)

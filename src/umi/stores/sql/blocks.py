@@ -19,7 +19,7 @@ from umi import limits
 from umi._core.vectors import unpack
 from umi.ports.candidates import Keys
 from umi.stores.index.documents import Documents, Names
-from umi.stores.index.postings import Postings
+from umi.stores.index.postings import Counted, Postings
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.index.sign_codes import signs_of
 from umi.stores.index.stored import KeyedWindows
@@ -44,6 +44,10 @@ _BLOCKS: Final = (
     " WHERE b.ns = ? AND b.number >= ? AND b.number < ? ORDER BY b.number"
 )
 _POSTINGS_OF: Final = "SELECT ns, term, number, entries, crc FROM postings WHERE ns = ? AND number = ? ORDER BY term"
+_POSTINGS_IN: Final = (
+    "SELECT o.ns, o.term, o.number, o.entries, o.crc FROM postings o"
+    " WHERE o.ns = ? AND o.number = ? AND o.term IN (SELECT value FROM json_each(?))"
+)
 _CRC: Final = "SELECT crc FROM blocks WHERE ns = ? AND number = ?"
 _TERMS_BEFORE: Final = "SELECT terms FROM blocks WHERE ns = ? AND number = ?"
 _DROP_POSTINGS: Final = "DELETE FROM postings WHERE ns = ? AND number = ? AND term IN (SELECT value FROM json_each(?))"
@@ -125,20 +129,51 @@ def add_blocks(index: NamespaceIndex, execute: Execute, ns: int, first: int, unt
         expected += 1
         start = number * limits.STORE_BLOCK_COUNT
         rows = np.frombuffer(blobs[0], dtype=_DOCUMENT)
-        sessions, speakers = json.loads(names)
-        documents = Documents(
-            start + rows["offset"].astype(np.int64),
-            rows["length"].astype(np.int64),
-            rows["words"].astype(np.int64),
-            Names(sessions, _places(rows["session"])),
-            Names(speakers, _places(rows["speaker"])),
-            rows["traits"],
-            rows["at"] / MICROSECONDS_PER_DAY,
-        )
+        documents = _unpacked(rows, start, names, rows["length"].astype(np.int64))
         signs = np.frombuffer(blobs[1], dtype=_sign_type(dimensions))
         index.add_sealed(documents, start + signs["offset"].astype(np.int64), signs["signs"], dimensions)
     if expected != until:
         raise damaged("blocks", expected)
+
+
+def counted_block(execute: Execute, ns: int, number: int) -> Documents | None:
+    """The documents of a block with their postings; None where its messages are to be read from their rows.
+
+    That is where a checksum does not match, something is missing, or a term occurs more often in a message than a posting can say.
+    """
+    found = next(execute(_BLOCKS, (ns, number, number + 1)), None)
+    if found is None or blobs_checksum(found[:5], found[5:7]) != found[-1]:
+        return None
+    names, terms, rows = found[2], found[3].split(), np.frombuffer(found[5], dtype=_DOCUMENT)
+    postings = list(execute(_POSTINGS_IN, (ns, number, json_array(terms))))
+    if len(postings) != len(terms) or any(blobs_checksum(row[:3], row[3:4]) != row[4] for row in postings):
+        return None
+    entries = np.frombuffer(b"".join([row[3] for row in postings]), dtype=_ENTRY)
+    counts = entries["count"].astype(np.int64)
+    if counts.max(initial=0) == _COUNT_MAX:
+        return None
+    counted = Counted(
+        rows["length"].astype(np.int64),
+        [row[1] for row in postings],
+        np.cumsum([len(row[3]) for row in postings]) // _ENTRY.itemsize,
+        np.searchsorted(rows["offset"], entries["offset"]),
+        counts,
+    )
+    return _unpacked(rows, number * limits.STORE_BLOCK_COUNT, names, counted)
+
+
+def _unpacked(rows: npt.NDArray[Any], start: int, names: str, lines: Counted | Ints) -> Documents:
+    """The documents of a block, from their columns, the key of its first, the names in them, and their terms."""
+    sessions, speakers = json.loads(names)
+    return Documents(
+        start + rows["offset"].astype(np.int64),
+        lines,
+        rows["words"].astype(np.int64),
+        Names(sessions, _places(rows["session"])),
+        Names(speakers, _places(rows["speaker"])),
+        rows["traits"],
+        rows["at"] / MICROSECONDS_PER_DAY,
+    )
 
 
 class StoredRows:
@@ -196,7 +231,7 @@ def windows_of(rows: Sequence[Row]) -> KeyedWindows:
     keys, _, blobs, _ = zip(*rows, strict=True)
     return KeyedWindows(
         np.array(keys, dtype=np.int64) & ARRIVAL_MASK,
-        np.array([len(blob) for blob in blobs]) // (2 * dimensions),
+        np.array(list(map(len, blobs))) // (2 * dimensions),
         unpack(b"".join(blobs), dimensions),
     )
 

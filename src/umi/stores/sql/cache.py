@@ -20,7 +20,7 @@ from umi.limits import STORE_INDEXES_COUNT_MAX
 from umi.ports import EmbedderIdentity
 from umi.stores.index.documents import Documents, Names
 from umi.stores.index.search_index import NamespaceIndex
-from umi.stores.sql.blocks import DOCUMENTS, StoredRows, add_blocks, block_of, require_whole, windows_of
+from umi.stores.sql.blocks import DOCUMENTS, StoredRows, add_blocks, block_of, counted_block, require_whole, windows_of
 from umi.stores.sql.connection import Row
 from umi.stores.sql.crc import damaged, wrong_row
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
@@ -34,6 +34,8 @@ _VECTORS: Final = (
     f"SELECT p.key, {VECTOR_COLUMNS} FROM episodes p LEFT JOIN vectors v ON v.key = p.key"
     " WHERE p.key IN (SELECT value FROM json_each(?)) ORDER BY p.key"
 )
+
+_VECTORS_BETWEEN: Final = f"SELECT v.key, {VECTOR_COLUMNS} FROM vectors v WHERE v.key >= ? AND v.key < ? ORDER BY v.key"
 
 _TERM_COUNT: Final = TERM_COLUMNS.count(",") + 1
 _VECTOR_COUNT: Final = VECTOR_COLUMNS.count(",") + 1
@@ -251,15 +253,17 @@ class IndexCache:
     def _from_blocks(
         self, entry: _Entry, execute: Execute, head: Head, touched: AbstractSet[int], arrivals_count: int
     ) -> int:
-        """Give a compact index that has read only whole blocks those that follow.
+        """Give an index that has read only whole blocks those that follow.
 
         Returns:
             The key from which on episodes are to be read from their rows.
         """
         first = entry.next_arrival
         number, until = block_of(first), min(head.blocks, block_of(head.next_arrival))
-        if not entry.index.is_compact or first % limits.STORE_BLOCK_COUNT or number >= until:
+        if first % limits.STORE_BLOCK_COUNT or number >= until:
             return key_of(head.ns, first)
+        if not entry.index.is_compact:
+            return self._all_of_blocks(entry.index, execute, head, touched, range(number, until), arrivals_count)
         if not first:
             entry.index.expect(arrivals_count)
         entry.index.seal(first)
@@ -268,6 +272,32 @@ class IndexCache:
         # Blocks are sealed at the end of a transaction: what this one has changed is read from its rows.
         self._follow(entry.index, execute, [key for key in sorted(touched) if key_of(head.ns, first) <= key < end])
         return end
+
+    def _all_of_blocks(
+        self,
+        index: NamespaceIndex,
+        execute: Execute,
+        head: Head,
+        touched: AbstractSet[int],
+        numbers: range,
+        arrivals_count: int,
+    ) -> int:
+        """As `_from_blocks` for an index that keeps everything: documents and postings come from blocks, vectors from their rows."""
+        if not len(index):
+            index.expect(next(execute(_COUNT, (key_of(head.ns, 0), key_of(head.ns, arrivals_count))))[0])
+        changed = {block_of(arrival_of(key)) for key in touched}
+        for number in numbers:
+            start = number * limits.STORE_BLOCK_COUNT
+            # Blocks are sealed at the end of a transaction; and what is derived may be damaged while the rows are whole.
+            documents = None if number in changed else counted_block(execute, head.ns, number)
+            if documents is None:
+                return key_of(head.ns, start)
+            index.add_documents(documents)
+            between = key_of(head.ns, start), key_of(head.ns, start + limits.STORE_BLOCK_COUNT)
+            rows = execute(_VECTORS_BETWEEN, between)
+            while some := list(islice(rows, _UNPACKED_COUNT)):
+                _put(index, some)
+        return key_of(head.ns, numbers.stop * limits.STORE_BLOCK_COUNT)
 
     def _follow(self, index: NamespaceIndex, execute: Execute, changed: list[int]) -> bool:
         """Apply late vectors and deletions. False if an episode lost its vectors but not its text.
