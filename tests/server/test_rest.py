@@ -248,6 +248,32 @@ def test_a_limit_that_is_passed_is_named_with_its_value(client: Named) -> None:
     problem(client.client.delete(f"{ALICE}/episodes"), 405, "no_such_method")
 
 
+def test_every_question_takes_the_filters_that_it_takes_in_python(client: Named) -> None:
+    client.tell("I live in Oslo.", session="monday")
+    client.tell("I work at Acme.", session="tuesday")
+    monday = {"where": json.dumps({"session": "monday"})}
+    exported = client.get("/export", params=monday).text
+    assert ("Oslo" in exported, "Acme" in exported) == (True, False)
+    client.tell("I like tea.")
+    exported = client.get("/export", params={"types": "preference"}).text
+    assert ("Oslo" in exported, "tea" in exported) == (False, True)
+    found = client.get("/episodes", params={"types": "preference"}).json()["items"]
+    assert [one["content"] for one in found] == ["I like tea."]
+    for path in ("/facts/alice", "/history/alice"):
+        found = client.get(path, params={"attribute": "lives in"}).json()
+        assert [one["entity"]["value"] for one in found] == ["Oslo"], path
+    asked = {
+        "query": "Where does alice live or work?",
+        "max_tokens": 200,
+        "profile": False,
+        "where": {"session": "monday"},
+    }
+    text = client.post("/context", asked).json()["text"]
+    assert ("Oslo" in text, "Acme" in text) == (True, False)
+    problem(client.get("/export", params={"where": "x"}), 400, "invalid_input")
+    problem(client.get("/facts/alice", params={"attribute": " "}), 400, "invalid_input")
+
+
 def test_a_parameter_that_a_path_does_not_take_is_refused(client: Named) -> None:
     for path, name in (("/export", "filter"), ("/facts/alice", "atribute"), ("/stats", "where")):
         found = problem(client.get(path, params={name: "x"}), 400, "invalid_input")

@@ -114,6 +114,7 @@ class ContextBody(Body):
     profile: bool = Field(default=True, description="Begin with what is known of somebody.")
     changes: bool = Field(default=True, description="Show what changed lately.")
     about: str | None = Field(default=None, description="Whose profile. Default: the first who spoke as user.")
+    where: Where | None = None
 
 
 class FactBody(Body):

@@ -16,6 +16,7 @@ from umi import limits
 from umi.errors import InvalidInput
 from umi.memory import Memory
 from umi.server.access import Caller, Right, Use
+from umi.server.bodies import Kind
 from umi.server.service import Service
 
 
@@ -80,6 +81,7 @@ OrderOf = Annotated[Literal["oldest", "newest"], Query(description="Which comes 
 WhereText = Annotated[
     str | None, Query(alias="where", description='A filter as JSON, such as {"session": "monday"}; see `umi.Where`.')
 ]
+KindsOf = Annotated[list[Kind] | None, Query(description="Only statements of this kind; repeatable.")]
 LIMIT_DEFAULT = limits.LIST_LIMIT_DEFAULT
 
 

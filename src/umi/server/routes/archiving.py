@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from umi.errors import ExportDamaged
 from umi.server.answers import answers, reply
-from umi.server.paths import Administering, Reading, use_of
+from umi.server.paths import Administering, KindsOf, Reading, WhereText, use_of, where_of
 from umi.server.problems import Refused
 from umi.types import MaintainReceipt, RestoreReceipt
 
@@ -28,12 +28,16 @@ _IMPORTED: Final = {"requestBody": {"required": True, "content": {MEDIA_TYPE: _L
 
 
 @router.get("/export", summary="Export", response_class=Response, responses=_EXPORTED)
-async def export(space: Reading) -> Response:
-    """All of this namespace as JSON Lines, as of one moment: messages, statements, relations, vectors. `umi restore` reads it too."""
+async def export(space: Reading, where: WhereText = None, types: KindsOf = None) -> Response:
+    """This namespace as JSON Lines, as of one moment: messages, statements, relations, vectors. `umi restore` reads it too.
+
+    With `where`, or `types`, only such messages and what was made of them.
+    """
+    kept: Any = where_of(where)
     # Into a file first: a slow client then holds no snapshot of the store, and what fails is told by the status.
     spooled: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it is closed when it is sent
     try:
-        await space.memory.export(spooled)  # type: ignore[arg-type]
+        await space.memory.export(spooled, where=kept, types=types)  # type: ignore[arg-type]
         length = spooled.tell()
         spooled.seek(0)
     except BaseException:

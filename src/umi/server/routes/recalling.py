@@ -14,8 +14,20 @@ from umi.errors import NotFound
 from umi.server import bounded
 from umi.server.access import Right
 from umi.server.answers import answers, reply
-from umi.server.bodies import ContextBody, Kind, Moment, RecallBody
-from umi.server.paths import LIMIT_DEFAULT, After, Id, Limit, OrderOf, Reading, Subject, WhereText, use_of, where_of
+from umi.server.bodies import ContextBody, Moment, RecallBody
+from umi.server.paths import (
+    LIMIT_DEFAULT,
+    After,
+    Id,
+    KindsOf,
+    Limit,
+    OrderOf,
+    Reading,
+    Subject,
+    WhereText,
+    use_of,
+    where_of,
+)
 from umi.types import Context, Entity, Explanation, Fact, HistoryCounts, HistoryStep, Hit, Page, Profile, RecallReceipt
 
 router = APIRouter(tags=["answers"])
@@ -29,7 +41,7 @@ Range = Annotated[
 ]
 Parts = Annotated[int, Query(description="Into how many parts of equal length each axis is divided, 1..1,000.")]
 OfKind = Annotated[int | None, Query(description="At most so many facts of each kind, 1..10,000. Default: all.")]
-KindsOf = Annotated[list[Kind] | None, Query(description="Only statements of this kind; repeatable.")]
+Attribute = Annotated[str | None, Query(description="Only this one, such as employer.")]
 
 
 class SpaceStats(BaseModel):
@@ -110,6 +122,7 @@ async def history(
     space: Reading,
     request: Request,
     subject: Subject,
+    attribute: Attribute = None,
     where: WhereText = None,
     types: KindsOf = None,
     after: AfterRow = None,
@@ -124,7 +137,14 @@ async def history(
     id of the first as `before` to get those before it, until there are none. `held` and `known`, each given twice, confine it to one time.
     """
     steps = await space.memory.history(
-        subject, where=where_of(where), types=types, limit=limit, before=before, held=_pair(held), known=_pair(known)
+        subject,
+        attribute=attribute,
+        where=where_of(where),
+        types=types,
+        limit=limit,
+        before=before,
+        held=_pair(held),
+        known=_pair(known),
     )
     return bounded.sequence(request, steps, HistoryStep, lambda step: step.entity.id, after)
 
@@ -145,10 +165,15 @@ async def profile(space: Reading, subject: Subject, as_of: AsOf = None, limit: O
 
 @router.get("/facts/{subject}", summary="Facts", **answers(tuple[Fact, ...]))
 async def facts(
-    space: Reading, request: Request, subject: Subject, as_of: AsOf = None, after: AfterRow = None
+    space: Reading,
+    request: Request,
+    subject: Subject,
+    attribute: Attribute = None,
+    as_of: AsOf = None,
+    after: AfterRow = None,
 ) -> Response:
     """What holds of a subject by attribute, each with its source. A long list ends earlier, and the header `Link` leads to the rest."""
-    found = await space.memory.facts(subject, as_of=as_of)
+    found = await space.memory.facts(subject, attribute=attribute, as_of=as_of)
     return bounded.sequence(request, found, Fact, lambda fact: fact.entity.id, after)
 
 

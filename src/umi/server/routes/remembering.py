@@ -16,6 +16,7 @@ from umi.server.paths import (
     LIMIT_DEFAULT,
     After,
     Id,
+    KindsOf,
     Limit,
     OrderOf,
     Reading,
@@ -85,12 +86,13 @@ async def list_episodes(
     after: After = None,
     order: OrderOf = "oldest",
     where: WhereText = None,
+    types: KindsOf = None,
 ) -> Response:
     """Messages in order of arrival, a page at a time. A page of long messages ends before `limit`; go on from `next`."""
     kept: Any = where_of(where)
 
     async def fetch(count: int, start: str | None) -> EpisodePage:
-        return await space.memory.episodes(limit=count, after=start, order=order, where=kept)
+        return await space.memory.episodes(limit=count, after=start, order=order, where=kept, types=types)
 
     return await bounded.page(fetch, Episode, limit, after)
 
