@@ -304,8 +304,12 @@ def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
 async def _rows(memory: Memory, steps: Sequence[HistoryStep], max_tokens: int) -> list[Step]:
     """The first steps that find room, with the origin of each."""
     rows = within(map(step_row, steps), max_tokens)
-    sources = [await memory.get(step.entity.episode_id) for step in steps[: len(rows)]]
-    origins = [one.origin if isinstance(one, Episode) else row.origin for one, row in zip(sources, rows, strict=True)]
+    sources = [step.entity.episode_id for step in steps[: len(rows)]]
+    found = {id_: await memory.get(id_) for id_ in dict.fromkeys(sources)}
+    origins = [
+        one.origin if isinstance(one := found[id_], Episode) else row.origin
+        for id_, row in zip(sources, rows, strict=True)
+    ]
     return [row.model_copy(update={"origin": origin}) for row, origin in zip(rows, origins, strict=True)]
 
 
