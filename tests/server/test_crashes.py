@@ -72,6 +72,10 @@ def test_what_was_acknowledged_survives_kills_and_is_there_once(tmp_path: Path) 
                 time.sleep(drawn.uniform(0.05, 0.6))
                 live.kill()
                 live = live_server.start(db, port=port)
+            # A busy machine needs longer for as much; one message of each may be all that was under way so far.
+            until = time.monotonic() + PATIENCE_S
+            while sum(len(writer.acknowledged) for writer in writers) <= WRITERS and time.monotonic() < until:
+                time.sleep(0.05)
         finally:
             stop.set()
         for one in running:
