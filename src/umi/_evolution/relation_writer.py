@@ -165,15 +165,16 @@ class RelationWriter:
         if keep not in KEEP:
             raise EvolutionError(f"keep must be one of {', '.join(KEEP)}, got {keep!r}")
         row = self._require(relation_id)
-        flagged = row.evolution_type is EvolutionType.UPDATE and not row.acted
-        if row.evolution_type is not EvolutionType.CONTRADICT and not flagged and row.resolved is None:
+        if row.evolution_type is not EvolutionType.CONTRADICT and not row.is_flagged and row.resolved is None:
             raise EvolutionError(
                 f"{relation_id} is an {row.evolution_type} that {'acts' if row.acted else 'settles nothing'}; only a contradiction and an "
                 "update that was flagged can be resolved"
             )
         if row.resolved is not None:
             raise EvolutionError(f"{relation_id} was resolved already (kept {row.resolved}); undo it first")
-        settled = replace(row, resolved=keep, resolved_at=self._now, acted=row.acted or (flagged and keep == "new"))
+        settled = replace(
+            row, resolved=keep, resolved_at=self._now, acted=row.acted or (row.is_flagged and keep == "new")
+        )
         self._put(settled)
         return settled
 

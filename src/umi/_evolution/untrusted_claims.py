@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from umi._evolution.states import StatementState
 from umi._evolution.trust import Trust
 from umi.ports import Snapshot
-from umi.types import EvolutionRelation, EvolutionType
+from umi.types import EvolutionRelation
 
 
 def untrusted_claims(
@@ -30,5 +30,5 @@ def untrusted_claims(
 
 def _claims(standing: StatementState) -> list[EvolutionRelation]:
     """The changes that a statement claims and that are neither acted upon nor settled."""
-    flagged = [row for row in standing.evolutions if row.evolution_type is EvolutionType.UPDATE and not row.acted]
+    flagged = [row for row in standing.evolutions if row.is_flagged]
     return [row for row in flagged if row.target_id == standing.entity.id and row.resolved is None]

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import BaseModel, Field
 
 from umi.limits import CONTEXT_TOKEN_BYTES
-from umi.types import Entity, Episode, EvolutionRelation, EvolutionType, HistoryStep, Hit, Origin
+from umi.types import Entity, Episode, EvolutionRelation, HistoryStep, Hit, Origin
 from umi.types.context import one_line
 from umi.types.records import origin_mark
 
@@ -173,7 +173,7 @@ def noted(relation: EvolutionRelation) -> Noted:
         old_id=relation.source_id,
         new_id=relation.target_id,
         reason=cut(relation.reason, _REASON_BYTES_MAX),
-        flagged=relation.evolution_type is EvolutionType.UPDATE and not relation.acted and relation.resolved is None,
+        flagged=relation.is_flagged and relation.resolved is None,
     )
 
 

@@ -169,6 +169,11 @@ class EvolutionRelation:
     nature: Nature = Nature.NONE
     part: tuple[int, int] | None = None
 
+    @property
+    def is_flagged(self) -> bool:
+        """Whether it is an update that was noted and does not act: unless it was settled, both statements hold."""
+        return self.evolution_type is EvolutionType.UPDATE and not self.acted
+
 
 @dataclass(frozen=True, slots=True)
 class DetectionOptions:

@@ -66,6 +66,5 @@ class ForgetPreview:
 
 def is_undecided(row: EvolutionRelation) -> bool:
     """Whether a relation waits for a decision: an open contradiction, or an update that does not act."""
-    flagged = row.evolution_type is EvolutionType.UPDATE and not row.acted
-    waits = flagged or row.evolution_type is EvolutionType.CONTRADICT
+    waits = row.is_flagged or row.evolution_type is EvolutionType.CONTRADICT
     return waits and row.undone_at is None and row.resolved is None

@@ -206,7 +206,7 @@ def _step_relation(
     verb, arrow = (
         (_TYPE_VERB[kind], "\N{LEFTWARDS ARROW}") if incoming else (_TYPE_PASSIVE[kind], "\N{RIGHTWARDS ARROW}")
     )
-    if kind is EvolutionType.UPDATE and not relation.acted:
+    if relation.is_flagged:
         verb = f"perhaps {verb}"
     undone = (" (undone)", "yellow") if relation.undone_at else ""
     rows: list[RenderableType] = [
@@ -226,7 +226,7 @@ def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
         notes.append(str(relation.nature))
     if relation.part is not None:
         notes.append("part of it")
-    if relation.evolution_type is EvolutionType.UPDATE and not relation.acted:
+    if relation.is_flagged:
         notes.append("flagged only, both hold" if relation.resolved is None else "flagged")
     if relation.resolved:
         notes.append(f"resolved {minute(relation.resolved_at)}: kept {relation.resolved}".replace("  ", " "))

@@ -10,7 +10,7 @@ _CASES: Final = 3  # of a world
 _NAMES: Final = ("Alice", "Bruno", "Chidi")
 _DONE: Final = ("likes tea", "owns a boat", "walks at dawn")
 _BETWEEN: Final = (", and so ", ". ", "; ", " and ")
-MODES: Final = ("asserted", "wished", "planned", "reported")
+_MODES: Final = ("asserted", "wished", "planned", "reported")
 _INVENTED: Final = "collects rare postage stamps"
 
 
@@ -40,7 +40,7 @@ def _statement(rng: DeterministicRng, name: str, words: str) -> dict[str, Any]:
         "name": name,
         "also": [rng.choice(_NAMES)] if rng.chance(0.25) else [],
         "type": rng.choice(("preference", "event", "note")),
-        "mode": rng.choice(MODES),
+        "mode": rng.choice(_MODES),
         "by": None,
         "from": rng.choice((None, None, "2029-11-03")),
         "until": rng.choice((None, None, "2029-11-20", "2030-12-03")),
