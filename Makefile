@@ -45,7 +45,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 500 simulated worlds
+test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 300 simulated worlds
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests examples
@@ -78,8 +78,8 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 	  --dest build/adapters/$*/sdists $$(grep '^$(SDIST_$*)==' $<) && tar -xzf build/adapters/$*/sdists/*.tar.gz -C build/adapters/$*/sdists)
 	@touch $@
 
-sim: $(STAMP) ## Run 500 simulated worlds: 250 with faults, restarts and power cuts, 250 small ones with an oracle
-	$(BIN)/umi sim sweep --seeds 250 --small 250
+sim: $(STAMP) ## Run 300 simulated worlds: 200 with faults, restarts and power cuts, 100 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 200 --small 100 --start 1000
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; minutes on a GPU, a night on two cores)
 	$(FIT)/bin/python lab/tools/answer_reader/maker.py build/reader

@@ -106,7 +106,7 @@ async def test_answers_are_valid_by_their_schema(server: Server) -> None:
     await llm.close()
 
 
-@pytest.mark.parametrize("name", ["read a job change", "notice an update"])
+@pytest.mark.parametrize("name", ["notice an update"])
 async def test_the_golden_scenarios_are_read_by_the_same_parser(server: Server, name: str) -> None:
     """Those on which so small a model comes to an end; what it says is its own affair."""
     llm: Any = open_llm(server.name, PATIENCE_S)

@@ -18,7 +18,8 @@ WRITERS = 4
 MESSAGES = 300
 # Words that only the erased messages have, each with a number, so that no message is mistaken for another.
 TRACES = ("zanzibar", "quokka", "cuckoo")
-# A writer's turn: a message in a namespace of its own, and one in a session of a namespace that all share.
+# A writer's turn: a message in a namespace of its own, and one in a session of a namespace that all share. The pause
+# leaves the processor to the one that erases, and keeps small what it looks through, on slow machines too.
 PROGRAM = """
 import asyncio, select, sys, umi
 
@@ -34,6 +35,7 @@ async def main(path, name):
                 assert done.episode_ids
             print(number, flush=True)
             number += 1
+            await asyncio.sleep(0.05)
 
 asyncio.run(main(*sys.argv[1:]))
 """

@@ -244,7 +244,7 @@ def test_no_two_faults_of_a_group_are_in_one_function() -> None:
 
 def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> None:
     file = tmp_path / "new" / "verdicts.jsonl"
-    how = Measure(small=2, large=0, talk=False, further=1, tests=False)
+    how = Measure(small=1, large=0, talk=False, further=1, tests=False)
     before = {path: path.read_bytes() for path in sorted(checkout.rglob("*")) if path.is_file()}
     told: list[str] = []
     found = small_faults.measure(
@@ -271,7 +271,7 @@ def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> 
     assert (hung.killed_by, hung.how) == ("timeout", "timeout of world small:0")
 
     passed = became["countdown", "while count:", "condition"]
-    assert (passed.killed_by, passed.how, passed.worlds) == ("", "", 3)
+    assert (passed.killed_by, passed.how, passed.worlds) == ("", "", 2)
 
     unseen = became["unseen", "not item", "not"]
     assert (unseen.killed_by, unseen.how) == ("", NEVER_RUN)
@@ -301,7 +301,7 @@ def test_more_worlds_notice_what_the_first_ones_do_not_run(checkout: Path, tmp_p
     memory.write_text(
         memory.read_text("utf-8").replace("    _toy.countdown(1, 1)\n", lines + "    _toy.countdown(1, 1)\n")
     )
-    how = Measure(small=1, large=0, talk=False, further=4, tests=False)
+    how = Measure(small=1, large=0, talk=False, further=2, tests=False)
     found = small_faults.measure(100, how, checkout=more, verdicts=tmp_path / "v.jsonl", seed=3)
     last = [one for one in found if one.place.function == "last"]
     assert {(one.killed_by, one.how.startswith("world small:")) for one in last} == {("worlds", True)}

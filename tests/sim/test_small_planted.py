@@ -2,6 +2,7 @@
 
 import json
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,10 +27,16 @@ def test_small_worlds_find_it(mutation: Mutation) -> None:
     with mutation.apply():
         failed = next((seed for seed in seeds if run_small(make_small(seed)).failure is not None), None)
     assert failed is not None, f"{mutation.summary} No world of {len(SEEDS)} fails."
-    assert run_small(make_small(failed)).failure is None
+    assert _is_green(failed)
     if REWRITES:
         known[mutation.name] = failed
         FOUND_BY.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n", "utf-8")
+
+
+@cache
+def _is_green(seed: int) -> bool:
+    """Whether a world is green as the product is; some find many faults, and need to be run for this once."""
+    return run_small(make_small(seed)).failure is None
 
 
 def test_only_faults_that_there_are_have_a_world() -> None:

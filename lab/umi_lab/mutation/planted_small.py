@@ -10,6 +10,9 @@ from typing import Final
 
 from umi._core import ranking, validate
 from umi._engine import contexts
+from umi._evolution import set_facts
+from umi._evolution.relation_writer import RelationWriter
+from umi._evolution.states import StateResolver
 from umi._learning import credit, status
 from umi._learning.boosts import Lessons
 from umi._remember.apply import ReadingWriter
@@ -228,6 +231,39 @@ FOLLOWING: Final[tuple[Mutation, ...]] = (
     ),
 )
 
+IN_TIME: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "bare-by-arrival",
+        "A message without statements is there from when it arrived, not from when it was said.",
+        "umi._evolution.states.StateResolver._show_bare",
+        partial(
+            edited,
+            StateResolver,
+            "_show_bare",
+            "episode.at > self._view.as_of",
+            "episode.recorded_at > self._view.as_of",
+        ),
+    ),
+    Mutation(
+        "fact-set-and-undone-by-halves",
+        "Who takes a set fact back leaves the links that were made again for it.",
+        "umi._evolution.set_facts.undo",
+        partial(edited, set_facts, "undo", "Detector.CALLER, Detector.RELINK", "Detector.CALLER"),
+    ),
+    Mutation(
+        "undone-and-still-closed",
+        "What a relation closed stays closed when the relation is taken back.",
+        "umi._evolution.relation_writer.RelationWriter.undo",
+        partial(edited, RelationWriter, "undo", "row.acted and row.part is None", "False"),
+    ),
+    Mutation(
+        "what-was-touched-not-sealed",
+        "A write leaves the checksums of the rows that it changed as they were.",
+        "umi.stores.sql.write.SqlTransaction._seal",
+        partial(edited, SqlTransaction, "_seal", "for key in self._touched", "for key in ()"),
+    ),
+)
+
 LEARNED: Final[tuple[Mutation, ...]] = (
     Mutation(
         "sources-credited-in-full",
@@ -299,6 +335,7 @@ SMALL: Final[tuple[Mutation, ...]] = (
     *CONTEXTS,
     *LEARNED,
     *FOLLOWING,
+    *IN_TIME,
     *REFUSED,
     *SENTENCES,
     *ORDERS,
