@@ -97,6 +97,18 @@ def test_needles_find_what_a_proof_finds(words: list[str], place: int, around: b
         assert needles.found_in(some) == bool(proof.found_in(some))
 
 
+def test_needles_are_not_mistaken_for_other_bytes_and_none_is_overlooked() -> None:
+    """Sixteen bits of each place are compared first: of 400,000 random bytes some thousand have those of a piece."""
+    rng = random.Random(5)
+    words = ["".join(rng.choices("qxyz", k=rng.randint(12, 20))) for _ in range(200)]
+    _, needles = make_search(SALT, [], words)
+    assert needles is not None
+    noise = rng.randbytes(400_000).lower()
+    assert not needles.found_in(noise)
+    assert not needles.found_in(noise + " ".join(word[:9] for word in words).encode())
+    assert all(needles.found_in(noise[: 5 * at] + word.upper().encode() + noise[:9]) for at, word in enumerate(words))
+
+
 def test_needles_find_every_piece_beyond_the_sample_of_the_proof() -> None:
     texts = [f"quokka{number:05}" for number in range(9_000)]
     proof, needles = make_search(SALT, [], texts, [f"{text} ate figs" for text in texts])

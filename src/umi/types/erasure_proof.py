@@ -95,15 +95,14 @@ class ErasureProof:
     def found_in(self, data: bytes) -> frozenset[NGramDigest]:
         """The grams that occur in these bytes, in any case of ASCII letters."""
         low = data.lower()
-        return frozenset(gram for length in self._by_prefix for gram in self._found(low, length))
+        return frozenset(
+            gram for length, windows in _windows(low, self._by_prefix) for gram in self._found(low, length, windows)
+        )
 
-    def _found(self, low: bytes, length: int) -> Iterator[NGramDigest]:
-        table = np.zeros(1 << _WEAK_BITS, dtype=np.bool_)
-        wanted = self._by_prefix[length]
-        table[list(wanted)] = True
-        weak = _weak(low, length)
+    def _found(self, low: bytes, length: int, windows: Windows) -> Iterator[NGramDigest]:
+        wanted, weak = self._by_prefix[length], _weak(windows)
         seen: set[tuple[int, bytes]] = set()
-        for place in np.flatnonzero(table[weak]).tolist():
+        for place in np.flatnonzero(_table(wanted)[weak]).tolist():
             for gram in wanted[int(weak[place])]:
                 piece = low[place : place + gram.length]
                 if (gram.length, piece) not in seen:
@@ -185,17 +184,18 @@ class Needles:
         for piece in pieces:
             prefix = piece[:_PREFIX_BYTES_MAX]
             by_prefix.setdefault(len(prefix), {}).setdefault(int.from_bytes(prefix, "little"), []).append(piece)
-        self._by_prefix = [
-            (length, np.array(sorted(wanted), dtype=np.uint64), wanted) for length, wanted in sorted(by_prefix.items())
-        ]
+        self._by_prefix = {
+            length: (_table(_weak(np.array(list(wanted), dtype=np.uint64))), wanted)
+            for length, wanted in by_prefix.items()
+        }
 
     def found_in(self, data: bytes) -> bool:
         """Whether any of the pieces occurs in these bytes."""
         low = data.lower()
-        for length, prefixes, wanted in self._by_prefix:
-            windows = _windows(low, length)
-            for place in np.flatnonzero(np.isin(windows, prefixes)).tolist():
-                if any(low.startswith(piece, place) for piece in wanted[int(windows[place])]):
+        for length, windows in _windows(low, self._by_prefix):
+            table, wanted = self._by_prefix[length]
+            for place in np.flatnonzero(table[_weak(windows)]).tolist():
+                if any(low.startswith(piece, place) for piece in wanted.get(int(windows[place]), ())):
                     return True
         return False
 
@@ -274,27 +274,36 @@ def _sampled(salt: str, texts: Iterable[str] | Sample) -> Sample:
 
 
 def _gram(salt: str, low: bytes) -> NGramDigest:
-    weak = _weak(low, min(len(low), _PREFIX_BYTES_MAX))
-    return NGramDigest(len(low), int(weak[0]), _digest(salt, low))
+    ((_, windows),) = _windows(low, [min(len(low), _PREFIX_BYTES_MAX)])
+    return NGramDigest(len(low), int(_weak(windows)[0]), _digest(salt, low))
 
 
-def _weak(low: bytes, length: int) -> npt.NDArray[np.uint16]:
-    """For each place the mixed first bits of the `length` bytes from there on."""
-    windows = _windows(low, length)
+def _weak(windows: Windows) -> npt.NDArray[np.uint16]:
+    """The mixed first bits of each."""
     with np.errstate(over="ignore"):
         mixed = (windows * _MIX) >> np.uint64(64 - _WEAK_BITS)
     weak: npt.NDArray[np.uint16] = mixed.astype(np.uint16)
     return weak
 
 
-def _windows(low: bytes, length: int) -> Windows:
-    """For each place the `length` bytes from there on, as a number, the first byte lowest."""
+def _table(weak: Collection[int] | npt.NDArray[np.uint16]) -> npt.NDArray[np.bool_]:
+    """Which mixed first bits are looked for."""
+    table = np.zeros(1 << _WEAK_BITS, dtype=np.bool_)
+    table[list(weak)] = True
+    return table
+
+
+def _windows(low: bytes, lengths: Iterable[int]) -> Iterator[tuple[int, Windows]]:
+    """For each length, shortest first, the `length` bytes from each place on, as a number, the first byte lowest."""
     letters = np.frombuffer(low, dtype=np.uint8)
-    count = max(0, len(letters) - length + 1)
-    windows: Windows = np.zeros(count, dtype=np.uint64)
-    for offset in range(length):
-        windows |= letters[offset : offset + count].astype(np.uint64) << np.uint64(8 * offset)
-    return windows
+    windows: Windows = np.zeros(len(letters), dtype=np.uint64)
+    done = 0
+    for length in sorted(lengths):
+        for offset in range(done, length):
+            later = letters[offset:].astype(np.uint64)
+            windows = windows[: len(later)] | (later << np.uint64(8 * offset))
+        done = length
+        yield length, windows
 
 
 def _digest(salt: str, low: bytes) -> str:
