@@ -25,7 +25,7 @@ SDIST_crewai := crewai
 # Tests start Python hundreds of times; where this is set each start would compile everything again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test lint types unit adapters adapters-more sim bench reader clean venv lock locks
+.PHONY: help demo test test-slow lint types mypy basedpyright unit adapters adapters-more sim bench reader clean venv lock locks
 
 help: ## Show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s %s\n", $$1, $$2}'
@@ -45,20 +45,27 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: lint types unit adapters sim ## Lint, types, every test, adapters with their frameworks, and 300 simulated worlds
+test: $(STAMP) ## Lint, types, tests, adapters with their frameworks, and 120 simulated worlds
+	@$(MAKE) --no-print-directory -j2 --output-sync=target lint mypy basedpyright
+	@$(MAKE) --no-print-directory unit adapters sim
 
 lint: $(STAMP)
 	$(BIN)/ruff check src lab tests examples
 	$(BIN)/ruff format --check src lab tests examples
 
-types: $(STAMP)
-	$(BIN)/mypy
-	$(BIN)/basedpyright --level error
+types: mypy basedpyright ## Both type checkers
+
+mypy basedpyright: $(STAMP)
+	$(BIN)/$@ $(if $(filter basedpyright,$@),--level error)
 
 # Each worker has a core: threads of linear algebra beside it would only take it from the other.
+unit: TESTS := not slow
 unit: export OPENBLAS_NUM_THREADS := 1
 unit: $(STAMP)
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile -m '$(TESTS)'
+
+test-slow: ## The tests that `make test` leaves out: further planted faults, answer quality on conversations, benchmarks in small
+	@$(MAKE) --no-print-directory unit TESTS=slow
 
 adapters: ## Test each adapter with its framework, in an environment of its own
 	@$(MAKE) --no-print-directory -j2 --output-sync=target $(ADAPTERS:%=adapter-%)
@@ -78,8 +85,8 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 	  --dest build/adapters/$*/sdists $$(grep '^$(SDIST_$*)==' $<) && tar -xzf build/adapters/$*/sdists/*.tar.gz -C build/adapters/$*/sdists)
 	@touch $@
 
-sim: $(STAMP) ## Run 300 simulated worlds: 200 with faults, restarts and power cuts, 100 small ones with an oracle
-	$(BIN)/umi sim sweep --seeds 200 --small 100 --start 1000
+sim: $(STAMP) ## Run 120 simulated worlds: 80 with faults, restarts and power cuts, 40 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 80 --small 40 --start 1000
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; minutes on a GPU, a night on two cores)
 	$(FIT)/bin/python lab/tools/answer_reader/maker.py build/reader

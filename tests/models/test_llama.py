@@ -92,6 +92,7 @@ async def test_the_server_is_there(server: Server) -> None:
     await llm.close()
 
 
+@pytest.mark.slow
 async def test_answers_are_valid_by_their_schema(server: Server) -> None:
     llm: Any = open_llm(server.name, PATIENCE_S)
     answer = await llm.complete(extraction(TEXTS[2]))
@@ -117,6 +118,7 @@ async def test_a_golden_scenario_is_read_by_the_same_parser(server: Server) -> N
         read(answer.content)
 
 
+@pytest.mark.slow
 async def test_eight_calls_at_once(server: Server) -> None:
     llm: Any = open_llm(server.name, PATIENCE_S)
     texts = [

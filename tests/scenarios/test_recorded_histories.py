@@ -36,6 +36,7 @@ def test_the_prompts_are_those_that_were_answered() -> None:
     assert digest == ANSWERED
 
 
+@pytest.mark.slow
 async def test_a_strong_models_answers_are_acted_on(embedder: LocalEmbedder) -> None:
     score = Score()
     for case in recorded():
@@ -49,7 +50,7 @@ async def test_a_strong_models_answers_are_acted_on(embedder: LocalEmbedder) -> 
     assert {name: score.percent(name) for name, most in AT_MOST.items() if score.percent(name) > most} == {}, str(score)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [SEEDS[0], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])])
 async def test_a_mediocre_model_loses_nothing_that_undo_does_not_bring_back(embedder: LocalEmbedder, seed: int) -> None:
     score, rng = Score(), random.Random(seed)
     for case in recorded()[seed % PARTS :: PARTS]:

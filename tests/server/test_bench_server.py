@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from umi.bench import server
 
 
+@pytest.mark.slow
 async def test_it_measures_a_server_that_it_starts() -> None:
     seen: list[str] = []
     report = await server.measure(0.5, 8, lambda what, _done, _of: seen.append(what), size=40)

@@ -135,11 +135,11 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "retry-without-the-key",
         "cut-not-made",
         "labels-of-a-cut-message-lost",
-        "change-lost",
-        "silence-unheard",
+        pytest.param("retry-without-the-key", marks=pytest.mark.slow),
+        pytest.param("change-lost", marks=pytest.mark.slow),
+        pytest.param("silence-unheard", marks=pytest.mark.slow),
     ],
 )
 def test_worlds_find_it(name: str) -> None:

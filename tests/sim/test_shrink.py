@@ -133,6 +133,7 @@ def test_words_matter() -> None:
     assert manner("undeclared error StoreBusy: x") != manner("undeclared error StoreError: x")
 
 
+@pytest.mark.slow
 def test_a_planted_bug_shrinks_to_a_handful_of_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Conclusions that never grow stale: a real fault in the product, found by worlds, told in five steps."""
     right = states.StateResolver._state

@@ -24,8 +24,6 @@ from umi_lab.mutation.together import Failed
 from umi_lab.mutation.verdicts import NEVER_RUN, Verdict
 from umi_lab.worlds.recorded.record import Heard
 
-pytestmark = pytest.mark.slow  # runs worlds and pytest in processes of its own, again and again
-
 SOURCE = '''
 """A module."""
 LIMIT: Final = 7
@@ -242,6 +240,7 @@ def test_no_two_faults_of_a_group_are_in_one_function() -> None:
     assert together.grouped([a, again, b, at_import, other, c], 3) == [[a, b, other], [again, c], [at_import]]
 
 
+@pytest.mark.slow
 def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> None:
     file = tmp_path / "new" / "verdicts.jsonl"
     how = Measure(small=1, large=0, talk=False, further=1, tests=False)
@@ -293,6 +292,7 @@ def test_worlds_then_more_of_them_then_tests(checkout: Path, tmp_path: Path) -> 
     assert all(one.how.startswith("kept ") for one in kept)
 
 
+@pytest.mark.slow
 def test_more_worlds_notice_what_the_first_ones_do_not_run(checkout: Path, tmp_path: Path) -> None:
     more = tmp_path / "more"
     shutil.copytree(checkout, more)

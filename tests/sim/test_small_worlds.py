@@ -71,8 +71,8 @@ def test_every_call_argument_and_field_is_drawn_and_confirmed(swept):
     ("owner", "method", "before", "after"),
     [
         (StateResolver, "_in_time", "start > view.as_of", "start >= view.as_of"),
-        (answer_order, "newer_first", "if trusted:", "if not trusted:"),
-        (slot_matching, "valid_from", "date.start < at", "date.start > at"),
+        pytest.param(answer_order, "newer_first", "if trusted:", "if not trusted:", marks=pytest.mark.slow),
+        pytest.param(slot_matching, "valid_from", "date.start < at", "date.start > at", marks=pytest.mark.slow),
     ],
 )
 def test_a_planted_bug_is_found_and_its_shrunk_plan_passes_without_it(owner, method, before, after):

@@ -64,6 +64,7 @@ def test_a_sweep_counts_what_its_worlds_did() -> None:
     assert report.totals.restarts == sum(outcome.restarts - 1 for outcome in alone), "the first opening is none"
 
 
+@pytest.mark.slow
 def test_processes_find_the_same_as_one() -> None:
     told: list[tuple[int, int, int]] = []
     apart = sweep(range(2), jobs=2, known=[3], progress=lambda *now: told.append(now))
@@ -253,6 +254,7 @@ def test_sweep_writes_its_report(tmp_path: Path) -> None:
     assert page.read_text("utf-8").startswith("# Sweep")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stale_never")
 def test_a_sweep_with_failures_leaves_with_one() -> None:
     code, output = umi_sim("sweep", "--seeds", "1", "--jobs", "1")

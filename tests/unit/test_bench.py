@@ -72,6 +72,7 @@ def test_what_is_installed_is_the_sources_and_nothing_built(tmp_path: Path) -> N
         install._run(["python3", "-c", "import nowhere"])
 
 
+@pytest.mark.slow
 def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name, value in {"_ROUNDS_COUNT": 1, "_SAMPLES_COUNT": 4, "_WORKERS_COUNT": 2, "_THROUGHPUT_S": 0.3}.items():
         monkeypatch.setattr(speed, name, value)

@@ -19,6 +19,7 @@ def test_a_recall_is_late_if_it_misses_what_was_acknowledged_before_it_began() -
     )
 
 
+@pytest.mark.slow
 async def test_two_processes_show_at_once_what_the_other_wrote() -> None:
     report = await apps.measure([2], 0.3, postgres_server.server(), clients=4, writes=15)
     made = {figure.name: figure for figure in report.figures}

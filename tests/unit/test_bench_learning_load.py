@@ -1,8 +1,11 @@
 """What learning costs, in small."""
 
+import pytest
+
 from umi_lab.bench.learning_load import measure
 
 
+@pytest.mark.slow
 async def test_a_recall_with_learning_off_and_a_run_that_counts_nothing_twice() -> None:
     report = await measure(memories=30, signals=60)
     off, on, run, again = report.figures

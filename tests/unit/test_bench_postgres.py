@@ -34,6 +34,7 @@ def namespaces(url: str) -> dict[str, int]:
         return {one.name: one.episodes for one in memory.namespaces()}
 
 
+@pytest.mark.slow
 def test_both_stores_are_measured_and_only_ones_own_is_written(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without workers: a cold start has a process of its own already, and each takes seconds.
     for name, value in {"_ROUNDS_COUNT": 1, "_SAMPLES_COUNT": 4, "_WORKERS_COUNT": 0}.items():

@@ -155,6 +155,7 @@ async def test_every_row_is_measured_on_every_set(folder: Path) -> None:
         assert expected in shown
 
 
+@pytest.mark.slow
 async def test_processes_find_what_one_finds(folder: Path) -> None:
     alone, together = [
         (await retrieval.run(folder, sets=["locomo", "beam"], make_embedder=HashEmbedder, processes=processes)).figures

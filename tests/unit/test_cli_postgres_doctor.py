@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -43,6 +44,16 @@ def _tell(url: str, *statements: str) -> None:
     with psycopg.connect(url, autocommit=True) as db:
         for statement in statements:
             db.execute(statement.encode())
+
+
+def _wait_for_a_write(url: str) -> None:
+    """Wait until a standby has applied one: on a busy machine that takes seconds."""
+    with psycopg.connect(url, autocommit=True) as db:
+        for _ in range(600):
+            if db.execute("SELECT pg_last_xact_replay_timestamp() IS NOT NULL").fetchone() == (True,):
+                return
+            time.sleep(0.1)
+    raise AssertionError(f"{url} applied no write within a minute")
 
 
 def test_the_doctor_of_a_server_in_good_order(tmp_path: Path, url: str) -> None:
@@ -114,6 +125,7 @@ async def test_standbys_and_the_replica_are_looked_at() -> None:
         standby.start()
         async with umi.Memory.open(primary.url, embedder=None) as memory:
             await memory.remember("Alice works at Acme.")
+        _wait_for_a_write(standby.url)
         found = _by_name(await umi.diagnose(primary.url, read_url=standby.url))
         assert found["replication"].ok
         assert "streaming, async" in found["replication"].detail

@@ -482,6 +482,7 @@ class TestBackup:
                 await memory.backup(tmp_path / "dict.db")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_what_is_copied(tmp_path: Path) -> None:
     """`python tests/unit/copy_memory.py 100000` measures the same with 100,000."""
     peaks = {}

@@ -203,7 +203,7 @@ def _replica(primary: Server, read_url: str, *, standby: bool) -> Finding:
         wrong = f"is {_size(behind)} of the log behind: look at its log and its disk"
     if wrong:
         return Finding("replica", ok=False, detail=f"{name} {wrong}")
-    stale = "never has received anything" if age_s is None else f"is at most {max(0.0, age_s):.1f} s stale"
+    stale = "has applied no write yet" if age_s is None else f"is at most {max(0.0, age_s):.1f} s stale"
     left = "" if behind is None else f", {_size(max(0, behind))} of the log behind"
     return Finding("replica", ok=True, detail=f"{name} {stale}{left}")
 
