@@ -427,7 +427,8 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         engine = self._open
         identity = await engine.store.embedder_identity()
         degradations = {str(name): engine.degradations[name] for name in sorted(engine.degradations)}
-        return await history.stats(engine.storage, identity.name if identity else None, degradations)
+        now = engine.parts.clock.now()
+        return await history.stats(engine.storage, now, identity.name if identity else None, degradations)
 
     async def check(self) -> Sequence[str]:
         """What is wrong with the store, in words, with restores that did not come to their end; empty when all is well.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import postgres_server
 import pytest
@@ -50,6 +51,11 @@ OPENERS = {
 PERSISTENT = ("sqlite", "sqlite-in-blocks", "postgres", "postgres-in-blocks")
 
 
+def _with_slow(names: Iterable[str]) -> list[Any]:
+    """The stores as parameters. Blocks are the same code on both databases, and a PostgreSQL database for each test takes long."""
+    return [pytest.param(name, marks=[pytest.mark.slow] if name == "postgres-in-blocks" else []) for name in names]
+
+
 @pytest.fixture(autouse=True)
 def in_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every namespace is large for the stores that are named so: it has blocks, and its index reads from them."""
@@ -60,7 +66,7 @@ def in_blocks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr("umi.limits.INDEX_MESSAGE_BYTES", 1 << 40)
 
 
-@pytest.fixture(params=sorted(OPENERS))
+@pytest.fixture(params=_with_slow(sorted(OPENERS)))
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     opened = await OPENERS[request.param](tmp_path)
     yield opened
@@ -77,7 +83,7 @@ def alice(store: Store) -> StorageBackend:
     return store.namespace("alice")
 
 
-@pytest.fixture(params=PERSISTENT)
+@pytest.fixture(params=_with_slow(PERSISTENT))
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Opens the same persistent store each time it is called."""
     return lambda: OPENERS[request.param](tmp_path)

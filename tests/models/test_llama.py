@@ -143,6 +143,7 @@ async def test_a_prompt_beyond_its_context_is_said(server: Server) -> None:
     await llm.close()
 
 
+@pytest.mark.slow
 async def test_a_server_killed_in_the_middle_loses_nothing(tmp_path: Path) -> None:
     """Its own server: told, killed while it thinks, asked, started again, completed."""
     server = Server()

@@ -20,6 +20,16 @@ async def told(memory: umi.Memory, question: str, attribute: str) -> tuple[list[
     return facts, found, profile
 
 
+async def states(memory: umi.Memory) -> dict[str, list[str]]:
+    """By value the states that listings tell of it: the history of its subject, the list of everything, and why it stands."""
+    found: dict[str, list[str]] = {}
+    for step in (*await memory.history("Ann"), *(await memory.list()).items):
+        found.setdefault(str(step.entity.value), []).append(str(step.state))
+    for step in await memory.history("Ann"):
+        found[str(step.entity.value)].append(str((await memory.why(step.entity.id)).state))
+    return found
+
+
 @pytest.mark.parametrize("store", ["dict:", ":memory:"])
 async def test_it_holds_once_its_moment_has_come(store: str) -> None:
     clock = SimClock()
@@ -32,10 +42,14 @@ async def test_it_holds_once_its_moment_has_come(store: str) -> None:
         after = (["990 EUR"], ["Ann, rent: 990 EUR (a letter of the landlord)"], ["990 EUR"])
         assert await told(memory, question, "rent") == before
         assert [one.value for one in await memory.facts("Ann", as_of=begins)] == ["990 EUR"]
+        assert await states(memory) == {"850 EUR": ["current"] * 3, "990 EUR": ["current"] * 3}
+        assert (await memory.stats()).states == {"current": 2}
         clock.advance(60 * DAY_S - 1)
         assert await told(memory, question, "rent") == before
         clock.advance(1)
         assert await told(memory, question, "rent") == after
+        assert await states(memory) == {"850 EUR": ["superseded"] * 3, "990 EUR": ["current"] * 3}
+        assert (await memory.stats()).states == {"superseded": 1, "current": 1}
 
 
 @pytest.mark.parametrize("store", ["dict:", ":memory:"])

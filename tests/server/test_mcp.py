@@ -73,6 +73,20 @@ async def test_a_session_over_stdio(tmp_path: Path) -> None:
         await tell_a_story(client, "notes")
 
 
+async def test_an_argument_that_a_tool_does_not_take_is_refused_and_nothing_is_done(tmp_path: Path) -> None:
+    async with by_stdio(tmp_path / "umi.db") as client:
+        kept = await call(client, "remember", text="I live in Lisbon.", speaker="Alice")
+        told = await failing(client, "recall", question="Where does Alice live?", asof="2020-01-01T00:00Z")
+        assert told.endswith(
+            "invalid_input: recall takes no 'asof'; it takes question, max_tokens, as_of, include_superseded"
+        )
+        assert "takes no 'dry_run'" in await failing(client, "forget", id=kept["id"], confirm=True, dry_run=True)
+        found = await call(client, "recall", question="Where does Alice live?")
+        assert [hit["said"] for hit in found["hits"]] == ["I live in Lisbon."]
+        listed = (await client.list_tools()).tools
+        assert all(tool.input_schema["additionalProperties"] is False for tool in listed)
+
+
 async def test_what_a_document_claims_is_told_as_a_claim_of_a_document(tmp_path: Path) -> None:
     async with by_stdio(tmp_path / "umi.db") as client:
         first = await call(client, "remember", text="I live in Lisbon.", speaker="Alice", at="2026-05-01T09:00Z")

@@ -48,6 +48,7 @@ def hashes(hash_seed: str, cores: int, seeds: list[int]) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
 def test_a_seed_is_one_trace_and_one_disk_everywhere() -> None:
     seeds = kinds_of_world()

@@ -142,7 +142,14 @@ def test_what_worlds_learn_is_confirmed_and_runs_twice_alike() -> None:
     assert (again.trace_hash, again.image_hash) == (outcomes[0].trace_hash, outcomes[0].image_hash)
 
 
-@pytest.mark.parametrize("mutation", LEARNING, ids=lambda mutation: mutation.name)
+FIRST, *OTHERS = LEARNING
+
+
+@pytest.mark.parametrize(
+    "mutation",
+    [FIRST, *(pytest.param(other, marks=pytest.mark.slow) for other in OTHERS)],
+    ids=lambda mutation: mutation.name,
+)
 def test_a_planted_fault_of_learning_is_found(mutation: Any) -> None:
     for plan in map(make_plan, learning_seeds(12)):
         with mutation.apply():

@@ -136,7 +136,7 @@ def test_a_mutation_that_no_longer_fits_says_so() -> None:
     "name",
     [
         "cut-not-made",
-        "labels-of-a-cut-message-lost",
+        pytest.param("labels-of-a-cut-message-lost", marks=pytest.mark.slow),
         pytest.param("retry-without-the-key", marks=pytest.mark.slow),
         pytest.param("change-lost", marks=pytest.mark.slow),
         pytest.param("silence-unheard", marks=pytest.mark.slow),

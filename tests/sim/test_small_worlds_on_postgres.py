@@ -12,7 +12,7 @@ from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 from umi_lab.worlds.recorded.listening import listening
 
-SEEDS = [*range(300, 304), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(304, 308))]
+SEEDS = [300, 301, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(302, 308))]
 # Files of the server are not searched, nor copied.
 _SEARCHED = re.compile(r"'absent': \{[^}]*\}|'files_searched': \w+")
 

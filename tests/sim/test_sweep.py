@@ -74,6 +74,7 @@ def test_processes_find_the_same_as_one() -> None:
     assert apart.replayed == 1
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("stale_never")
 def test_a_failure_is_shrunk_and_told_with_what_replays_it() -> None:
     report = sweep(range(4), jobs=1, known=())

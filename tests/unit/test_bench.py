@@ -97,6 +97,7 @@ def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_tenants_in_small_on_both_stores(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filling, "_EMBEDDED_COUNT", 40)
     few = ["--namespaces", "10", "--memories", "20", "--clients", "4", "--seconds", "0.5"]

@@ -60,6 +60,7 @@ def test_the_targets_hold_and_fail_where_they_should() -> None:
     assert [ok for _, _, ok in lied.checks().values()] == [True, True, False]
 
 
+@pytest.mark.slow
 async def test_a_short_run_learns_and_without_factors_it_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(learning_tasks, "CLUSTERS_COUNT", 3)
     monkeypatch.setattr(learning_tasks, "TASKS_COUNT", 50)

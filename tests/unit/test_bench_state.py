@@ -241,6 +241,7 @@ async def test_no_histories_are_refused() -> None:
         await state.measure(["development"], histories=0)
 
 
+@pytest.mark.slow
 def test_the_command_tells_ten_histories_and_writes_the_misses(tmp_path: Path) -> None:
     target = tmp_path / "misses.txt"
     arguments = ["--bank", "development", "--histories", "10", "--failures", str(target), "--json"]

@@ -19,6 +19,7 @@ MESSAGES_COUNT = 60
 QUESTIONS_COUNT = 25
 
 
+@pytest.mark.slow
 async def test_other_peoples_conversations_rank_alike_on_every_store() -> None:
     if not (DATA / "locomo").is_dir():
         pytest.skip(f"no LoCoMo below {DATA}: name the folder that has it with UMI_DATA")

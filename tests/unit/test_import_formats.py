@@ -38,7 +38,10 @@ def umi(tmp_path: Path) -> Umi:
     return Umi(tmp_path)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+SOME = [pytest.param(name, marks=[] if name in ("chatgpt", "csv", "mem0") else [pytest.mark.slow]) for name in FORMATS]
+
+
+@pytest.mark.parametrize("name", SOME)
 def test_a_large_file_with_broken_records_twice(umi: Umi, name: str) -> None:
     make, file_name, more = FORMATS[name]
     made = make()

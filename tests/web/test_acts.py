@@ -19,7 +19,7 @@ import umi
 STORES = ("sqlite", "postgres")
 
 
-@pytest.fixture(scope="module", params=STORES)
+@pytest.fixture(scope="module", params=[STORES[0], pytest.param(STORES[1], marks=pytest.mark.slow)])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of the module's memory."""
     if request.param == "sqlite":

@@ -1,4 +1,4 @@
-"""Five hundred hostile memories: each is shown as the text that it is, runs nothing and breaks no layout."""
+"""Hostile memories: each is shown as the text that it is, runs nothing and breaks no layout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from browsing import Watched
 
 import umi
 
-COUNT = 500
+COUNT = 150
 SPACE = "hostile"
 FIRST_CHARACTERS = 2000  # of a long text that the page shows
 WIDTHS = (390, 1280)

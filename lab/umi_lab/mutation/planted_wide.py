@@ -24,7 +24,7 @@ from umi._reading.grammar import subjects
 from umi._reading.grammar.lexicon import MANY_KIN
 from umi._reading.model import extraction
 from umi._remember.recalled_text import RecalledTexts
-from umi._retrieval import reviewing
+from umi._retrieval import history, reviewing
 from umi.stores.namespace_view import NamespaceView
 from umi.stores.sql import periods as sql_periods
 from umi.types import filters, periods
@@ -206,6 +206,12 @@ CALLERS: Final[tuple[Mutation, ...]] = (
         "A value is over at once that a fact replaces which is still to come.",
         "umi._evolution.states.StateResolver._ends_later",
         partial(edited, StateResolver, "_ends_later", "entity.valid_to <= now", "entity.valid_to > now"),
+    ),
+    Mutation(
+        "listings-of-no-moment",
+        "Listings and histories tell states as if no statement ran out and every fact had begun.",
+        "umi._retrieval.history._steps",
+        partial(edited, history, "_steps", "View(include_superseded=True, now=now)", "View(include_superseded=True)"),
     ),
     Mutation(
         "a-slash-too-many",

@@ -113,7 +113,7 @@ class Answering(ABC):
             StoreError: When it cannot be read.
         """
         key = validate.name(id, "id")
-        return await self._open.storage.read(partial(history.find, key=key))
+        return await self._open.storage.read(partial(history.find, key=key, now=self._open.parts.clock.now()))
 
     async def sessions(self, *, limit: int = limits.LIST_LIMIT_DEFAULT, after: str | None = None) -> SessionPage:
         """The sessions of this namespace by name, a page at a time: how many messages, when, by whom.
@@ -155,7 +155,9 @@ class Answering(ABC):
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         newest = validate.one_of(order, "order", get_args(Order)) == "newest"
         kept = read_filter(where, types)
-        return await self._open.storage.read(partial(history.page, after=after, limit=limit, where=kept, newest=newest))
+        now = self._open.parts.clock.now()
+        look = partial(history.page, after=after, limit=limit, now=now, where=kept, newest=newest)
+        return await self._open.storage.read(look)
 
     async def episodes(
         self,
@@ -259,8 +261,8 @@ class Answering(ABC):
         only, last = validate.optional_name(attribute, "attribute"), validate.optional_name(before, "before")
         most = validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         during = During(validate.time_range(held, "held"), validate.time_range(known, "known"))
-        look = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last, during=during)
-        return await self._open.storage.read(look)
+        asked = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last, during=during)
+        return await self._open.storage.read(partial(asked, now=self._open.parts.clock.now()))
 
     async def why(self, entity_id: str) -> Explanation:
         """Where an entity comes from, what it rests on, and what made it stand as it does.

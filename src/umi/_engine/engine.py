@@ -341,7 +341,7 @@ class Engine:
 
     async def why(self, entity_id: str) -> Explanation:
         """Explain an entity; where learning is on, with its lesson."""
-        explain = partial(history.why, entity_id=entity_id)
+        explain = partial(history.why, entity_id=entity_id, now=self.parts.clock.now())
         learner = self.learner
         return await self.storage.read(explain if learner is None else learner.with_lesson(explain))
 

@@ -42,7 +42,8 @@ class Reviewing(ABC):
         """
         validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         name = validate.optional_name(after, "after")
-        return await self._open.storage.read(partial(reviewing.undecided, after=name, limit=limit))
+        now = self._open.parts.clock.now()
+        return await self._open.storage.read(partial(reviewing.undecided, after=name, limit=limit, now=now))
 
     async def preview_forget(self, id: str) -> ForgetPreview:  # noqa: A002 - as in `forget`
         """Show what `forget` of a message or a statement would delete now, and what was concluded from it. Nothing is deleted.
@@ -69,7 +70,7 @@ class Reviewing(ABC):
         now, policy = parts.clock.now(), parts.policy
 
         def work(tx: Transaction) -> EvolutionRelation:
-            return reviewing.try_undo(tx, RelationWriter(tx, parts.entropy, now, policy), key)
+            return reviewing.try_undo(tx, RelationWriter(tx, parts.entropy, now, policy), key, now)
 
         tried: reviewing.Tried | None = None
         try:

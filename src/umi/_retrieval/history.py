@@ -1,9 +1,14 @@
-"""Read what is stored: the chain of a statement or subject, why a statement is known, pages of all entities, statistics."""
+"""Read what is stored: the chain of a statement or subject, why a statement is known, pages of all entities, statistics.
+
+`now` is the moment of which the states are: a statement that named its own end is over from then on, and what a fact that is set
+from a later moment on replaces holds until then.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from functools import partial
 
 from umi import limits
@@ -40,7 +45,7 @@ COUNT_PAGE = 1_000  # entities per read transaction while states are counted
 CHAIN = (EvolutionType.UPDATE, EvolutionType.EXTEND, EvolutionType.CONTRADICT)
 
 
-def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
+def find(snapshot: Snapshot, key: str, now: datetime) -> Entity | Episode | None:
     """The entity or episode with this id, or None. An entity comes with its state of today.
 
     An id that is none of Umi's is looked up among the ids that senders gave their messages.
@@ -48,7 +53,7 @@ def find(snapshot: Snapshot, key: str) -> Entity | Episode | None:
     entity = snapshot.entities([key]).get(key)
     if entity is None:
         return _episode(snapshot, key)
-    return steps(snapshot, [entity])[0].entity
+    return steps(snapshot, [entity], now)[0].entity
 
 
 def waiting(snapshot: Snapshot, limit: int) -> tuple[OutboxItem, ...]:
@@ -69,6 +74,7 @@ def waiting_count(snapshot: Snapshot) -> int:
 def history(
     snapshot: Snapshot,
     key: str,
+    now: datetime,
     where: Filter = EVERYTHING,
     attribute: str | None = None,
     limit: int = LIST_LIMIT_MAX,
@@ -80,6 +86,7 @@ def history(
     Args:
         snapshot: One moment of a namespace.
         key: An entity's id, or a subject's name or alias.
+        now: The moment of the states.
         where: The messages, and the types of statements, that are wanted.
         attribute: The only attribute that is wanted, if any.
         limit: At most so many, the newest.
@@ -93,7 +100,7 @@ def history(
         chain = [one for one in _chain(snapshot, entity) if during.admits(one)]
         found = _wanted(kept(snapshot, chain, where), attribute)
         found = _older(snapshot, found, before)[-limit:]
-    return steps(snapshot, sorted(found, key=statement_order))
+    return steps(snapshot, sorted(found, key=statement_order), now)
 
 
 def counts(snapshot: Snapshot, name: str, parts: int) -> HistoryCounts:
@@ -102,20 +109,22 @@ def counts(snapshot: Snapshot, name: str, parts: int) -> HistoryCounts:
     return snapshot.periods(snapshot.subjects_of([key]).get(key, key), parts)
 
 
-def steps(snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
-    """Each entity with its state today and all relations that touch it, undone ones included."""
-    return _steps(RelationEffects(snapshot), snapshot, entities)
+def steps(snapshot: Snapshot, entities: list[Entity], now: datetime) -> tuple[HistoryStep, ...]:
+    """Each entity with its state and all relations that touch it, undone ones included."""
+    return _steps(RelationEffects(snapshot), snapshot, entities, now)
 
 
-def _steps(effects: RelationEffects, snapshot: Snapshot, entities: list[Entity]) -> tuple[HistoryStep, ...]:
-    standings = StateResolver(snapshot, View(include_superseded=True), effects).of(entities)
+def _steps(
+    effects: RelationEffects, snapshot: Snapshot, entities: list[Entity], now: datetime
+) -> tuple[HistoryStep, ...]:
+    standings = StateResolver(snapshot, View(include_superseded=True, now=now), effects).of(entities)
     reasons = set_facts.reasons(snapshot, entities)
     return tuple(
         HistoryStep(s.entity, s.state, effects.rows(s.entity.id), reasons.get(s.entity.id, "")) for s in standings
     )
 
 
-def why(snapshot: Snapshot, entity_id: str) -> Explanation:
+def why(snapshot: Snapshot, entity_id: str, now: datetime) -> Explanation:
     """Explain an entity: its source episode, what it was derived from and supports, and what changed it.
 
     Raises:
@@ -129,7 +138,7 @@ def why(snapshot: Snapshot, entity_id: str) -> Explanation:
     # The relations that make the entity stale, also through several derivations.
     causes = snapshot.relations(effects.causes(entity_id))
     related = effects.entities((*sources, *supports))
-    step = _steps(effects, snapshot, [entity])[0]
+    step = _steps(effects, snapshot, [entity], now)[0]
     return Explanation(
         entity=step.entity,
         state=step.state,
@@ -148,7 +157,13 @@ def sessions(snapshot: Snapshot, after: str | None, limit: int) -> SessionPage:
 
 
 def page(
-    snapshot: Snapshot, after: str | None, limit: int, where: Filter = EVERYTHING, *, newest: bool = False
+    snapshot: Snapshot,
+    after: str | None,
+    limit: int,
+    now: datetime,
+    where: Filter = EVERYTHING,
+    *,
+    newest: bool = False,
 ) -> Page:
     """One page of entities in order of arrival, or in the opposite order, starting after the cursor.
 
@@ -160,7 +175,7 @@ def page(
     shown = rows[:limit]
     # The cursor is (arrival, place) of the last entity shown.
     following = "{}.{}".format(*shown[-1][0]) if len(rows) > limit else None
-    return Page(steps(snapshot, [entity for _, entity in shown]), following)
+    return Page(steps(snapshot, [entity for _, entity in shown], now), following)
 
 
 def episodes(
@@ -177,19 +192,19 @@ def episodes(
     return EpisodePage(shown, str(shown[-1].arrival) if len(found) > limit else None)
 
 
-async def _count_states(storage: StorageBackend) -> dict[str, int]:
-    """The number of entities in each state today. Reads page by page, so that other work can run in between."""
+async def _count_states(storage: StorageBackend, now: datetime) -> dict[str, int]:
+    """The number of entities in each state. Reads page by page, so that other work can run in between."""
     states: Counter[HitState] = Counter()
     after: str | None = None
     while True:
-        found = await storage.read(partial(page, after=after, limit=COUNT_PAGE))
+        found = await storage.read(partial(page, after=after, limit=COUNT_PAGE, now=now))
         states.update(step.state for step in found.items)
         after = found.next
         if after is None:
             return {str(state): states[state] for state in HitState if states[state]}
 
 
-async def stats(storage: StorageBackend, embedder: str | None, degradations: Mapping[str, int]) -> Stats:
+async def stats(storage: StorageBackend, now: datetime, embedder: str | None, degradations: Mapping[str, int]) -> Stats:
     """The contents of a namespace in numbers, with the number of entities in each state."""
     sequence, counts = await storage.read(lambda snapshot: (snapshot.sequence, snapshot.counts()))
     return Stats(
@@ -198,7 +213,7 @@ async def stats(storage: StorageBackend, embedder: str | None, degradations: Map
         entities=counts.entities,
         vectors=counts.vectors,
         evolutions=counts.evolutions,
-        states=await _count_states(storage),
+        states=await _count_states(storage, now),
         waiting=counts.waiting,
         embedder=embedder,
         sequence=sequence,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 
 from umi._evolution import set_facts
 from umi._evolution.relation_effects import RelationEffects
@@ -23,12 +24,12 @@ class Tried(Exception):  # noqa: N818 - it takes a transaction back, and nothing
         self.preview = preview
 
 
-def undecided(snapshot: Snapshot, after: str | None, limit: int) -> UndecidedPage:
+def undecided(snapshot: Snapshot, after: str | None, limit: int, now: datetime) -> UndecidedPage:
     """One page of relations that nobody has decided, the newest first; those that later ones have settled are left out."""
     rows = snapshot.undecided(after=after, limit=limit + 1)  # one more tells whether a page follows
     shown = rows[:limit]
     ends = snapshot.entities([end for row in shown for end in (row.source_id, row.target_id)])
-    found = {step.entity.id: step for step in steps(snapshot, list(ends.values()))}
+    found = {step.entity.id: step for step in steps(snapshot, list(ends.values()), now)}
     pairs = [(row, found[row.source_id], found[row.target_id]) for row in shown]
     items = tuple(
         Undecided(row, old.entity, new.entity, old.state, new.state)
@@ -38,7 +39,7 @@ def undecided(snapshot: Snapshot, after: str | None, limit: int) -> UndecidedPag
     return UndecidedPage(items, shown[-1].id if len(rows) > limit else None)
 
 
-def try_undo(tx: Transaction, writer: RelationWriter, relation_id: str) -> EvolutionRelation:
+def try_undo(tx: Transaction, writer: RelationWriter, relation_id: str, now: datetime) -> EvolutionRelation:
     """Undo a relation and see what that has changed.
 
     Raises:
@@ -47,9 +48,9 @@ def try_undo(tx: Transaction, writer: RelationWriter, relation_id: str) -> Evolu
         EvolutionError: When it was undone before.
     """
     row = tx.relations([relation_id]).get(relation_id)
-    before = _standings(tx, _touched(tx, [] if row is None else [row.source_id, row.target_id]))
+    before = _standings(tx, _touched(tx, [] if row is None else [row.source_id, row.target_id]), now)
     undone = set_facts.undo(writer, relation_id)
-    after = _standings(tx, before)
+    after = _standings(tx, before, now)
     changes = [
         StandingChange(entity, before[id_][1], state)
         for id_, (entity, state) in after.items()
@@ -62,9 +63,9 @@ def _compared(entity: Entity, state: HitState) -> tuple[object, ...]:
     return (state, entity.valid_from, entity.valid_to)
 
 
-def _standings(snapshot: Snapshot, ids: Iterable[str]) -> dict[str, tuple[Entity, HitState]]:
+def _standings(snapshot: Snapshot, ids: Iterable[str], now: datetime) -> dict[str, tuple[Entity, HitState]]:
     found = snapshot.entities(ids)
-    return {step.entity.id: (step.entity, step.state) for step in steps(snapshot, list(found.values()))}
+    return {step.entity.id: (step.entity, step.state) for step in steps(snapshot, list(found.values()), now)}
 
 
 def _touched(snapshot: Snapshot, ends: list[str]) -> list[str]:

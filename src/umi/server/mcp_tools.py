@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Concatenate, Final, Literal, P
 from mcp import MCPError
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
-from mcp_types import INVALID_PARAMS, CallToolResult, ToolAnnotations
+from mcp_types import INVALID_PARAMS, CallToolResult, InputRequiredResult, Tool, ToolAnnotations
 from pydantic import Field
 
 import umi
-from umi.errors import UmiError
+from umi.errors import InvalidInput, UmiError
 from umi.limits import CONTEXT_TOKEN_BYTES, MCP_ANSWER_TOKENS_DEFAULT, MCP_ANSWER_TOKENS_MAX, MCP_ANSWER_TOKENS_MIN
 from umi.memory import Memory
 from umi.server.access import Caller, Right, Use
@@ -66,6 +66,7 @@ DELETES: Final = ToolAnnotations(
 _RESOURCE_BYTES_MAX: Final = MCP_ANSWER_TOKENS_MAX * CONTEXT_TOKEN_BYTES
 _PREVIEW_BYTES_MAX: Final = 2_000  # of what forget would delete
 _TIMELINE_COUNT_MAX: Final = 1_000
+_NOTHING_ELSE: Final = {"additionalProperties": False}
 
 Tokens = Annotated[
     int,
@@ -274,11 +275,30 @@ class Tools(BoundTools):
         )
 
 
-def make_server(instructions: str) -> MCPServer:
-    """A server without tools."""
+class StrictServer(MCPServer):
+    """Refuses an argument that a tool does not take. The library drops it: a misspelled `as_of` would be answered as of now."""
+
+    async def list_tools(self) -> list[Tool]:
+        """The tools, whose schemas allow no further argument."""
+        found = await super().list_tools()
+        return [tool.model_copy(update={"input_schema": tool.input_schema | _NOTHING_ELSE}) for tool in found]
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool with arguments that it takes; see `MCPServer.call_tool`."""
+        taken = [list(tool.input_schema["properties"]) for tool in await self.list_tools() if tool.name == name]
+        if taken and (unknown := [one for one in arguments if one not in taken[0]]):
+            error = InvalidInput(f"{name} takes no {unknown[0]!r:.80}; it takes {', '.join(taken[0])}")
+            raise ToolError(f"{error.code}: {error}")
+        return await super().call_tool(name, arguments, context)
+
+
+def make_server(instructions: str, kind: type[MCPServer] = MCPServer) -> MCPServer:
+    """A server without tools, of a kind."""
     # Otherwise MCPServer gives the whole process a handler that draws each line as a table, which takes milliseconds.
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    return MCPServer("umi", title="Umi", instructions=instructions, version=umi.__version__, log_level="WARNING")
+    return kind("umi", title="Umi", instructions=instructions, version=umi.__version__, log_level="WARNING")
 
 
 def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
@@ -288,7 +308,7 @@ def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
         bind: Gives the namespace of a call.
         read_only: Offer only what changes nothing.
     """
-    server = make_server(INSTRUCTIONS)
+    server = make_server(INSTRUCTIONS, StrictServer)
     tools = Tools(bind)
     server.add_tool(tools.recall, title="Recall", annotations=READS)
     server.add_tool(tools.history, title="History", annotations=READS)

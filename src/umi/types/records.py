@@ -394,7 +394,8 @@ def origin_mark(origin: Origin) -> str:
 class HistoryStep:
     """One statement of a chain, oldest first, with its state today and the relations that touch it.
 
-    `reason` is why `set_fact` set it; "" of what was read in talk.
+    What has named its own end is superseded from then on, and what a fact replaces that is set from a later moment on is current
+    until then; the fact is so, too, and its `valid_from` says from when. `reason` is why `set_fact` set it; "" of what was read in talk.
     """
 
     entity: Entity

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from umi.ports import Clock
+
 CURRENT: Final = "current"
 SUPERSEDED: Final = "superseded"
 STALE: Final = "stale"
@@ -122,16 +124,17 @@ class Look:
     known_at: datetime | None = None
     time_range: tuple[datetime, datetime] | None = None
     include_superseded: bool = False
-    now: datetime | None = None  # questions let a statement run out by itself, listings do not
+    now: datetime | None = None  # what named an end before it has run out
 
 
-TODAY: Final = Look()
+EVER: Final = Look()
 
 
 class Book:
-    """All rows of one namespace."""
+    """All rows of one namespace. Without a clock nothing in it runs out by itself."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock
         self.said: list[Said] = []
         self.statements: list[Statement] = []
         self.links: list[Link] = []
@@ -211,8 +214,10 @@ class Book:
             found += self.causes(source, known_at)
         return _once(found)
 
-    def state(self, one: Statement, look: Look = TODAY) -> str:
-        """The state of a statement, seen from there."""
+    def state(self, one: Statement, look: Look | None = None) -> str:
+        """The state of a statement, seen from there, or today."""
+        if look is None:
+            look = EVER if self._clock is None else Look(now=self._clock.now())
         over = self.validity(one, look.known_at)[0]
         if over is not None and (look.as_of is None or over <= look.as_of):
             return SUPERSEDED
@@ -296,7 +301,7 @@ class Book:
 
         What was over stays over, although what said so may not be among them.
         """
-        found = Book()
+        found = Book(self._clock)
         found.over = {one.id: self.validity(one) for one in self.statements}
         found.said = list(kept)
         found.statements = [one for one in self.statements if one.said in found.said]

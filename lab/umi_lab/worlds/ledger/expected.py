@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from umi_lab.worlds.ledger.book import TODAY, Book, Link, Look, Said, Statement
+from umi_lab.worlds.ledger.book import EVER, Book, Link, Look, Said, Statement
 from umi_lab.worlds.ledger.confirmed import Tally
 
 
@@ -47,7 +47,7 @@ class Compared:
         self.record(f"message {said.key}", found, _episode(said))
         same(f"the zone of message {said.key}", found.at.utcoffset(), said.at.utcoffset())
 
-    def entity(self, found: Any, one: Statement, look: Look = TODAY) -> None:
+    def entity(self, found: Any, one: Statement, look: Look = EVER) -> None:
         """Require a statement with its times, as known at the moment of the look."""
         book = self._book
         over, known = book.validity(one, look.known_at)

@@ -32,7 +32,7 @@ class Journal:
 
     def __init__(self, world: OpenedMemory) -> None:
         self._opened = world
-        self.book = Book()
+        self.book = Book(world.clock)
         self.compared = Compared(self.book, world.tally)
         self._by_key: dict[tuple[int, int], Said] = {}
         self._made: dict[int, list[Link]] = {}

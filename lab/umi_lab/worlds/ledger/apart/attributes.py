@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import umi
 from umi.memory import Memory
+from umi.types import HitState
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.journal import Journal
 from umi_lab.worlds.ledger.plan import Step
@@ -85,6 +86,11 @@ class Attributes(Journal):
         for at, value in ((None, before), (begins - _MICROSECOND, before), (begins, then), (begins + _DAY, then)):
             found = await memory.facts(given["who"], attribute=given["attribute"], as_of=at)
             same(f"what holds at {at} of what begins at {begins}", [fact.value for fact in found], [value])
+        steps = await memory.history(given["who"], attribute=given["attribute"])
+        left = sorted(
+            (step.entity.valid_from, step.entity.value) for step in steps if step.state is not HitState.SUPERSEDED
+        )
+        same(f"what is not over of what begins at {begins}", [value for _, value in left], [before, then])
 
     async def _take_back(self, memory: Memory, given: dict[str, Any], before: Any) -> None:
         """What was set never held, and what was before holds on."""
