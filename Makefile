@@ -45,7 +45,7 @@ venv: $(STAMP) ## Create .venv with everything, pinned
 demo: $(STAMP) ## The main job: a conversation goes in, memory that knows what changed comes out
 	$(BIN)/umi demo
 
-test: $(STAMP) ## Lint, types, tests, adapters with their frameworks, and 120 simulated worlds
+test: $(STAMP) ## Lint, types, tests, adapters with their frameworks, and 60 simulated worlds
 	@$(MAKE) --no-print-directory -j2 --output-sync=target lint mypy basedpyright
 	@$(MAKE) --no-print-directory unit adapters sim
 
@@ -85,8 +85,8 @@ build/adapters/%/.installed: tests/adapters/%/requirements.txt pyproject.toml Ma
 	  --dest build/adapters/$*/sdists $$(grep '^$(SDIST_$*)==' $<) && tar -xzf build/adapters/$*/sdists/*.tar.gz -C build/adapters/$*/sdists)
 	@touch $@
 
-sim: $(STAMP) ## Run 120 simulated worlds: 80 with faults, restarts and power cuts, 40 small ones with an oracle
-	$(BIN)/umi sim sweep --seeds 80 --small 40 --start 1000
+sim: $(STAMP) ## Run 60 simulated worlds: 40 with faults, restarts and power cuts, 20 small ones with an oracle
+	$(BIN)/umi sim sweep --seeds 40 --small 20 --start 1000
 
 reader: $(FIT)/.installed ## Fit the local reader to data/reader: weights, manifest (PyTorch; minutes on a GPU, a night on two cores)
 	$(FIT)/bin/python lab/tools/answer_reader/maker.py build/reader

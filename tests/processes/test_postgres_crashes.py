@@ -123,7 +123,9 @@ def _kill_the_server(server: Server) -> bool:
     return True
 
 
-@pytest.mark.parametrize("disturb", [_kill_a_backend, _kill_the_server], ids=lambda it: it.__name__[1:])
+@pytest.mark.parametrize(
+    "disturb", [pytest.param(_kill_a_backend, marks=pytest.mark.slow), _kill_the_server], ids=lambda it: it.__name__[1:]
+)
 async def test_writers_go_on_by_themselves_when_postgresql_is_killed(
     server: Server, disturb: Callable[[Server], bool]
 ) -> None:

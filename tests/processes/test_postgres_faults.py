@@ -84,7 +84,11 @@ async def undo(memory: umi.Memory) -> None:
 ACTS: tuple[Callable[[umi.Memory], Awaitable[None]], ...] = (remember, recall, forget, undo)
 
 
-@pytest.mark.parametrize("act", ACTS, ids=lambda act: act.__name__)
+QUICK = ("remember", "recall", "undo")
+SOME = [pytest.param(act, marks=[] if act.__name__ in QUICK else [pytest.mark.slow]) for act in ACTS]
+
+
+@pytest.mark.parametrize("act", SOME, ids=lambda act: act.__name__)
 async def test_a_connection_cut_before_any_statement_leaves_all_or_nothing(
     url: str, act: Callable[[umi.Memory], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
