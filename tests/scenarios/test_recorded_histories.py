@@ -75,7 +75,8 @@ async def test_a_mediocre_model_loses_nothing_that_undo_does_not_bring_back(embe
             told = {one["text"] for one in history["messages"]}
             kept = set()
             for step in (await memory.list(limit=1_000)).items:
-                assert step.state is umi.HitState.CURRENT
+                assert step.entity.valid_to is None
+                assert step.state is umi.HitState.CURRENT or step.entity.valid_until is not None  # it named its own end
                 episode = await memory.get(step.entity.episode_id)
                 assert isinstance(episode, umi.Episode)
                 kept.add(episode.content)
