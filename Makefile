@@ -55,8 +55,11 @@ lint: $(STAMP)
 
 types: mypy basedpyright ## Both type checkers
 
-mypy basedpyright: $(STAMP)
-	$(BIN)/$@ $(if $(filter basedpyright,$@),--level error)
+mypy: $(STAMP)
+	$(BIN)/mypy
+
+basedpyright: $(STAMP)
+	$(BIN)/basedpyright --level error
 
 # Each worker has a core: threads of linear algebra beside it would only take it from the other.
 unit: TESTS := not slow

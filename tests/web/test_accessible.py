@@ -31,7 +31,15 @@ def ready(page: Watched, view: str, **query: str) -> None:
     page.page.locator(".loading").first.wait_for(state="detached")
 
 
-@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
+@pytest.mark.parametrize(
+    ("scheme", "width"),
+    [
+        ("light", 390),
+        ("dark", 1280),
+        pytest.param("dark", 390, marks=pytest.mark.slow),
+        pytest.param("light", 1280, marks=pytest.mark.slow),
+    ],
+)
 def test_axe_finds_nothing_in_any_view(browser: Browser, tour: live_server.Live, scheme: str, width: int) -> None:
     size = {"width": width, "height": 900}
     with browsing.watched(browser, tour.url, color_scheme=scheme, viewport=size, reduced_motion="reduce") as page:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import hostile
+import pytest
 from browsing import Watched
 
 import umi
 
-COUNT = 150
+COUNTS = (150, pytest.param(500, marks=pytest.mark.slow))
 SPACE = "hostile"
 FIRST_CHARACTERS = 2000  # of a long text that the page shows
 WIDTHS = (390, 1280)
@@ -37,8 +38,9 @@ WALK = """async ([space, ids]) => {
 }"""
 
 
-def test_hostile_memories_are_shown_as_text(page: Watched, db: Path) -> None:
-    texts = hostile.texts(COUNT)
+@pytest.mark.parametrize("count", COUNTS)
+def test_hostile_memories_are_shown_as_text(page: Watched, db: Path, count: int) -> None:
+    texts = hostile.texts(count)
     with umi.blocking.Memory.open(str(db), namespace=SPACE, embedder=None) as memory:
         told = [
             memory.remember(text, speaker=text[:60] or None, session=text[:60], extract_entities=False)
@@ -53,7 +55,7 @@ def test_hostile_memories_are_shown_as_text(page: Watched, db: Path) -> None:
     page.page.set_viewport_size({"width": WIDTHS[0], "height": 800})
     page.open(SPACE, "why")
     shown = page.page.evaluate(WALK, [SPACE, ids])
-    assert len(shown) == COUNT
+    assert len(shown) == count
     for text, one in zip(texts, shown, strict=True):
         assert one is not None, text[:80]
         assert one["text"] is None or text.startswith(one["text"]) or one["text"] in text, text[:80]

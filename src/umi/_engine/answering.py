@@ -261,8 +261,11 @@ class Answering(ABC):
         only, last = validate.optional_name(attribute, "attribute"), validate.optional_name(before, "before")
         most = validate.count(limit, "limit", low=1, high=limits.LIST_LIMIT_MAX)
         during = During(validate.time_range(held, "held"), validate.time_range(known, "known"))
-        asked = partial(history.history, key=key, where=kept, attribute=only, limit=most, before=last, during=during)
-        return await self._open.storage.read(partial(asked, now=self._open.parts.clock.now()))
+        now = self._open.parts.clock.now()
+        look = partial(
+            history.history, key=key, now=now, where=kept, attribute=only, limit=most, before=last, during=during
+        )
+        return await self._open.storage.read(look)
 
     async def why(self, entity_id: str) -> Explanation:
         """Where an entity comes from, what it rests on, and what made it stand as it does.

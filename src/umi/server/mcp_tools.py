@@ -287,7 +287,8 @@ class StrictServer(MCPServer):
         self, name: str, arguments: dict[str, Any], context: Context | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool with arguments that it takes; see `MCPServer.call_tool`."""
-        taken = [list(tool.input_schema["properties"]) for tool in await self.list_tools() if tool.name == name]
+        tools = await super().list_tools()
+        taken = [list(tool.input_schema["properties"]) for tool in tools if tool.name == name]
         if taken and (unknown := [one for one in arguments if one not in taken[0]]):
             error = InvalidInput(f"{name} takes no {unknown[0]!r:.80}; it takes {', '.join(taken[0])}")
             raise ToolError(f"{error.code}: {error}")
