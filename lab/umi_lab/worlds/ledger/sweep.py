@@ -16,7 +16,7 @@ from umi_lab.worlds.ledger.plan import SmallPlan, Step, make_small
 from umi_lab.worlds.ledger.world import SmallOutcome, run_small
 from umi_lab.worlds.shrink import manner
 
-_PORTION: Final = 20
+_PORTION: Final = 5  # worlds per job
 RUNS_COUNT: Final = 150  # worlds run to shrink one
 
 Progress = Callable[[int, int, int], None]
