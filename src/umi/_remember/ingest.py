@@ -1,8 +1,8 @@
 """Take messages into a namespace: set aside those that only repeat recalled text, admit the rest, and have them read.
 
 Called by `Engine.remember` with `take`, and by `Engine.remember_many` with `begin`, `embed` and `finish`, so that one
-batch can be embedded while the batch before it is written. A single message is embedded and read beforehand where this
-process does both by itself, and is stored with all that was read in it.
+batch can be embedded while the batch before it is written. A single message that is not long is embedded and read beforehand where
+this process does both by itself, and is stored with all that was read in it.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from umi._remember.apply import ReadingWriter, Work
 from umi._remember.keys import call_key, known_rows, message_key
 from umi._remember.outbox import Embedded, OutboxWorker, Outcome
 from umi._remember.recalled_text import RecalledTexts
+from umi.limits import READ_AT_ONCE_CHARACTERS_MAX
 from umi.ports import Clock, Entropy, StorageBackend, Transaction
 from umi.types import Degradation, Episode, Message
 
@@ -82,10 +83,9 @@ class Ingest:
             NotFound: When `derived_from` names an id that is not in this namespace.
         """
         # Of several messages the earlier are committed before the later are read, so that the search index knows them. What
-        # may wait for a server is durable before it waits.
-        at_once = (
-            len(messages) == 1 and not options.later and self._worker is not None and self._worker.waits_for_nobody
-        )
+        # may wait for a server, or takes long to read, is durable before: whoever loses patience has not lost the message.
+        soon = self._worker is not None and self._worker.waits_for_nobody and not options.later
+        at_once = soon and len(messages) == 1 and len(messages[0].content) <= READ_AT_ONCE_CHARACTERS_MAX
         begun = await self._begin(messages, options, at_once=at_once)
         # Read later: vectors are stored now, so that the text is found by meaning too, and the outbox item stays.
         if options.later and begun.outcome is None and self._worker is not None and begun.items:
