@@ -1,6 +1,10 @@
-"""A long message takes seconds to read: it is stored before that, so that whoever stops waiting has not lost it."""
+"""A long message takes seconds to read: it is stored before that, so that whoever stops waiting has not lost it.
+
+What was stored and not read is finished behind the next message.
+"""
 
 import asyncio
+from collections.abc import Coroutine
 from pathlib import Path
 
 import pytest
@@ -11,15 +15,20 @@ from umi.limits import READ_AT_ONCE_CHARACTERS_MAX
 _LONG = "The harbour office asks every skipper to report by noon. " * (2 * READ_AT_ONCE_CHARACTERS_MAX // 57)
 
 
+async def _given_up(memory: umi.Memory, call: Coroutine[object, object, object]) -> None:
+    """Stop waiting for a call as soon as what it stores is there."""
+    writing = asyncio.create_task(call)
+    while not (await memory.stats()).episodes:
+        await asyncio.sleep(0.01)
+    assert not writing.done()
+    writing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await writing
+
+
 async def test_a_long_message_is_kept_when_its_caller_stops_waiting(tmp_path: Path) -> None:
     async with umi.Memory.open(f"sqlite:///{tmp_path}/m.db") as memory:
-        writing = asyncio.create_task(memory.remember(_LONG, idempotency_key="harbour"))
-        while not (await memory.stats()).episodes:
-            await asyncio.sleep(0.01)
-        assert not writing.done()
-        writing.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await writing
+        await _given_up(memory, memory.remember(_LONG, idempotency_key="harbour"))
         again = await memory.remember(_LONG, idempotency_key="harbour")
         assert again.replayed
         assert again.deferred == again.episode_ids
@@ -27,3 +36,13 @@ async def test_a_long_message_is_kept_when_its_caller_stops_waiting(tmp_path: Pa
         assert [hit.episode.id for hit in hits.hits] == list(again.episode_ids)
         assert (await memory.maintain()).completed == 1
         assert not (await memory.remember(_LONG, idempotency_key="harbour")).deferred
+
+
+@pytest.mark.parametrize("at_once", [True, False], ids=["remember", "remember_many"])
+async def test_what_was_given_up_is_finished_behind_the_next_message(tmp_path: Path, *, at_once: bool) -> None:
+    async with umi.Memory.open(f"sqlite:///{tmp_path}/m.db") as memory:
+        await _given_up(memory, memory.remember(_LONG) if at_once else memory.remember_many([_LONG]))
+        assert len(await memory.waiting()) == 1
+        await memory.remember("The pilot boat is blue.")
+        while await memory.waiting():
+            await asyncio.sleep(0.05)

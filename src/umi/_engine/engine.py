@@ -196,9 +196,11 @@ class Engine:
                 ahead.append(await self._begin([validate.ahead(validate.check_message(one), now) for one in batch]))
                 # One batch ahead is enough to keep both busy, and bounds the memory.
                 if len(ahead) > 1:
-                    await finish(ahead.popleft())
+                    await finish(ahead[0])
+                    ahead.popleft()
             while ahead:
-                await finish(ahead.popleft())
+                await finish(ahead[0])
+                ahead.popleft()
         finally:
             # Batches that were admitted and not written yet keep their outbox items.
             self._something_waits |= bool(ahead)
@@ -217,7 +219,12 @@ class Engine:
         self, messages: Sequence[Message], options: RememberOptions, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
         """Store messages and read them; what cannot be done now is left in the outbox."""
-        admitted, outcome = await self._intake(model).take(messages, options)
+        is_done = False
+        try:
+            admitted, outcome = await self._intake(model).take(messages, options)
+            is_done = True
+        finally:
+            self._something_waits |= not is_done  # whoever gave up may have done so between storing and reading
         self._note(outcome, admitted, for_others=options.later and model is None)
         return admitted, outcome
 
