@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter, deque
-from collections.abc import AsyncIterable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -71,8 +72,7 @@ class _Batch:
 class Engine:
     """One open namespace.
 
-    `draining` (the background task of each namespace), `learners` and `recalled` (by namespace) are shared by all views of
-    one memory.
+    `draining` (background tasks), `learners` and `recalled`, by namespace, are shared by all views of one memory.
     """
 
     def __init__(
@@ -191,16 +191,15 @@ class Engine:
         # The next batch is embedded while this one is written: the two use different cores.
         ahead: deque[_Batch] = deque()
         try:
-            async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
-                now = self.parts.clock.now()
-                ahead.append(await self._begin([validate.ahead(validate.check_message(one), now) for one in batch]))
-                # One batch ahead is enough to keep both busy, and bounds the memory.
-                if len(ahead) > 1:
-                    await finish(ahead[0])
-                    ahead.popleft()
-            while ahead:
-                await finish(ahead[0])
-                ahead.popleft()
+            with self.may_be_given_up():
+                async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
+                    now = self.parts.clock.now()
+                    ahead.append(await self._begin([validate.ahead(validate.check_message(one), now) for one in batch]))
+                    # One batch ahead is enough to keep both busy, and bounds the memory.
+                    if len(ahead) > 1:
+                        await finish(ahead.popleft())
+                while ahead:
+                    await finish(ahead.popleft())
         finally:
             # Batches that were admitted and not written yet keep their outbox items.
             self._something_waits |= bool(ahead)
@@ -219,12 +218,8 @@ class Engine:
         self, messages: Sequence[Message], options: RememberOptions, model: Conversation | None
     ) -> tuple[Admitted, Outcome]:
         """Store messages and read them; what cannot be done now is left in the outbox."""
-        is_done = False
-        try:
+        with self.may_be_given_up():
             admitted, outcome = await self._intake(model).take(messages, options)
-            is_done = True
-        finally:
-            self._something_waits |= not is_done  # whoever gave up may have done so between storing and reading
         self._note(outcome, admitted, for_others=options.later and model is None)
         return admitted, outcome
 
@@ -417,8 +412,17 @@ class Engine:
         return await self.storage.write(lambda tx: change(RelationWriter(tx, self.parts.entropy, now, policy)))
 
     def expect_work(self) -> None:
-        """Note that rows were restored, some of which may have work waiting."""
+        """Note that rows were stored, some of which may have work waiting."""
         self._something_waits = True
+
+    @contextmanager
+    def may_be_given_up(self) -> Iterator[None]:
+        """Expect work where a call is cancelled inside: it may have stored something, and not done what follows."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            self.expect_work()
+            raise
 
     async def maintain(self) -> MaintainReceipt:
         """Finish waiting work, as long as each pass leaves less of it; then clean the file if something was deleted, or expired."""
@@ -435,9 +439,11 @@ class Engine:
                 break
         self._something_waits = waiting > 0
         still, count = await self.storage.read(history.still_waiting)
-        # A deletion whose bytes could not be removed at once.
-        unclean = await self.store.unclean() and not await self.clean_up()
-        return MaintainReceipt(completed, still, count, tuple(degradations), unclean)
+        return MaintainReceipt(completed, still, count, tuple(degradations), unclean=not await self.cleaned())
+
+    async def cleaned(self) -> bool:
+        """Remove the bytes of what was deleted earlier, if any are left; False while that has to wait."""
+        return not await self.store.unclean() or await self.clean_up()
 
     async def clean_up(self, proof: Findable | None = None) -> bool:
         """Remove the bytes of deleted rows from the file; False while that has to wait."""

@@ -170,9 +170,12 @@ class _Chosen:
 async def _forget(engine: Engine, forget: Callable[..., operations.Forgotten]) -> int:
     """See `Erasing.forget`; `forget` is the operation."""
     now = engine.parts.clock.now()
-    done = await engine.storage.write(lambda tx: forget(engine.removal(tx, now)))
-    if done.count:
-        await _finish(engine, done.taken)
+    with engine.may_be_given_up():
+        done = await engine.storage.write(lambda tx: forget(engine.removal(tx, now)))
+        if done.count:
+            await _finish(engine, done.taken)
+        else:
+            await engine.cleaned()  # a call that was given up may have deleted it
     return done.count
 
 
@@ -189,8 +192,9 @@ async def erase(engine: Engine, name: str, chosen: _Chosen, *, derived_too: bool
     learner = engine.learner if chosen.subject is not None else None
     if learner is not None and learner.notes_a_task:
         await learner.flush()  # what is not written yet could not be searched for the name
-    taken = await engine.storage.write(work)
-    proof, clean = await _finish(engine, taken)
+    with engine.may_be_given_up():
+        taken = await engine.storage.write(work)
+        proof, clean = await _finish(engine, taken)
     return ErasureReceipt(
         id=engine.parts.entropy.new_id("era", now),
         namespace=name,
@@ -215,7 +219,7 @@ async def erase_namespace(engine: Engine, name: str) -> ErasureReceipt:
         found = await engine.storage.write(partial(leaving.erase_namespace, salt=salt, read=found))
     engine.forget_all()
     engine.forget_words()
-    clean = not found.sequence or await engine.clean_up(found.needles)
+    clean = await engine.clean_up(found.needles) if found.sequence else await engine.cleaned()
     return ErasureReceipt(
         id=entropy.new_id("era", now),
         namespace=name,

@@ -129,8 +129,9 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
             put_off(tx, [episode], RememberOptions())  # its vector is made after the commit
         return episode, recollect(tx, [episode.id])
 
-    episode, written = await engine.storage.write(work)
-    outcome = await engine.embed_read([episode]) if episode is not None else Outcome()
+    with engine.may_be_given_up():
+        episode, written = await engine.storage.write(work)
+        outcome = await engine.embed_read([episode]) if episode is not None else Outcome()
     return RememberReceipt(
         episode_ids=(written.entities[0].episode_id,),
         entities=written.entities,
