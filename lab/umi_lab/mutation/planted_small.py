@@ -9,7 +9,8 @@ from functools import partial
 from typing import Final
 
 from umi._core import ranking, validate
-from umi._engine import contexts
+from umi._engine import contexts, erasing
+from umi._engine.engine import Engine
 from umi._evolution import set_facts
 from umi._evolution.relation_writer import RelationWriter
 from umi._evolution.states import StateResolver
@@ -330,6 +331,21 @@ REFUSED: Final[tuple[Mutation, ...]] = (
     ),
 )
 
+CANCELLED: Final[tuple[Mutation, ...]] = (
+    Mutation(
+        "given-up-and-left-waiting",
+        "What a cancelled call has stored and not read waits until somebody calls maintain.",
+        "umi._engine.engine.Engine.may_be_given_up",
+        partial(edited, Engine, "expect_work", "self._something_waits = True", "pass"),
+    ),
+    Mutation(
+        "deletion-made-again-leaves-bytes",
+        "A deletion that a cancelled call has made, made again, leaves its bytes in the file.",
+        "umi._engine.erasing._forget",
+        partial(edited, erasing, "_forget", "await engine.cleaned()", "pass"),
+    ),
+)
+
 SMALL: Final[tuple[Mutation, ...]] = (
     *SCORES,
     *CONTEXTS,
@@ -337,6 +353,7 @@ SMALL: Final[tuple[Mutation, ...]] = (
     *FOLLOWING,
     *IN_TIME,
     *REFUSED,
+    *CANCELLED,
     *SENTENCES,
     *ORDERS,
     *REACH,

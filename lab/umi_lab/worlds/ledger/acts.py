@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from umi_lab.worlds.ledger.apart.attributes import Attributes
 from umi_lab.worlds.ledger.apart.blocking_calls import BlockingCalls
+from umi_lab.worlds.ledger.apart.cancelled import Cancelled
 from umi_lab.worlds.ledger.apart.copied_files import CopiedFiles
 from umi_lab.worlds.ledger.apart.damaged_exports import DamagedExports
 from umi_lab.worlds.ledger.apart.dated_questions import DatedQuestions
@@ -62,6 +63,7 @@ class Acts(
     BlockingCalls,
     RepeatedWords,
     ReadWordings,
+    Cancelled,
 ):
     """Does the steps of one world."""
 

@@ -11,6 +11,7 @@ from umi.config import Config
 from umi.memory import Memory
 from umi.ports import LLMProvider
 from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.embedder import SimEmbedder
 from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.confirmed import Tally
 from umi_lab.worlds.ledger.expected import Wrong
@@ -66,6 +67,7 @@ class OpenedMemory:
         self.tally = tally
         self.model = ScriptedModel()
         self._entropy = SimEntropy(rng)
+        self._rng = rng
         self._memory: Memory | None = None
         self._second: Memory | None = None
         self._asked = 0
@@ -106,6 +108,12 @@ class OpenedMemory:
         return Memory.open(
             url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy, **parts
         )
+
+    def embedded(self, name: str | None) -> Memory:
+        """As `without_model`, with vectors, which are made after a message is stored."""
+        url = "dict:" if name is None else f"sqlite:///{self.folder / name}"
+        embedder = SimEmbedder(self.clock, self._rng.fork("embedder"))
+        return Memory.open(url, namespace=SPACE, embedder=embedder, clock=self.clock, entropy=self._entropy)
 
     def with_model(self, model: LLMProvider) -> Memory:
         """A memory in RAM that a model reads for, with the same parts otherwise, not yet open."""

@@ -9,6 +9,7 @@ from umi.sim.rng import DeterministicRng
 from umi_lab.worlds.ledger.apart import (
     borders,
     callers,
+    cancelled_calls,
     copies,
     damages,
     intervals,
@@ -79,6 +80,7 @@ _KINDS: Final[dict[str, tuple[float, _Drawn]]] = {
     "repeated": (0.3, lambda rng: {"cases": repeats.drawn(rng.fork("repeats"))}),
     "wordings": (0.25, lambda rng: {"cases": wordings.drawn(rng.fork("wordings"))}),
     "taught": (0.3, lambda rng: lineages.judged(rng.fork("lineages"))),
+    "cancelled": (0.3, lambda rng: cancelled_calls.drawn(rng.fork("cancelled"))),
 }
 APART: Final = frozenset(_KINDS)
 
