@@ -83,9 +83,7 @@ ENTITIES_PER_MESSAGE_COUNT_MAX: Final = 200  # what is beyond shares the last no
 SENTENCE_CHARACTERS_MAX: Final = 2_000  # a longer sentence is a note: nobody speaks like that, and it bounds the work
 SHORT_MESSAGE_CHARACTERS_MAX: Final = 320  # a longer message is read clause by clause only
 SHORT_MESSAGE_SENTENCES_COUNT_MAX: Final = 4
-READ_AT_ONCE_CHARACTERS_MAX: Final = (
-    32_000  # a longer message is stored before it is embedded and read, which takes seconds
-)
+READ_AT_ONCE_CHARACTERS_MAX: Final = 32_000  # a longer message is stored before it is embedded and read
 
 # Retrieval (seed 004).
 RRF_K: Final = 60
