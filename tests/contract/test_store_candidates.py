@@ -250,3 +250,9 @@ async def test_vectors_by_id_of_an_entity_or_an_episode(alice: StorageBackend) -
     assert (await alice.search(axis(3), 1))[0].id == "a"
     assert await alice.delete("ep_9") is True
     assert [hit.id for hit in await alice.search(axis(0), 9)] == ["a", "b"]
+
+
+async def test_without_vectors_there_are_no_candidates(alice: StorageBackend) -> None:
+    await _add(alice, episode_row(0, "cat one"))
+    found = await alice.read(near(0))
+    assert (len(found.keys), len(found.cosine), len(found.words), found.count) == (0, 0, 0, 0)

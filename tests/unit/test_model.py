@@ -10,6 +10,7 @@ import pytest
 
 from umi import limits
 from umi._reading.model import Allowance, Asker, Meter, read_extraction, read_queries, read_relations
+from umi._reading.model.extraction import place
 from umi.errors import LLMError, UmiError
 from umi.types import Completion, CompletionRequest, EntityType, EvolutionType, Mode, Nature, Usage
 
@@ -387,3 +388,11 @@ def test_rows_that_say_nothing_are_left_out() -> None:
     answer = json.dumps({"entities": [ENTITY, {**ENTITY, "content": " "}], "relations": [blank]})
     entities, relations = read_extraction(answer)
     assert ([entity.content for entity in entities], relations) == ([ENTITY["content"]], ())
+
+
+def test_words_that_a_model_changed_are_found_in_the_sentence_that_shares_half_of_them() -> None:
+    text = "Bring a torch. The boiler, an old one, costs ninety pounds a year."
+    begin = text.index("The boiler")
+    assert place(text, "the old boiler costs ninety pounds") == (begin, len(text))
+    assert place(text, "a new stove in the attic") is None
+    assert place(text, "of the") is None  # no word that is searched for

@@ -457,3 +457,13 @@ def test_the_graph_finds_what_an_exact_search_finds() -> None:
         found += len({key for key, _ in near} & set(exact.tolist()))
     assert found >= 0.98 * 10 * len(vectors[::50])
     assert HnswIndex(12).search(vectors[0], 3) == []
+
+
+async def test_failures_are_accepted_more_and_more_as_the_last_quarter_of_a_budget_is_spent() -> None:
+    options = umi.RouteOptions(explore=0.0, prices=PRICES, budget=100.0, accept=0.2)
+    async with opened(options=options, embedder=None) as router:
+        told = {}
+        for spent in (0.0, 75.0, 87.5, 100.0):
+            router._spent = spent
+            told[spent] = round(router._accepted(), 9)
+    assert told == {0.0: 0.2, 75.0: 0.2, 87.5: 0.6, 100.0: 1.0}

@@ -457,3 +457,16 @@ def test_an_empty_index_counts_what_its_objects_take() -> None:
     finally:
         tracemalloc.stop()
     assert taken / 1.5 < kept[0].bytes < taken * 1.5
+
+
+async def test_the_log_of_changes_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("umi.stores.sql.write.CHANGE_LOG_SEQUENCES_COUNT_MAX", 3)
+    path = tmp_path / "m.db"
+    async with opened(path) as store:
+        space = store.namespace("alice")
+        for number in range(9):
+            await add(space, f"cat {number}")
+        for number in range(8):
+            await space.write(lambda tx, number=number: tx.delete_episode(f"ep_{number}"))
+    ((count,),) = sql(path, "SELECT count(DISTINCT sequence) FROM changes")
+    assert count == 3

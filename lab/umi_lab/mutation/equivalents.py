@@ -12,6 +12,13 @@ from typing import Final
 from umi_lab.mutation.operators import Key
 
 EQUIVALENT: Final[Mapping[Key, str]] = {
+    (
+        "_reading/short_messages/decode.py",
+        "ValueParts.best",
+        "max(fitting)[0] < _ROLE",
+        "max(fitting)[0] <= _ROLE",
+        0,
+    ): ("a likelihood of a network is never exactly the bound"),
     ("_reading/grammar/statements.py", "_trim", "break", "continue", 0): (
         "the loop around it cuts what is left; the end differs only where four joining words follow one another"
     ),

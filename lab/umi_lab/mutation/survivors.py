@@ -127,6 +127,8 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         ("_retrieval/statement_scores.py", "(module)", "10.0", "11.0", 0),
     ),
     "model": (
+        ("_reading/model/contracts.py", "read_relations", "'relations' not in parsed", "'relations' in parsed", 0),
+        ("_reading/model/extraction.py", "place", "not wanted", "not not wanted", 0),
         ("_evolution/tracker.py", "EvolutionTracker._by_model", "relation is not None", "relation is None", 0),
         ("_reading/model/calls.py", "Asker._pay_and_call", "self._budget.reserve(about)", "(left out)", 0),
         ("_reading/model/calls.py", "Asker.ask", "asked_before + reask", "asked_before - reask", 0),
@@ -155,6 +157,14 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
     ),
     "embedder": (
         (
+            "stores/index/quantised_vectors.py",
+            "Windows.put",
+            "self._owner.extend(np.repeat(documents, counts - 1))",
+            "(left out)",
+            0,
+        ),
+        ("stores/index/search_index.py", "NamespaceIndex.vector_candidates", "0", "1", 0),
+        (
             "_core/guard.py",
             "GuardedEmbedder.prepare",
             "await call_port(self._inner.prepare(kept), lambda error: EmbedderUnavailable(f'the embedder failed: ",
@@ -173,6 +183,7 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         ("stores/index/quantised_vectors.py", "_Rows.pad", "0", "1", 0),
     ),
     "routing": (
+        ("_learning/routing/router.py", "TierRouter._accepted", "1.0 - accept", "1.0 + accept", 0),
         ("_learning/routing/classifier.py", "OutcomeClassifier.learn", "self._remember(decision)", "(left out)", 0),
         ("_learning/routing/complexity.py", "read", "(size - 3) / 2", "(size - 3) * 2", 0),
         ("_learning/routing/router.py", "RouteOptions.__post_init__", "0", "1", 0),
@@ -227,6 +238,8 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
     ),
     "changes in time": (("_evolution/states.py", "(module)", "0", "1", 0),),
     "damage": (
+        ("stores/sql/rows.py", "to_change", "4", "5", 0),
+        ("stores/sqlite/schema.py", "(module)", "1433233713", "1433233714", 0),
         ("_archive/lines.py", "(module)", "1", "2", 1),
         (
             "stores/sql/rows.py",
@@ -264,6 +277,14 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         ("types/erasure_proof.py", "ErasureProof.fault", "(1 << _WEAK_BITS) - 1", "(1 << _WEAK_BITS) + 1", 0),
     ),
     "bounds": (
+        ("stores/sql/write.py", "SqlTransaction._log", "not changes", "not not changes", 0),
+        (
+            "stores/sql/cache.py",
+            "IndexCache._advance",
+            "touched.isdisjoint(changed) and (not any((first <= key < end for key in touched)))",
+            "touched.isdisjoint(changed) or not any((first <= key < end for key in touched))",
+            0,
+        ),
         ("_learning/learner.py", "Learner.run", "await self._storage.write(runs.prune)", "(left out)", 0),
         ("_retrieval/snapshot_search.py", "SnapshotSearch._looks", "portion * 2", "portion // 2", 0),
         ("stores/index/sign_codes.py", "SignCodes.drop", "self._signs is None", "self._signs is not None", 0),
@@ -329,6 +350,7 @@ _MEMBERS: Final[Mapping[str, tuple[Key, ...]]] = {
         ("types/learning_rows.py", "(module)", "False", "True", 1),
         ("types/records.py", "(module)", "1", "2", 0),
         ("types/records.py", "(module)", "True", "False", 0),
+        ("types/records.py", "(module)", "True", "False", 15),
     ),
 }
 _FAMILY_OF: Final[Mapping[Key, str]] = {key: name for name, keys in _MEMBERS.items() for key in keys}
