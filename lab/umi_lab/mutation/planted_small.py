@@ -336,7 +336,7 @@ CANCELLED: Final[tuple[Mutation, ...]] = (
         "given-up-and-left-waiting",
         "What a cancelled call has stored and not read waits until somebody calls maintain.",
         "umi._engine.engine.Engine.may_be_given_up",
-        partial(edited, Engine, "expect_work", "self._something_waits = True", "pass"),
+        partial(edited, Engine, "may_be_given_up", "self.expect_work()", "pass"),
     ),
     Mutation(
         "deletion-made-again-leaves-bytes",

@@ -105,15 +105,12 @@ class OpenedMemory:
     def without_model(self, name: str | None, **parts: Any) -> Memory:
         """A memory that reads by rules, with the same parts otherwise, not yet open: in RAM, or in a file of this name."""
         url = "dict:" if name is None or self.plan.store == "dict" else f"sqlite:///{self.folder / name}"
-        return Memory.open(
-            url, namespace=SPACE, llm=None, embedder=None, clock=self.clock, entropy=self._entropy, **parts
-        )
+        parts = {"embedder": None, **parts}
+        return Memory.open(url, namespace=SPACE, llm=None, clock=self.clock, entropy=self._entropy, **parts)
 
     def embedded(self, name: str | None) -> Memory:
         """As `without_model`, with vectors, which are made after a message is stored."""
-        url = "dict:" if name is None else f"sqlite:///{self.folder / name}"
-        embedder = SimEmbedder(self.clock, self._rng.fork("embedder"))
-        return Memory.open(url, namespace=SPACE, embedder=embedder, clock=self.clock, entropy=self._entropy)
+        return self.without_model(name, embedder=SimEmbedder(self.clock, self._rng.fork("embedder")))
 
     def with_model(self, model: LLMProvider) -> Memory:
         """A memory in RAM that a model reads for, with the same parts otherwise, not yet open."""

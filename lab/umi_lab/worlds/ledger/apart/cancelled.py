@@ -6,6 +6,7 @@ What must be there is what a memory without a cancelled call has.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
 from typing import Any, Final
 
 import umi
@@ -31,31 +32,34 @@ class Cancelled(Journal):
     async def _cancelled(self, step: Step) -> None:
         for number, case in enumerate(step.arguments["cases"]):
             right = [await self._end(None, case, times) for times in ((1,) if case["again"] else (0, 1))]
-            file = None if self._opened.plan.store == "dict" else f"cancelled{step.number}-{number}.db"
-            found = await self._end(file, case, None)
+            file = f"cancelled{step.number}-{number}.db"
+            found = await self._end(file, case, int(case["again"]), given_up=True)
             if found not in right:
                 raise Wrong(f"after {case}: {found} and not {' or '.join(map(str, right))}")
 
-    async def _end(self, file: str | None, case: dict[str, Any], times: int | None) -> _State:
-        """What a memory holds in the end, with the call made so many times; None gives it up first."""
+    async def _end(self, file: str | None, case: dict[str, Any], times: int, *, given_up: bool = False) -> _State:
+        """What a memory, in RAM without a file, holds in the end: with the call made so many times, after it was given up once at will."""
         async with self._opened.embedded(file) as memory:
             told = [await memory.remember(text, at=moment(f"2029-12-0{n + 1}T10:00")) for n, text in enumerate(_TOLD)]
-            if times is None:
-                task = asyncio.ensure_future(_made(memory, case["call"], told))
-                await self._opened.clock.sleep(case["wait_ms"] / 1_000)
-                for _ in range(case["turns"]):
-                    await asyncio.sleep(0)
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-            for _ in range(case["again"] if times is None else times):
+            if given_up:
+                await self._give_up(_made(memory, case["call"], told), case)
+            for _ in range(times):
                 await _made(memory, case["call"], told)
-            if times is None and case["again"]:
                 await self._is_clean(memory, file, case)  # at once: what is written next may cover what is left
             await self._nothing_waits(memory, case)
             same("check", list(await memory.check()), [])
             await memory.maintain()
             await self._is_clean(memory, file, case)
             return await _state(memory)
+
+    async def _give_up(self, call: Coroutine[Any, Any, None], case: dict[str, Any]) -> None:
+        """Cancel a call after as long as the case says."""
+        task = asyncio.ensure_future(call)
+        await self._opened.clock.sleep(case["wait_ms"] / 1_000)
+        for _ in range(case["turns"]):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def _nothing_waits(self, memory: Memory, case: dict[str, Any]) -> None:
         """What was stored and not read is finished behind the next messages, without `maintain`."""
@@ -68,7 +72,7 @@ class Cancelled(Journal):
 
     async def _is_clean(self, memory: Memory, file: str | None, case: dict[str, Any]) -> None:
         """No byte of what was deleted is left."""
-        if file is None:
+        if file is None or self._opened.plan.store == "dict":
             return
         held = " ".join(said.content.lower() for said in (await memory.episodes(limit=100)).items)
         files = [(path.name, path.read_bytes()) for path in sorted(self._opened.folder.glob(f"{file}*"))]
