@@ -16,8 +16,16 @@ import pytest
 
 import umi
 from umi.errors import InvalidInput
-from umi_lab.mutation import by_worlds, operators, results, small_faults, survivors, together, world_runs, yard
-from umi_lab.mutation.by_worlds import Worlds
+from umi_lab.mutation import (
+    by_worlds,
+    operators,
+    results,
+    small_faults,
+    survivors,
+    together,
+    world_runs,
+    yard,
+)
 from umi_lab.mutation.operators import IMPORT, Place
 from umi_lab.mutation.small_faults import Measure
 from umi_lab.mutation.together import Failed
@@ -125,7 +133,6 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def toy_room() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(operators, "ROOMS", (ROOM,))
-        patch.setattr(by_worlds, "_SMALL_S", 5.0)
         yield
 
 
@@ -362,22 +369,7 @@ def test_another_answer_than_the_recorded_one_is_noticed_where_no_world_fails(
     assert run[-1] == "talk:ward"
 
 
-def test_a_fault_is_tried_by_the_worlds_that_run_it_and_one_at_import_by_all() -> None:
-    source = "def table():\n    return 3\nA = table()\nB = 5\ndef f():\n    return A\ndef g():\n    return B + 7\n"
-    lines = {
-        "import": {"one.py": [1, 2, 3, 4, 5, 7]},
-        "small:0": {"one.py": [6]},
-        "small:1": {"one.py": [8]},
-        "0": {"other.py": [2]},
-    }
-    known = Worlds(lines, 1.0)
-    every = {place.before: known.of(place, {"one.py": source}) for place in operators.places(source, "one.py")}
-    assert every == {
-        "3": ["small:0", "small:1", "0"],
-        "5": ["small:1"],
-        "B + 7": ["small:1"],
-        "7": ["small:1"],
-    }
+def test_worlds_are_named_as_they_are_replayed() -> None:
     assert by_worlds.names(2, 1, talk=False) == ["small:0", "small:1", "0"]
     assert by_worlds.names(0, 0, talk=True)[-1] == "vectors:3"
 

@@ -17,11 +17,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from umi._core.clock import SystemClock
-from umi_lab.mutation.operators import IMPORT, Place, places, running
+from umi_lab.mutation.marks import Marks
+from umi_lab.mutation.operators import Place
+from umi_lab.mutation.ran import IMPORT
 from umi_lab.mutation.together import Failed
 from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TIMEOUT, WORLDS, Verdict
 from umi_lab.mutation.world_runs import ANSWERS as ANSWERS_OF
-from umi_lab.mutation.world_runs import IMPORT as AT_IMPORT
 from umi_lab.mutation.world_runs import SMALL, TALK
 from umi_lab.mutation.yard import BEFORE_S, RUN_S, Yard, refuse
 from umi_lab.worlds.recorded import record
@@ -33,30 +34,10 @@ _KILLED_BY: Final = {TIMEOUT: TIMEOUT, ANSWERS: ANSWERS}
 
 @dataclass(frozen=True, slots=True)
 class Worlds:
-    """What the product as it is told: the lines that each world runs, by file, and the seconds of all of them in a row."""
+    """What the product as it is tells: the marks that each world sets, and the seconds of all of them in a row."""
 
-    lines: Mapping[str, Mapping[str, Sequence[int]]]
+    ran: Mapping[str, Sequence[int]]
     seconds: float
-
-    def of(self, place: Place, sources: Mapping[str, str]) -> list[str]:
-        """The worlds that run a change, in order. What a function does at import is part of all of them.
-
-        Args:
-            place: The change.
-            sources: Text of every module that may read it, by file.
-        """
-        worlds = [name for name in self.lines if name != AT_IMPORT]
-        spans = running(place, sources)
-        if spans is None:
-            return worlds
-        inside = {(file, line) for file, first, last in spans for line in range(first, last + 1)}
-        if place.function != IMPORT and self._runs(AT_IMPORT, inside):
-            return worlds
-        return [name for name in worlds if self._runs(name, inside)]
-
-    def _runs(self, name: str, inside: set[tuple[str, int]]) -> bool:
-        lines = self.lines[name]
-        return any(line in lines.get(file, ()) for file, line in sorted(inside))
 
 
 def names(small: int, large: int, *, talk: bool) -> list[str]:
@@ -65,8 +46,15 @@ def names(small: int, large: int, *, talk: bool) -> list[str]:
     return worlds + [name for name in record.names() if talk and name.startswith(TALK)]
 
 
-def known(yard: Yard, worlds: Sequence[str], file: Path, digest: str) -> Worlds:
+def known(yard: Yard, marks: Marks, worlds: Sequence[str], file: Path, digest: str) -> Worlds:
     """What the product as it is tells of these worlds: from a file, where the digest is the same, otherwise anew.
+
+    Args:
+        yard: Where they run.
+        marks: Of the yard.
+        worlds: Their names.
+        file: Where it is kept.
+        digest: Of the product and the worlds.
 
     Raises:
         InvalidInput: When a world fails.
@@ -74,27 +62,28 @@ def known(yard: Yard, worlds: Sequence[str], file: Path, digest: str) -> Worlds:
     with suppress(OSError, ValueError):
         kept: dict[str, Any] = json.loads(file.read_text("utf-8"))
         if kept["digest"] == digest:
-            return Worlds(kept["lines"], kept["seconds"])
-    target = yard.scratch / "lines.json"
-    refuse(_run(yard, "learn", worlds, target, BEFORE_S, str(yard.package)))
+            return Worlds(kept["ran"], kept["seconds"])
+    target = yard.scratch / "ran.json"
+    with yard.marked(marks) as shared:
+        refuse(_run(yard, "learn", worlds, target, BEFORE_S, str(shared)))
     clock = SystemClock()
     start = clock.monotonic_s()
     refuse(_try(yard, worlds, BEFORE_S)[0])
     found = Worlds(json.loads(target.read_text("utf-8")), round(clock.monotonic_s() - start, 1))
-    file.write_text(json.dumps({"digest": digest, "lines": found.lines, "seconds": found.seconds}), "utf-8")
+    file.write_text(json.dumps({"digest": digest, "ran": found.ran, "seconds": found.seconds}), "utf-8")
     return found
 
 
-def tried(yard: Yard, place: Place, worlds: Worlds, sources: Mapping[str, str]) -> Verdict:
+def tried(yard: Yard, place: Place, worlds: Worlds, marks: Marks) -> Verdict:
     """What becomes of one fault.
 
     Args:
         yard: Where it is planted, for as long as that takes.
         place: The fault.
         worlds: What the product as it is tells.
-        sources: Text of every module, by file, as it stands in the yard.
+        marks: Of the yard.
     """
-    wanted = worlds.of(places(sources[place.file], place.file)[place.number], sources)
+    wanted = marks.running(place, worlds.ran)
     if not wanted:
         return Verdict(place, "", NEVER_RUN)
     clock = SystemClock()
@@ -150,7 +139,7 @@ def _try(yard: Yard, worlds: Sequence[str], limit_s: float) -> tuple[str | None,
     how = _run(yard, "try", limits, begun, limit_s)
     told = begun.read_text("utf-8").splitlines() if begun.exists() else []
     run = [line for line in told if line in limits]
-    last = run[-1] if run else AT_IMPORT
+    last = run[-1] if run else IMPORT
     if how is None:
         return None, len(run)
     if len(run) < len(told):  # where it hung stands behind its name

@@ -1,14 +1,14 @@
 """How many small faults worlds, recorded answers and tests notice: `umi bench mutants --operators`.
 
 Everything happens in private copies of the checkout, one for each process at a time. A sample of faults is tried by some worlds and by recorded
-answers, one at a time (`by_worlds`). What no world noticed is tried by many more small worlds, and what nothing noticed by the
-tests (`by_tests`), several at a time.
+answers, one at a time (`by_worlds`). What no world noticed is tried by many more small worlds, several at a time, and what nothing
+noticed by the tests that run it (`by_tests`).
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,18 +16,18 @@ from typing import Final
 
 from umi.bench.report import Step
 from umi.sim.rng import DeterministicRng
-from umi_lab.mutation import by_worlds
+from umi_lab.mutation import by_tests, by_worlds
 from umi_lab.mutation.by_tests import Tests
 from umi_lab.mutation.by_worlds import SmallWorlds
+from umi_lab.mutation.marks import Marks
 from umi_lab.mutation.operators import Place, read_rooms, sample
-from umi_lab.mutation.together import Trial, grouped, noticed
+from umi_lab.mutation.together import grouped, noticed
 from umi_lab.mutation.verdicts import TESTS, TIMEOUT, WORLDS, Verdict, Verdicts
-from umi_lab.mutation.yard import Stopped, Yard, Yards, copied, refuse
+from umi_lab.mutation.yard import Stopped, Yard, Yards, copied
 
 SMALL_COUNT: Final = 40
 LARGE_COUNT: Final = 8
 FURTHER_COUNT: Final = 950
-_NAMED_COUNT: Final = 5  # tests that fail as it is and are named
 _FURTHER_FROM: Final = 1_000  # beyond the worlds whose answers are recorded, since only what fails counts here
 
 
@@ -65,7 +65,7 @@ def measure(
         count: How many.
         how: What they are tried by.
         checkout: Where the sources and the tests are; nothing is written there.
-        verdicts: JSON Lines, one verdict a line as it comes; beside it, as `.worlds`, what the product as it is told.
+        verdicts: JSON Lines, one verdict a line as it comes; beside it, as `.worlds` and `.tests`, what the product as it is told.
         seed: Of the sample.
         jobs: How many at a time.
         step: Told how far it is.
@@ -80,10 +80,10 @@ def measure(
     with copied(checkout, jobs, stop or threading.Event()) as yards:
         chosen = sample(read_rooms(checkout / "src/umi"), count, seed)
         DeterministicRng(seed).fork("order").shuffle(chosen)  # so that those tried first are a fair sample, too
-        run = _Run(yards, Verdicts(verdicts), step)
+        run = _Run(yards, verdicts, step)
         with suppress(Stopped):
             step("the product as it is", 0, len(chosen))
-            run.by_worlds(chosen, how, verdicts.with_suffix(".worlds"))
+            run.by_worlds(chosen, how)
             run.by_further_worlds(how)
             if how.tests:
                 run.by_tests()
@@ -93,28 +93,24 @@ def measure(
 class _Run:
     """What is known so far."""
 
-    def __init__(self, yards: Yards, verdicts: Verdicts, step: Step) -> None:
+    def __init__(self, yards: Yards, verdicts: Path, step: Step) -> None:
         self._yards = yards
-        self._verdicts = verdicts
+        self._file = verdicts
+        self._verdicts = Verdicts(verdicts)
         self._step = step
+        self._marks = Marks(yards.first.sources())
         self._digest = f"{yards.first.product} {yards.first.laboratory()}"
         self.found: dict[Place, Verdict] = {}
 
-    def by_worlds(self, chosen: Sequence[Place], how: Measure, file: Path) -> None:
+    def by_worlds(self, chosen: Sequence[Place], how: Measure) -> None:
         """Each fault alone."""
         worlds = by_worlds.names(how.small, how.large, talk=how.talk)
         self._digest += f" {how.small} {how.large} {how.talk}"
-        kept = self._verdicts.of(self._digest)
-        self.found = {place: kept[place] for place in chosen if place in kept}
-        left = [place for place in chosen if place not in kept]
+        left = self._left(chosen)
         if not left:
             return
-        known = by_worlds.known(self._yards.first, worlds, file, self._digest)
-        sources = {
-            one.relative_to(self._yards.first.package).as_posix(): one.read_text("utf-8")
-            for one in sorted(self._yards.first.package.rglob("*.py"))
-        }
-        for one in self._yards.each(left, lambda yard, place: by_worlds.tried(yard, place, known, sources)):
+        known = by_worlds.known(self._yards.first, self._marks, worlds, self._file.with_suffix(".worlds"), self._digest)
+        for one in self._yards.each(left, lambda yard, place: by_worlds.tried(yard, place, known, self._marks)):
             self._note([one])
             self._step("faults by worlds", len(self.found), len(chosen))
 
@@ -123,35 +119,44 @@ class _Run:
         self._digest += f" {how.further}"
         first = max(how.small, _FURTHER_FROM)
         seeds = range(first, first + how.further)
-        left = [one.place for one in self.found.values() if not one.fails_a_world]
-        self._together("faults by more worlds", left, WORLDS, how.further, lambda yard: SmallWorlds(yard, seeds))
-
-    def by_tests(self) -> None:
-        """What nothing noticed."""
-        self._digest += f" {self._yards.first.suite()}"
-        left = [one.place for one in self.found.values() if not one.killed_by]
-        if not left:
-            return
-        failing = Tests(self._yards.first).failing([])
-        refuse(f"{', '.join(failing[:_NAMED_COUNT])} fail" if failing else None)
-        self._together("faults by tests", left, TESTS, 0, Tests)
-
-    def _together(
-        self, what: str, places: Sequence[Place], by: str, worlds: int, made: Callable[[Yard], Trial]
-    ) -> None:
-        kept = self._verdicts.of(self._digest)
-        self.found |= {place: kept[place] for place in places if place in kept}
-        left = [place for place in places if place not in kept]
+        places = [one.place for one in self.found.values() if not one.fails_a_world]
+        left = self._left(places)
         done = len(places) - len(left)
 
         def work(yard: Yard, group: list[Place]) -> list[Verdict]:
-            hits = noticed(group, made(yard))
-            return [self._became(place, hits.get(place), by, worlds) for place in group]
+            hits = noticed(group, SmallWorlds(yard, seeds))
+            return [self._became(place, hits.get(place), WORLDS, how.further) for place in group]
 
         for verdicts in self._yards.each(grouped(left), work):
             self._note(verdicts)
             done += len(verdicts)
-            self._step(what, done, len(places))
+            self._step("faults by more worlds", done, len(places))
+
+    def by_tests(self) -> None:
+        """What nothing noticed."""
+        self._digest += f" {self._yards.first.suite()}"
+        places = [one.place for one in self.found.values() if not one.killed_by]
+        left = self._left(places)
+        if not left:
+            return
+        digest = f"{self._yards.first.product} {self._yards.first.suite()}"
+        known = by_tests.known(self._yards, self._marks, self._file.with_suffix(".tests"), digest)
+        sound: dict[str, bool] = {}
+
+        def work(yard: Yard, place: Place) -> Verdict:
+            tests = by_tests.in_order(self._marks.running(place, known), known)
+            return self._became(place, Tests(yard, sound).noticing(place, tests), TESTS, 0)
+
+        tried = self._yards.each(left, work)
+        for done, verdict in enumerate(tried, len(places) - len(left) + 1):
+            self._note([verdict])
+            self._step("faults by tests", done, len(places))
+
+    def _left(self, places: Sequence[Place]) -> list[Place]:
+        """Which of these were not tried in this way already."""
+        kept = self._verdicts.of(self._digest)
+        self.found |= {place: kept[place] for place in places if place in kept}
+        return [place for place in places if place not in kept]
 
     def _became(self, place: Place, how: str | None, by: str, worlds: int) -> Verdict:
         before = self.found[place]

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 import umi_lab
 from umi._core.clock import SystemClock
 from umi.errors import InvalidInput
+from umi_lab.mutation.marks import Marks
 from umi_lab.mutation.operators import Place, mutated, plain, read_rooms
 
 TESTS: Final = ("tests/unit", "tests/contract", "tests/scenarios")
@@ -101,19 +102,43 @@ class Yard:
         """A checksum of the tests that would run."""
         return _digest(_files(self.root / "tests"), self.root)
 
+    def sources(self) -> dict[str, str]:
+        """The text of every module of the product, by file below the package."""
+        files = sorted(self.package.rglob("*.py"))
+        return {file.relative_to(self.package).as_posix(): file.read_text("utf-8") for file in files}
+
     @contextmanager
     def planted(self, places: Sequence[Place]) -> Iterator[None]:
         """Faults in the copy, for as long as wanted."""
-        before: dict[Path, str] = {}
+        texts = {}
+        for name in sorted({place.file for place in places}):
+            text = (self.package / name).read_text("utf-8")
+            texts[name] = mutated(text, *(one.number for one in places if one.file == name))
+        with self._written(texts):
+            yield
+
+    @contextmanager
+    def marked(self, marks: Marks) -> Iterator[Path]:
+        """The copy with marks, for as long as wanted; the file that they are in."""
+        shared = self.scratch / "marks"
+        with self._written(marks.texts(shared)):
+            yield shared
+
+    @contextmanager
+    def _written(self, texts: Mapping[str, str]) -> Iterator[None]:
+        """Other modules in the copy, for as long as wanted."""
+        files = {self.package / name: text for name, text in texts.items()}
+        before = {file: file.read_text("utf-8") for file in files if file.exists()}
         try:
-            for name in sorted({place.file for place in places}):
-                file = self.package / name
-                before[file] = file.read_text("utf-8")
-                file.write_text(mutated(before[file], *(one.number for one in places if one.file == name)), "utf-8")
+            for file, text in files.items():
+                file.write_text(text, "utf-8")
             yield
         finally:
-            for file, text in before.items():
-                file.write_text(text, "utf-8")
+            for file in files:
+                if file in before:
+                    file.write_text(before[file], "utf-8")
+                else:
+                    file.unlink(missing_ok=True)
 
     def run(self, command: Sequence[str], limit_s: float) -> Ended:
         """Run a program on the copy to its end, or to that of its time; whatever it started ends with it.
