@@ -102,6 +102,50 @@ async def test_a_receipt_holds_no_word_and_proves_what_it_says(memory: umi.Memor
     assert (await memory.verify_erasure(earlier)).said_before == again.episode_ids
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("Mark", "The market opens at nine."),
+        ("Alice", "There was malice in it."),
+        ("Sara", "The Sarajevo trip is on Monday."),
+        ("Jürgen", "Die Jürgensens feiern."),
+    ],
+)
+async def test_a_word_that_contains_the_name_does_not_name_the_person(memory: umi.Memory, name: str, text: str) -> None:
+    await memory.remember("I live in Berlin.", speaker=name)
+    [other] = (await memory.remember(text)).episode_ids
+    assert (await memory.preview_erasure(name)).left == ()
+    receipt = await memory.erase(name)
+    assert other not in receipt.deleted
+    check = await memory.verify_erasure(receipt)
+    assert (check.ok, check.said_before, check.said_since) == (True, (), ())
+    [again] = (await memory.remember(f"So says {name}: {text}")).episode_ids
+    assert (await memory.verify_erasure(receipt)).said_since == (again,)
+
+
+@pytest.mark.parametrize("text", ["我昨天见到了Alice。", "Alice가 왔어요.", "เจอAliceแล้ว"])
+async def test_a_name_in_a_script_without_spaces_is_found(memory: umi.Memory, text: str) -> None:
+    [named] = (await memory.remember(text)).episode_ids
+    receipt = await memory.erase("Alice")
+    assert receipt.deleted == (named,)
+    assert (await memory.verify_erasure(receipt)).ok
+    [again] = (await memory.remember(text)).episode_ids
+    assert (await memory.verify_erasure(receipt)).said_since == (again,)
+
+
+async def test_a_name_inside_an_identifier_stays_and_the_preview_shows_it(memory: umi.Memory) -> None:
+    await memory.remember("I live in Berlin.", speaker="Alice")
+    ids = [
+        *(await memory.remember("The minutes are in notes_alice.txt.")).episode_ids,
+        *(await memory.remember("Sure.", speaker="alice2")).episode_ids,
+    ]
+    preview = await memory.preview_erasure("Alice")
+    assert [one.id for one in preview.left] == ids
+    receipt = await memory.erase("Alice")
+    assert len(receipt.deleted) == 1
+    assert (await memory.verify_erasure(receipt)).ok
+
+
 async def test_bytes_that_a_row_no_longer_holds_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "umi.db"
     async with umi.Memory.open(str(path), embedder=None) as memory:

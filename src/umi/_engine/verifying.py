@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from umi._erasure.naming import stands_alone
 from umi.errors import InvalidInput
 from umi.ports import Snapshot
 from umi.types import ErasureCheck, ErasureReceipt
@@ -65,7 +66,7 @@ def _in_the_namespace(snapshot: Snapshot) -> dict[str, datetime]:
 
 
 def _naming(snapshot: Snapshot, receipt: ErasureReceipt) -> dict[str, datetime]:
-    """The episodes that contain a name of the subject, with when each was recorded."""
+    """The episodes that contain a name of the subject as a word, with when each was recorded."""
     # Only the names: other words of the proof may be said again by right.
     names = ErasureProof(receipt.proof.salt, receipt.proof.names, ())
     if not names.names:
@@ -74,6 +75,7 @@ def _naming(snapshot: Snapshot, receipt: ErasureReceipt) -> dict[str, datetime]:
     for row, _ in snapshot.scan_episodes():
         episode = row.episode
         texts = (episode.content, episode.speaker, episode.session, episode.message_id, str(dict(episode.metadata)))
-        if names.found_in("\n".join(text for text in texts if text).encode()):
+        whole = "\n".join(text for text in texts if text).encode()
+        if any(stands_alone(whole, place, place + gram.length) for place, gram in names.places_in(whole)):
             said[episode.id] = episode.recorded_at
     return said

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from umi._core.text import has_spaces, query_terms
+from umi._core.text import UNSPACED, has_spaces, query_terms
 from umi._erasure.beside import texts_in
 from umi._reading.grammar.subjects import subject_key
 from umi.ports import Snapshot
@@ -17,6 +17,10 @@ _PART_CHARS_MIN: Final = 3  # of a part of a name
 _ROLES: Final = frozenset({"user", "assistant", "system", "tool"})
 _NEVER: Final = re.compile(r"(?!)")  # matches nothing
 _WORD: Final = re.compile(r"\w+")
+# What a name may not stand beside: it is another word then. In scripts without spaces it always stands beside letters.
+_IN_WORDS: Final = rf"[^\W{UNSPACED}]"
+_LETTER: Final = rf"[^\W\d_{UNSPACED}]"
+_CHARACTER_BYTES_MAX: Final = 4  # of UTF-8
 _BETWEEN: Final = r"\W{1,3}"  # between the words of a name: a space, a hyphen, a dot and a space
 
 
@@ -39,19 +43,16 @@ class Naming:
             (owner, phrases([f"my {noun}", f"our {noun}"])) for owner, noun in map(_possession, known) if noun
         ]
 
-    def parts(self) -> re.Pattern[str] | None:
-        """A pattern of the single words of names of several words; None when no name has several.
+    def near(self) -> re.Pattern[str]:
+        """A pattern of what may mean the subject: a single word of a name of several, and a name inside a word such as "notes_anna2".
 
         Names like "ben's sister" are left out, and words that are short or say little: they are in any text.
         """
-        words = [
-            word
-            for name in self.names
-            if not _possession(name)[1] and len(_WORD.findall(name)) > 1
-            for word in _WORD.findall(name)
-            if len(word) >= _PART_CHARS_MIN and query_terms(word)
-        ]
-        return phrases(words) if words else None
+        names = [name for name in self.names if not _possession(name)[1]]
+        several = [words for name in names if len(words := _WORD.findall(name)) > 1]
+        parts = [word for words in several for word in words if len(word) >= _PART_CHARS_MIN and query_terms(word)]
+        inside = [name for name in names if len(name) >= _PART_CHARS_MIN]
+        return _any_of([*(_phrase(part) for part in parts), *(_phrase(name, border=_LETTER) for name in inside)])
 
     def says(self, *texts: str | None) -> bool:
         """Whether any of the texts names the subject."""
@@ -90,18 +91,46 @@ class Naming:
 
 def phrases(texts: Iterable[str]) -> re.Pattern[str]:
     """A pattern that matches any of these texts word by word, with up to three other characters between the words."""
+    return _any_of(_phrase(text) for text in texts)
+
+
+def stands_alone(text: bytes, start: int, end: int) -> bool:
+    """Whether a piece of some UTF-8 is a word, or words, of its own, as `phrases` takes it.
+
+    Args:
+        text: What it stands in.
+        start: Where it begins, in bytes.
+        end: Where it ends.
+    """
+    before = text[max(0, start - _CHARACTER_BYTES_MAX) : start].decode("utf-8", "ignore")
+    piece = text[start:end].decode("utf-8", "ignore")
+    after = text[end : end + _CHARACTER_BYTES_MAX].decode("utf-8", "ignore")
+    return not (_is_one_word(before[-1:], piece[:1]) or _is_one_word(piece[-1:], after[:1]))
+
+
+def _is_one_word(left: str, right: str) -> bool:
+    """Whether two characters beside each other belong to one word."""
+    return all(_WORD.match(one) and has_spaces(one) for one in (left, right))
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
     # Longest first: the pattern takes the first alternative that matches.
-    parts = sorted({part for text in texts if (part := _phrase(text))}, key=lambda part: (-len(part), part))
+    parts = sorted({part for part in patterns if part}, key=lambda part: (-len(part), part))
     return re.compile("|".join(parts), re.IGNORECASE) if parts else _NEVER
 
 
-def _phrase(text: str) -> str:
-    """One text as a pattern. Word borders are required only in scripts that separate words by spaces."""
+def _phrase(text: str, border: str = _IN_WORDS) -> str:
+    """One text as a pattern. Borders are asked for only in scripts that separate words by spaces.
+
+    Args:
+        text: The words.
+        border: What may not stand before or behind them.
+    """
     words = _WORD.findall(text)
     if not words:
         return ""
-    before = r"(?<!\w)" if has_spaces(words[0][0]) else ""
-    after = r"(?!\w)" if has_spaces(words[-1][-1]) else ""
+    before = rf"(?<!{border})" if has_spaces(words[0][0]) else ""
+    after = rf"(?!{border})" if has_spaces(words[-1][-1]) else ""
     return before + _BETWEEN.join(map(re.escape, words)) + after
 
 

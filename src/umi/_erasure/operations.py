@@ -186,12 +186,10 @@ def _untaught(snapshot: Snapshot, episodes: Mapping[str, Episode]) -> list[str]:
 
 
 def _left(snapshot: Snapshot, naming: Naming, cuts: Mapping[str, Cut]) -> tuple[Episode, ...]:
-    """The first messages that stay as they are, and that contain a part of one of the subject's names."""
-    parts = naming.parts()
-    if parts is None:
-        return ()
+    """The first messages that stay as they are, and that may mean the subject."""
+    near = naming.near()
     found = (row.episode for row, _ in snapshot.scan_episodes() if row.episode.id not in cuts)
-    mentioning = (one for one in found if parts.search(one.content) or parts.search(one.speaker or ""))
+    mentioning = (one for one in found if near.search(one.content) or near.search(one.speaker or ""))
     return tuple(islice(mentioning, ERASURE_SHOWN_COUNT_MAX))
 
 

@@ -94,21 +94,24 @@ class ErasureProof:
 
     def found_in(self, data: bytes) -> frozenset[NGramDigest]:
         """The grams that occur in these bytes, in any case of ASCII letters."""
-        low = data.lower()
-        return frozenset(
-            gram for length, windows in _windows(low, self._by_prefix) for gram in self._found(low, length, windows)
-        )
+        return frozenset(gram for _, gram in self.places_in(data))
 
-    def _found(self, low: bytes, length: int, windows: Windows) -> Iterator[NGramDigest]:
+    def places_in(self, data: bytes) -> Iterator[tuple[int, NGramDigest]]:
+        """Where grams begin in these bytes, in any case of ASCII letters."""
+        low = data.lower()
+        for length, windows in _windows(low, self._by_prefix):
+            yield from self._places(low, length, windows)
+
+    def _places(self, low: bytes, length: int, windows: Windows) -> Iterator[tuple[int, NGramDigest]]:
         wanted, weak = self._by_prefix[length], _weak(windows)
-        seen: set[tuple[int, bytes]] = set()
+        digests: dict[bytes, str] = {}
         for place in np.flatnonzero(_table(wanted)[weak]).tolist():
             for gram in wanted[int(weak[place])]:
                 piece = low[place : place + gram.length]
-                if (gram.length, piece) not in seen:
-                    seen.add((gram.length, piece))
-                    if _digest(self.salt, piece) == gram.digest:
-                        yield gram
+                if piece not in digests:
+                    digests[piece] = _digest(self.salt, piece)
+                if digests[piece] == gram.digest:
+                    yield place, gram
 
 
 class Sample:

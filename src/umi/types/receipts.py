@@ -79,8 +79,8 @@ class ErasurePreview:
     """What an erasure would take now: whole messages, and messages of which something is left.
 
     `aliases` are other names that would go: those of the subject, and those that only these messages teach. `left` are messages that would stay whole although they may concern the
-    subject: they contain a part of a name of several words, such as "Anna" of "Anna Schmidt", in the text or as the speaker; the
-    first 100 of them. `known` is False when nothing here concerns what is to be erased. `counts` has episodes, redacted and aliases;
+    subject: in the text or as the speaker they contain a part of a name of several words, such as "Anna" of "Anna Schmidt", or a name inside a
+    longer word, such as "notes_anna2"; the first 100 of them. `known` is False when nothing here concerns what is to be erased. `counts` has episodes, redacted and aliases;
     for a namespace episodes, entities, vectors, relations, waiting, and `deleted` has the first 100 messages only.
     """
 
