@@ -137,6 +137,19 @@ async def test_undo_of_a_late_value_ends_the_one_before_where_the_next_late_one_
     assert [fact.value for fact in await words.facts("api", as_of=day("2026-05-01"))] == ["MariaDB"]
 
 
+async def test_one_value_holds_where_nothing_that_is_inferred_may_act() -> None:
+    async with umi.Memory.open(":memory:", embedder=None, config=umi.Config(act_from=1)) as memory:
+        await memory.set_fact("api", "database", "PostgreSQL", at=day("2026-05-01"))
+        await memory.set_fact("api", "database", "SQLite", at=day("2026-01-01"))
+        assert await values(memory, "api") == [("database", "PostgreSQL")]
+        for value, at in (("Go", "2026-01-01"), ("Rust", "2026-02-01"), ("Zig", "2026-03-01")):
+            receipt = await memory.set_fact("cli", "language", value, at=day(at))
+            if value == "Rust":
+                (step,) = receipt.evolutions
+        await memory.undo(step.id)
+        assert await values(memory, "cli") == [("language", "Zig")]
+
+
 async def test_values_of_one_moment_end_an_earlier_one_whichever_of_them_is_taken_back(words: umi.Memory) -> None:
     await words.set_fact("api", "database", "MySQL", at=day("2026-03-01"))
     await words.set_fact("api", "database", "PostgreSQL", at=day("2026-06-01"))

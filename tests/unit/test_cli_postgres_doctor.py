@@ -18,6 +18,7 @@ from test_cli import STORE_TROUBLE, Umi
 import umi
 from umi.errors import InvalidInput, StoreBusy, StoreUnavailable
 from umi.stores.postgres import diagnosis
+from umi.stores.postgres.opening import DURABLE
 from umi.types import Finding
 
 IN_ORDER = ("autovacuum=on",)
@@ -114,6 +115,13 @@ async def test_settings_that_lose_what_was_acknowledged_are_flagged(server: Serv
     found = _by_name(await umi.diagnose(server.url))
     assert all(one.ok for one in found.values()), found
     assert "synchronous_commit off, raised to on for every write of Umi" in found["durability"].detail
+    weaker = dict.fromkeys(["off", "local", "remote_write"], "on")
+    with psycopg.connect(server.url, autocommit=True) as db:
+        for setting, becomes in (weaker | {"on": "on", "remote_apply": "remote_apply"}).items():
+            db.execute(f"SET synchronous_commit = {setting}".encode())
+            with db.transaction():
+                db.execute(DURABLE.encode())
+                assert db.execute("SHOW synchronous_commit").fetchall() == [(becomes,)]
 
 
 async def test_standbys_and_the_replica_are_looked_at() -> None:

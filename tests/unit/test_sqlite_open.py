@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -54,6 +55,19 @@ async def test_a_database_of_another_program_is_refused_and_left_alone(tmp_path:
     before = path.read_bytes()
     await _refused(path, StoreUnavailable, "another program")
     assert path.read_bytes() == before
+
+
+async def test_what_another_program_left_in_its_log_stays_there(tmp_path: Path) -> None:
+    path, log = tmp_path / "other.db", tmp_path / "other.db-wal"
+    db = apsw.Connection(str(tmp_path / "made.db"))
+    db.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (7)").fetchall()
+    for suffix in ("", "-wal"):  # as after a crash: nobody has the file open
+        shutil.copy(tmp_path / f"made.db{suffix}", tmp_path / f"other.db{suffix}")
+    db.close()
+    before = (path.read_bytes(), log.read_bytes())
+    assert before[1]
+    await _refused(path, StoreUnavailable, "another program")
+    assert (path.read_bytes(), log.read_bytes()) == before
 
 
 async def test_a_file_of_a_newer_umi_is_refused(tmp_path: Path) -> None:

@@ -148,10 +148,11 @@ class RelationWriter:
 
     def _is_sure(self, proposal: Proposal) -> bool:
         """Whether a proposal is certain enough to act."""
-        # A caller's own word acts whatever the threshold; a threshold of 1 lets nothing else act.
-        by_caller = proposal.detector is Detector.CALLER
+        # A caller's own word acts whatever the threshold, and so does what joins the neighbours of a step that acted; a
+        # threshold of 1 lets nothing else act.
+        decided = proposal.detector in (Detector.CALLER, Detector.RELINK)
         least = self._policy.act_from
-        return by_caller or (proposal.confidence >= least and least < 1)
+        return decided or (proposal.confidence >= least and least < 1)
 
     def resolve(self, relation_id: str, keep: str) -> EvolutionRelation:
         """Settle a contradiction or a flagged update: the side not kept is closed; "both" keeps both.

@@ -15,7 +15,7 @@ from umi.addresses import without_password
 from umi.errors import StoreError
 from umi.limits import STORE_CONNECTIONS_COUNT_MAX
 from umi.stores.postgres.errors import mapped
-from umi.stores.postgres.opening import CONNECT_S, OLDEST_SERVER, schema_version
+from umi.stores.postgres.opening import CONNECT_S, OLDEST_SERVER, WEAK_COMMITS, schema_version
 from umi.stores.postgres.replica import STALE
 from umi.stores.postgres.schema import COLUMNS, VERSION
 from umi.stores.sql.connection import Row
@@ -148,7 +148,7 @@ def _durability(settings: Mapping[str, str]) -> Finding:
     if wrong:
         return Finding("durability", ok=False, detail="; ".join(wrong))
     commit = settings["synchronous_commit"]
-    raised = ", raised to on for every write of Umi" if commit in {"off", "local"} else ""
+    raised = ", raised to on for every write of Umi" if commit in WEAK_COMMITS else ""
     detail = f"acknowledged writes survive a crash: fsync on, full_page_writes on, synchronous_commit {commit}{raised}"
     return Finding("durability", ok=True, detail=detail)
 

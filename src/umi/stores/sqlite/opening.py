@@ -89,7 +89,10 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
         # One plan per statement. With STAT4 SQLite plans every join again for each bound value, in case statistics favour another
         # plan. There are no statistics here, and planning took ten times as long as the look-up itself.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        # Another program's file is left as it was found: closing would move its log into it.
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         version = _version(db, path)
+        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
         db.execute(_SETTINGS).fetchall()  # the script stops at a row until it is fetched
         writable = not db.readonly("main")
         if writable and path != MEMORY:
