@@ -116,10 +116,15 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         parts = choose_parts(llm, embedder, config, clock, entropy, intelligence)
         return cls(anchored(url), validate.name(namespace, "namespace"), parts)
 
-    def switch(self, namespace: str) -> Self:
+    def switch(self, namespace: str, *, keep_echoes: bool = False) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
+
+        Args:
+            namespace: Its name.
+            keep_echoes: Keep also messages that only repeat what recall has returned through other views: for callers who may not
+                recall. From "known already" they would learn what is stored.
 
         Raises:
             InvalidInput: For a name outside its limits.
@@ -127,7 +132,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         name = validate.name(namespace, "namespace")
         mine = self._open
         # A view looks for waiting work with its first remember.
-        return type(self)(self._url, name, self._parts, mine.view(name))
+        return type(self)(self._url, name, self._parts, mine.view(name, keep_echoes=keep_echoes))
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()

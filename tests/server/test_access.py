@@ -20,7 +20,7 @@ import httpx
 import live_server
 import pytest
 from live_server import make_key, umi
-from mcp_clients import at, failing
+from mcp_clients import at, call, failing
 
 from umi import SystemClock, SystemEntropy
 from umi.errors import InvalidInput
@@ -166,6 +166,21 @@ def test_a_key_that_only_writes_cannot_try_a_guess_on_a_fact(tenants: Tenants) -
     assert told["lupus"].json() == told["flu"].json()
     assert told["flu"].json()["episode_ids"] == []
     assert tenants.ask("alice", "GET", "/v1/namespaces/alice/facts/Ann").json()[0]["value"] == "flu"
+
+
+async def test_a_key_that_only_writes_cannot_try_a_guess_on_what_was_recalled(tenants: Tenants) -> None:
+    path = "/v1/namespaces/alice/episodes"
+    assert tenants.ask("alice", "POST", path, {"content": "My PIN is 4711.", "speaker": "Ann"}).status_code == 201
+    asked = {"query": "What is my PIN?", "min_score": 0}
+    assert "4711" in tenants.ask("alice", "POST", "/v1/namespaces/alice/recall", asked).text
+    said = {guess: {"content": f"My PIN is {guess}.", "role": "assistant"} for guess in ("4710", "4711")}
+    told = {guess: tenants.ask("writer", "POST", path, one) for guess, one in said.items()}
+    assert [(one.status_code, one.json()["replayed"]) for one in told.values()] == [(201, False)] * 2
+    async with at(f"{tenants.live.url}/mcp/alice", tenants.keys["writer"]) as client:
+        for guess in ("4710", "4711"):
+            kept = await call(client, "remember", text=f"My PIN is {guess}.", origin="assistant")
+            assert kept["stored"]
+    assert tenants.ask("alice", "POST", path, said["4711"]).json()["replayed"], "who may read is told of an echo"
 
 
 def test_a_key_that_only_writes_is_not_told_what_a_file_changed(tenants: Tenants) -> None:

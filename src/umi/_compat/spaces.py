@@ -16,20 +16,25 @@ class Spaces:
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
-        self._views: OrderedDict[str, Memory] = OrderedDict()
+        self._views: OrderedDict[tuple[str, bool], Memory] = OrderedDict()
 
-    def view(self, name: str) -> Memory:
+    def view(self, name: str, *, may_be_read: bool = True) -> Memory:
         """The namespace of that name.
+
+        Args:
+            name: Its name.
+            may_be_read: Whether the caller may be told what it holds.
 
         Raises:
             InvalidInput: For a name outside its limits.
         """
-        found = self._views.get(name)
+        key = (name, may_be_read)
+        found = self._views.get(key)
         if found is None:
-            found = self._views[name] = self.memory.switch(name)
+            found = self._views[key] = self.memory.switch(name, keep_echoes=not may_be_read)
             if len(self._views) > limits.SERVER_NAMESPACES_COUNT_MAX:
                 self._views.popitem(last=False)
-        self._views.move_to_end(name)
+        self._views.move_to_end(key)
         return found
 
     def __len__(self) -> int:

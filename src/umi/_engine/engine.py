@@ -132,11 +132,11 @@ class Engine:
         finally:
             await self.store.close()
 
-    def view(self, name: str) -> Engine:
-        """A namespace of the same store; itself for its own. Assumes that work waits there, and looks for it when it is first used."""
-        if name == self._name:
+    def view(self, name: str, *, keep_echoes: bool = False) -> Engine:
+        """A namespace of the same store, where work may wait; with `keep_echoes` it does not know what was recalled through others."""
+        if name == self._name and not keep_echoes:
             return self
-        shared = (self.draining, self.learners, self._recalled)
+        shared = (self.draining, self.learners, RecalledByNamespace() if keep_echoes else self._recalled)
         return Engine(self.parts, self.store, name, *shared, something_waits=True, replica=self._replica)
 
     async def namespaces(self) -> Sequence[NamespaceInfo]:
@@ -401,7 +401,7 @@ class Engine:
             outcome = Outcome(degraded={Degradation.NO_EMBEDDER: None})
         else:
             work = [(one, outbox_item(one, RememberOptions())) for one in episodes]
-            outcome = await self._worker(None).settle(work)
+            outcome = await self._worker(None).settle_stored(work)
         self._count(outcome.degraded)
         self._something_waits |= bool(outcome.waiting)
         return outcome

@@ -149,7 +149,7 @@ class Ingest:
             return begun.outcome
         if self._worker is None or not begun.items:
             return Outcome()
-        return await self._worker.settle(begun.items, embedded or await self._worker.prepare(begun.items))
+        return await self._worker.settle_stored(begun.items, embedded or await self._worker.prepare(begun.items))
 
     async def _admit(self, drafts: Sequence[Draft], options: RememberOptions) -> tuple[Admitted, Outcome | None]:
         """Admit messages for work that follows; where there is nothing to wait for, it is done in the same transaction."""

@@ -33,7 +33,7 @@ from umi._remember.apply import (
     said_as,
     stand_now,
 )
-from umi.errors import EmbeddingError, LLMError, UmiError
+from umi.errors import EmbeddingError, LLMError, StoreError, UmiError
 from umi.limits import LLM_EVOLVE_ROUNDS_COUNT_MAX, OUTBOX_ATTEMPTS_COUNT_MAX
 from umi.ports import Clock, Entropy, Matrix, Snapshot, StorageBackend, Transaction, Vector
 from umi.ports.text_reader import OpenText
@@ -145,34 +145,56 @@ class OutboxWorker:
         What could not be done stays in the outbox and is named in the outcome. Without a model all items share one
         transaction; with a model each item has its own, since every text may need a slow call.
         """
-        embedded = embedded or await self.embed(items)
+        outcome = Outcome()
+        await self._settle(list(items), embedded, outcome)
+        return outcome
+
+    async def settle_stored(self, items: Sequence[Work], embedded: Embedded | None = None) -> Outcome:
+        """As `settle`, for texts that a call has stored: where the store fails now they wait, or the caller would store them again."""
+        left, outcome = list(items), Outcome()
+        try:
+            await self._settle(left, embedded, outcome)
+        except StoreError as error:
+            _store_failed(left, outcome, error)
+            outcome.waiting += [episode.id for episode, _ in left]
+        return outcome
+
+    async def _settle(self, left: list[Work], embedded: Embedded | None, outcome: Outcome) -> None:
+        """See `settle`. What is finished is taken from `left`, and told in `outcome`."""
+        count = len(left)
+        embedded = embedded or await self.embed(left)
         vectors, why = embedded.vectors, embedded.why
-        outcome = Outcome(degraded=dict.fromkeys(embedded.degraded))
+        outcome.degraded |= dict.fromkeys(embedded.degraded)
         # Rules need no waiting, so all items share one transaction.
         if self._model is None:
-            outcome.add(await self._write(items, vectors, why, kept=embedded.kept, begun=embedded.begun))
-            return outcome
-        for work in items:
+            outcome.add(await self._write(left, vectors, why, kept=embedded.kept, begun=embedded.begun))
+            left.clear()
+        while self._model is not None and left:
+            work = left[0]
             # Each item is written with its own vectors only.
             mine = None if vectors is None else {id_: rows for id_, rows in vectors.items() if id_ == work[0].id}
             await self._settle_with(self._model, work, replace(embedded, vectors=mine), outcome)
+            left.pop(0)
         # A later text may have changed what an earlier one says.
-        if len(items) > 1 and outcome.evolutions:
+        if self._model is not None and count > 1 and outcome.evolutions:
             outcome.entities = list(await self._storage.read(partial(stand_now, entities=outcome.entities)))
-        return outcome
 
     async def index(self, items: Sequence[Work]) -> Outcome:
         """Embed episodes and store their vectors only; the texts stay in the outbox to be read by a worker."""
         embedded = await self.embed(items)
         vectors = embedded.vectors
+        outcome = Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
         if vectors:
 
             def write(tx: Transaction) -> None:
                 self.claim(tx)
                 tx.add_vectors(vectors)
 
-            await self._storage.write(write)
-        return Outcome(waiting=[episode.id for episode, _ in items], degraded=dict.fromkeys(embedded.degraded))
+            try:
+                await self._storage.write(write)
+            except StoreError as error:
+                _store_failed(items, outcome, error)
+        return outcome
 
     async def drain(self, limit: int) -> Outcome:
         """Process up to `limit` waiting items, oldest first."""
@@ -376,6 +398,11 @@ class OutboxWorker:
         # Another process may have read it meanwhile; then nothing is left to do.
         if item.again or not tx.entities_of([episode.id]):
             tx.put_outbox(replace(item, attempts=_attempts(item, error), reason=str(error)))
+
+
+def _store_failed(left: Sequence[Work], outcome: Outcome, error: StoreError) -> None:
+    log.warning("%d episodes are stored, and wait to be read and embedded: %s", len(left), error)
+    outcome.degraded[Degradation.STORE_FAILED] = None
 
 
 def _bare_vectors(snapshot: Snapshot, episode_ids: Sequence[str]) -> dict[str, Matrix]:

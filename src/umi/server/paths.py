@@ -92,7 +92,8 @@ def _space(*rights: Right) -> Callable[..., Coroutine[Any, Any, Space]]:
         use.right, use.namespace = rights[0], namespace
         for right in rights:
             use.caller.require(right, namespace)
-        return Space(namespace, service.spaces.view(namespace), service, use.caller)
+        memory = service.spaces.view(namespace, may_be_read=use.caller.may(Right.READ, namespace))
+        return Space(namespace, memory, service, use.caller)
 
     return find
 

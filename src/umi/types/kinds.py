@@ -97,3 +97,4 @@ class Degradation(StrEnum):
     REWRITE_FAILED = "rewrite_failed"
     VARIANT_FAILED = "variant_failed"
     MODEL_FAILED = "model_failed"
+    STORE_FAILED = "store_failed"  # after the text was stored: what follows waits
