@@ -79,6 +79,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         self._name = namespace
         self._parts = parts
         self._engine = engine
+        self._closing: Engine | None = None  # from the moment that its store is being closed
         self._is_view = engine is not None
 
     @classmethod
@@ -140,25 +141,23 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
     async def __aenter__(self) -> Self:
         if self._engine is not None:
             raise InvalidInput("this memory is open already")
-        self._engine = await Engine.open(self._url, self._parts, self._name)
+        self._engine, self._closing = await Engine.open(self._url, self._parts, self._name), None
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
     async def close(self) -> None:
-        """Finish background work and let go of the store. Closing twice is fine.
+        """Finish background work and let go of the store. Closing twice is fine; where the first was cancelled, the second waits for it.
 
         Raises:
             StoreError: When what was begun cannot be finished or the store cannot be closed.
         """
-        engine = self._engine
-        if engine is None:
-            return
-        await engine.finish(alone=self._is_view)
-        self._engine = None
-        if not self._is_view:
-            await engine.close_stores()
+        if self._engine is not None:
+            await self._engine.finish(alone=self._is_view)
+            self._engine, self._closing = None, self._engine
+        if self._closing is not None and not self._is_view:
+            await self._closing.close_stores()
             await close_parts(self._parts)
 
     # What goes in.
@@ -446,5 +445,9 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
     @property
     def _open(self) -> Engine:
         if self._engine is None:
-            raise Closed("this memory is not open; use it inside `async with umi.Memory.open(...) as memory:`")
+            raise Closed(
+                "this memory was closed: open it again"
+                if self._closing
+                else "this memory is not open; use it inside `async with umi.Memory.open(...) as memory:`"
+            )
         return self._engine

@@ -349,7 +349,8 @@ class Engine:
 
     async def finish(self, *, alone: bool) -> None:
         """Wait for the background work of this namespace (`alone`), or of all of them, and store the notes of learning."""
-        await asyncio.gather(*(task for name, task in self.draining.items() if name == self._name or not alone))
+        begun = (task for name, task in self.draining.items() if name == self._name or not alone)
+        await asyncio.shield(asyncio.gather(*begun))  # whoever loses patience may wait again
         for name, learner in list(self.learners.items()):
             if name == self._name or not alone:
                 await learner.close()
@@ -477,8 +478,7 @@ class Engine:
 
     def _start_draining(self) -> None:
         if self._name not in self.draining or self.draining[self._name].done():
-            task = asyncio.get_running_loop().create_task(self._drain_some())
-            self.draining[self._name] = task
+            task = self.draining[self._name] = asyncio.get_running_loop().create_task(self._drain_some())
             task.add_done_callback(self._drained)
 
     def _drained(self, task: asyncio.Task[None]) -> None:

@@ -88,6 +88,11 @@ class Lessons:
         factors = np.array([self._factors.get(arrival, 1.0) for arrival in arrivals[:head]])
         return [*map(int, _order(values[:head], factors)), *range(head, len(values))]
 
+    def prefers(self, one: Hit, other: Hit) -> bool:
+        """Whether outcomes speak better of one hit's message than of another's."""
+        mine, others = (self._factors.get(hit.episode.arrival, 1.0) for hit in (one, other))
+        return mine > others
+
     def noted(self, snapshot: Snapshot, hits: Sequence[Hit], embedding: Vector | None, *, explain: bool) -> list[Hit]:
         """Note the hits that are shown. With `explain`, each hit about which something was learned gets its lesson."""
         self.embedding, self.sequence = embedding, snapshot.sequence

@@ -160,9 +160,9 @@ class DualRetriever:
     def _reader_for(self, query: Query) -> AnswerReader | None:
         """The reader of the first hits; None where it must not decide.
 
-        It orders questions only, not where outdated memories are wanted too, and not where learning sets the order.
+        It reads the hits of questions only, and not where outdated memories are wanted too.
         """
-        wanted = is_question(query.text) and not query.view.include_superseded and query.lessons is None
+        wanted = is_question(query.text) and not query.view.include_superseded
         return None if self._embedder is None or not wanted else self._embedder.answer_reader
 
     async def _read(
@@ -185,6 +185,8 @@ class DualRetriever:
             return []
         # Flagged updates name hits that are left out, too, so those go last.
         ordered = hits if found.hits is hits else asked.newest_first(found.hits)
+        if ordered and query.lessons is not None and query.lessons.prefers(hits[0], ordered[0]):
+            ordered = hits
         return [hit for hit in ordered if hit.id not in found.left_out]
 
     @stage("index")

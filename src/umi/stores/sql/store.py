@@ -64,6 +64,7 @@ class SqlStore(ABC):
         self._lanes = Lanes(lanes_count, cache_bytes_max)
         self._process_id = os.getpid()
         self._closed = False
+        self._closing: asyncio.Future[object] | None = None
 
     def namespace(self, name: str) -> NamespaceView:
         """A view of one namespace; nothing is written until it is used."""
@@ -103,20 +104,22 @@ class SqlStore(ABC):
     async def close(self) -> None:
         """Let the threads finish what was submitted, and close the connections. Closing twice is fine.
 
+        It goes on where the caller is cancelled; whoever closes again waits for it.
+
         Raises:
             StoreError: When the disk failed; what was acknowledged is safe, and the connections are closed all the same.
         """
-        if self._closed:
-            return
-        self._closed = True
-        try:
+        if not self._closed:
+            self._closed = True
             # After a fork the connections belong to the parent, and the threads do not exist in the child.
             if self._process_id == os.getpid():
                 loop = asyncio.get_running_loop()
-                await asyncio.gather(*(loop.run_in_executor(lane.worker, self._close) for lane in self._lanes.all))
-        finally:
+                ends = [loop.run_in_executor(lane.worker, self._close) for lane in self._lanes.all]
+                self._closing = asyncio.gather(*ends)
             for lane in self._lanes.all:
-                lane.worker.shutdown(wait=False)
+                lane.worker.shutdown(wait=False)  # after what was submitted
+        if self._closing is not None and not self._closing.done():
+            await asyncio.shield(self._closing)
 
     @property
     @abstractmethod
