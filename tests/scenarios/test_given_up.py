@@ -79,3 +79,19 @@ async def test_a_call_may_be_given_up_at_any_moment(call: Call, tmp_path: Path, 
             assert [word for word in _GONE if word.encode() in there] == []
     assert len(ends) > 1
     assert all(sorted(end) == sorted(ends[-1]) for end in ends)
+
+
+async def test_a_backup_may_be_given_up_and_made_again_at_once(tmp_path: Path) -> None:
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory:
+        await memory.remember_many(umi.Message(f"{number} {'late ' * 200}") for number in range(500))
+        for place in range(12):
+            copy = tmp_path / f"{place}.db"
+            task = asyncio.ensure_future(memory.backup(copy))
+            await asyncio.sleep(_STEP_S * place**2)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            if not copy.exists():
+                await memory.backup(copy)
+            async with umi.Memory.open(str(copy), embedder=None) as other:
+                assert (await other.stats()).episodes == 500
+        assert not list(tmp_path.glob("*.part"))

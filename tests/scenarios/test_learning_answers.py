@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
 
 import pytest
 from conftest import day
@@ -55,3 +56,22 @@ async def test_what_outcomes_moved_stays_where_they_put_it(learning: umi.Memory)
             await learning.feedback(shown.id, outcome=outcome, used=[id_])
     assert [hit.id for hit in (await learning.recall(question)).hits][:2] == [second, first]
     assert (await learning.recall(_NEVER_SAID)).abstained
+
+
+class _Ahead(umi.SystemClock):
+    """A clock that is set right later."""
+
+    ahead = timedelta(hours=1)
+
+    def now(self) -> datetime:
+        return super().now() + self.ahead
+
+
+async def test_feedback_counts_though_the_clock_was_set_back() -> None:
+    clock = _Ahead()
+    async with umi.Memory.open(":memory:", embedder=None, config=umi.Config(learn=True), clock=clock) as memory:
+        await memory.remember("To fix the flaky login test, wait for idle.")
+        clock.ahead = timedelta(0)
+        shown = await memory.recall("How to fix the flaky login test?")
+        receipt = await memory.feedback(shown.id, outcome="success", used=[shown.hits[0].id])
+        assert receipt.credited == (shown.hits[0].id,)

@@ -142,5 +142,5 @@ async def _run(url: str, count: int) -> list[Figure]:
     ]
 
 
-def _entities(snapshot: Snapshot) -> list[tuple[int, str]]:
-    return [(one.arrival, one.id) for _, one in snapshot.list_entities(after=None, limit=_NOTES_COUNT)]
+def _entities(snapshot: Snapshot) -> list[tuple[int, str, str]]:
+    return [(one.arrival, one.id, one.episode_id) for _, one in snapshot.list_entities(after=None, limit=_NOTES_COUNT)]

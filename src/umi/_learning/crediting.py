@@ -20,14 +20,14 @@ from umi.types.learning_rows import EVERY, Belief, Share, SignalRow, Total, Traj
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one recall showed, waiting in RAM to be stored: (arrival, id) of each hit in order. See `Trajectory`.
+    """What one recall showed, waiting in RAM to be stored: (arrival, id, id of the message) of each hit in order. See `Trajectory`.
 
     `sequence` is the namespace's at the recall, 0 when it did not exist.
     """
 
     id: str
     at: datetime
-    shown: tuple[tuple[int, str], ...]
+    shown: tuple[tuple[int, str, str], ...]
     task_id: str | None = None
     moved: int = 0
     embedding: Vector | None = field(default=None, compare=False)
@@ -35,9 +35,9 @@ class Seen:
     sequence: int = 0
 
 
-def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str], ...]:
-    """The (arrival, id) pairs of the hits that can be credited."""
-    return tuple((hit.episode.arrival, hit.id) for hit in hits)[:TRAJECTORY_SHOWN_COUNT_MAX]
+def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str, str], ...]:
+    """The hits that can be credited, as `Seen` has them."""
+    return tuple((hit.episode.arrival, hit.id, hit.episode.id) for hit in hits)[:TRAJECTORY_SHOWN_COUNT_MAX]
 
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
@@ -45,7 +45,7 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     seen = [_of_then(tx, one) for one in seen]
     effects = RelationEffects(tx)
     # One query for the relations of all hits.
-    effects.load(id_ for one in seen for _, id_ in one.shown)
+    effects.load(id_ for one in seen for _, id_, _ in one.shown)
     made = [
         Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(effects, one)), one.embedding, one.embedder)
         for one in seen
@@ -55,9 +55,10 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
 
 def _of_then(tx: Transaction, seen: Seen) -> Seen:
     """A note without hits whose place another message has taken: the namespace was deleted since, and begun anew."""
-    episodes = tx.episodes_at(arrival for arrival, _ in seen.shown)
-    shown = [one for one in seen.shown if one[0] not in episodes or episodes[one[0]].recorded_at <= seen.at]
-    return replace(seen, shown=tuple(shown))
+    episodes = tx.episodes_at(arrival for arrival, *_ in seen.shown)
+    return replace(
+        seen, shown=tuple(one for one in seen.shown if one[0] not in episodes or episodes[one[0]].id == one[2])
+    )
 
 
 def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
@@ -160,7 +161,7 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
 def _shares(effects: RelationEffects, seen: Seen) -> list[Share]:
     """One share per hit, and below each hit one per entity it was derived from, breadth first."""
     shares = []
-    for place, (arrival, entity_id) in enumerate(seen.shown):
+    for place, (arrival, entity_id, _) in enumerate(seen.shown):
         shares.append(Share(arrival, entity_id, place))
         below: dict[str, int] = {}
         frontier = [entity_id]

@@ -64,7 +64,7 @@ class SqlStore(ABC):
         self._lanes = Lanes(lanes_count, cache_bytes_max)
         self._process_id = os.getpid()
         self._closed = False
-        self._closing: asyncio.Future[object] | None = None
+        self._closing: asyncio.Future[list[None]] | None = None
 
     def namespace(self, name: str) -> NamespaceView:
         """A view of one namespace; nothing is written until it is used."""

@@ -43,6 +43,8 @@ def copy_database(
     try:
         with mapped(path):
             _copy(source, str(part), progress, stopped)
+        if stopped():
+            raise _stopped(path)
         # Renamed when complete: under its final name there is never half a backup.
         part.replace(final)
         done = True
@@ -50,6 +52,10 @@ def copy_database(
         if not done:
             part.unlink(missing_ok=True)
     return final.stat().st_size
+
+
+def _stopped(path: str) -> Closed:
+    return Closed(f"the backup to {path} was stopped")
 
 
 def _copy(
@@ -65,7 +71,7 @@ def _copy(
             while not copying.done:
                 if stopped():
                     # Only between steps: a step cannot be interrupted.
-                    raise Closed(f"the backup to {part} was stopped")
+                    raise _stopped(part)
                 copying.step(_STEP_PAGES)
                 if progress is not None:
                     progress(copying.page_count - copying.remaining, copying.page_count)

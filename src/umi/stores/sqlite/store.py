@@ -120,15 +120,21 @@ class SqliteStore(SqlStore):
         # The copy runs in a thread, which a cancelled task cannot interrupt.
         stopped = Event()
         job = partial(copy_database, path=path, progress=progress, stopped=stopped.is_set)
+        copying = asyncio.ensure_future(self._copying(job))
         try:
-            if self._path == MEMORY or self._vfs is not None:  # no second connection can open these
-                return await self._run(lambda: job(self._db))
-            self._require_open()
-            self._require_same_file()
-            return await asyncio.to_thread(self._copied, job)
+            return await asyncio.shield(copying)
         except asyncio.CancelledError:
             stopped.set()
+            # Some milliseconds; or its end would take away what the next backup writes.
+            await asyncio.gather(copying, return_exceptions=True)
             raise
+
+    async def _copying(self, job: Callable[[apsw.Connection], int]) -> int:
+        if self._path == MEMORY or self._vfs is not None:  # no second connection can open these
+            return await self._run(lambda: job(self._db))
+        self._require_open()
+        self._require_same_file()
+        return await asyncio.to_thread(self._copied, job)
 
     async def clean(self, proof: Findable | None) -> bool:
         to_relation.cache_clear()  # reasons quote values
