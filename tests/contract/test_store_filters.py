@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -223,10 +223,12 @@ async def test_what_expires_is_named_by_its_moment(alice: StorageBackend) -> Non
     assert await alice.read(lambda s: s.first_expiry()) == soon + just
 
 
-async def test_origins_are_those_of_the_episodes(alice: StorageBackend) -> None:
-    given = [episode_row(0), episode_row(1, origin=Origin.DOCUMENT), episode_row(2, origin=Origin.TOOL)]
+async def test_sources_are_those_of_the_episodes(alice: StorageBackend) -> None:
+    there = NOON.astimezone(timezone(timedelta(hours=9)))
+    given = [episode_row(0), episode_row(1, origin=Origin.DOCUMENT), episode_row(2, origin=Origin.TOOL, at=there)]
     await alice.write(lambda tx: tx.add_episodes(given))
     ids = [row.episode.id for row in given]
-    origins, episodes = await alice.read(lambda s: (s.origins([*ids, "no"]), s.episodes(ids)))
-    assert origins == {id_: episodes[id_].origin for id_ in ids}
-    assert list(map(origins.get, ids)) == [Origin.USER, Origin.DOCUMENT, Origin.TOOL]
+    sources, episodes = await alice.read(lambda s: (s.sources([*ids, "no"]), s.episodes(ids)))
+    assert sources == {id_: (episodes[id_].origin, episodes[id_].at.tzinfo) for id_ in ids}
+    assert [sources[id_].origin for id_ in ids] == [Origin.USER, Origin.DOCUMENT, Origin.TOOL]
+    assert [sources[id_].zone.utcoffset(None) for id_ in ids] == [timedelta(), timedelta(), timedelta(hours=9)]

@@ -64,7 +64,7 @@ class Facts(ABC):
         )
         if not subject_key(told.subject):
             raise InvalidInput(f"subject {subject!r} names nobody: give a name with letters or digits")
-        return await set_fact(self._open, told, validate.optional_when(at, "at"))
+        return await set_fact(self._open, told, None if at is None else validate.in_zone(at, "at"))
 
     async def facts(
         self, subject: str, *, attribute: str | None = None, as_of: Moment | None = None

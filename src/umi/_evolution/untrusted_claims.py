@@ -18,8 +18,8 @@ def untrusted_claims(
     if not rows:
         return {}
     ends = snapshot.entities(end for row in rows for end in (row.source_id, row.target_id))
-    told = snapshot.origins(one.episode_id for one in ends.values())
-    origins = {id_: told[one.episode_id] for id_, one in ends.items() if one.episode_id in told}
+    told = snapshot.sources(one.episode_id for one in ends.values())
+    origins = {id_: told[one.episode_id].origin for id_, one in ends.items() if one.episode_id in told}
     found: dict[str, tuple[str, ...]] = {}
     for row in rows:
         old, new = origins.get(row.source_id), origins.get(row.target_id)

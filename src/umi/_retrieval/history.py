@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import partial
 
 from umi import limits
@@ -37,6 +37,7 @@ from umi.types import (
 from umi.types.filters import EVERYTHING, Filter
 from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionPage
+from umi.types.zones import in_zone
 
 _SHOWN_COUNT = 10  # statements that an error lists
 _SHOWN_CHARACTERS = 80  # of each
@@ -119,8 +120,16 @@ def _steps(
 ) -> tuple[HistoryStep, ...]:
     standings = StateResolver(snapshot, View(include_superseded=True, now=now), effects).of(entities)
     reasons = set_facts.reasons(snapshot, entities)
+    sources = snapshot.sources(dict.fromkeys(one.episode_id for one in entities))
+    zones = {one.id: sources[one.episode_id].zone for one in entities if one.episode_id in sources}
     return tuple(
-        HistoryStep(s.entity, s.state, effects.rows(s.entity.id), reasons.get(s.entity.id, "")) for s in standings
+        HistoryStep(
+            in_zone(s.entity, zones.get(s.entity.id, UTC)),
+            s.state,
+            effects.rows(s.entity.id),
+            reasons.get(s.entity.id, ""),
+        )
+        for s in standings
     )
 
 

@@ -26,10 +26,11 @@ from umi._reading.grammar.statements import Statement, iter_statements
 from umi._reading.grammar.values import value_key
 from umi._retrieval.statement_scores import is_read
 from umi.limits import EVOLUTION_SUPERSEDE_CONFIDENCE_MIN, LIST_LIMIT_MAX
-from umi.ports import Snapshot
-from umi.types import Entity, EntityType, Episode, Fact, HitState, Mode, Origin, Profile, ProfileKind
+from umi.ports import Snapshot, Source
+from umi.types import Entity, EntityType, Episode, Fact, HitState, Mode, Profile, ProfileKind
 from umi.types.filters import Filter
 from umi.types.notes import GRAMMAR
+from umi.types.zones import in_zone
 
 _KINDS: Final[tuple[tuple[ProfileKind, str], ...]] = (
     (
@@ -159,10 +160,10 @@ def _known(snapshot: Snapshot, said: Sequence[Entity], view: View) -> tuple[tupl
             one,
             effects.cuts(one.entity.id) if one.evolutions else (),
             view,
-            origin,
+            source,
             reasons.get(one.entity.id, ""),
         )
-        for one, origin in telling
+        for one, source in telling
     )
     facts = sorted((fact for fact in told if fact.value), key=_order)
     over = [one.entity for one in standings if one.state in (HitState.SUPERSEDED, HitState.STALE)]
@@ -215,22 +216,22 @@ def _day_before(value: str, moment: datetime) -> bool:
         return False
 
 
-def _believed(snapshot: Snapshot, shown: Sequence[StatementState], trust: Trust) -> list[tuple[StatementState, Origin]]:
-    """What is told of these statements, each with its origin: of an attribute that somebody trusted speaks of, nobody else's word."""
+def _believed(snapshot: Snapshot, shown: Sequence[StatementState], trust: Trust) -> list[tuple[StatementState, Source]]:
+    """What is told of these statements, each with its source: of an attribute that somebody trusted speaks of, nobody else's word."""
     untrusted = untrusted_claims(snapshot, shown, trust)
     telling = [one for one in shown if one.entity.id not in untrusted]
-    origins = snapshot.origins(one.entity.episode_id for one in telling)
-    known = [(one, origins[one.entity.episode_id]) for one in telling if one.entity.episode_id in origins]
-    settled = {(one.entity.subject, one.entity.slot) for one, origin in known if origin in trust.origins}
+    sources = snapshot.sources(one.entity.episode_id for one in telling)
+    known = [(one, sources[one.entity.episode_id]) for one in telling if one.entity.episode_id in sources]
+    settled = {(one.entity.subject, one.entity.slot) for one, source in known if source.origin in trust.origins}
     return [
-        (one, origin)
-        for one, origin in known
-        if origin in trust.origins or not one.entity.slot or (one.entity.subject, one.entity.slot) not in settled
+        (one, source)
+        for one, source in known
+        if source.origin in trust.origins or not one.entity.slot or (one.entity.subject, one.entity.slot) not in settled
     ]
 
 
-def _fact(standing: StatementState, cuts: Sequence[ClosedInterval], view: View, origin: Origin, reason: str) -> Fact:
-    one = standing.entity
+def _fact(standing: StatementState, cuts: Sequence[ClosedInterval], view: View, source: Source, reason: str) -> Fact:
+    one, origin = in_zone(standing.entity, source.zone), source.origin
     if one.slot:
         return Fact(set_facts.attribute_of(one), one.value, one.negated, one, standing.state, origin, reason)
     # What a model read is told in the words of the message that still hold, under what it is about.

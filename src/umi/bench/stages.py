@@ -53,7 +53,7 @@ _MARK_ROUNDS_COUNT: Final = 5
 _LOOK_UPS: Final = tuple(
     (SqlSnapshot, name)
     for name in (
-        "episodes", "origins", "episodes_at", "read_at", "entities", "entities_of", "statements", "statements_in", "relations", "relations_of",
+        "episodes", "sources", "episodes_at", "read_at", "entities", "entities_of", "statements", "statements_in", "relations", "relations_of",
         "subjects_of", "vectors", "replays", "surroundings", "first_expiry",
     )
 )  # fmt: skip

@@ -10,8 +10,8 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Protocol, TypeVar, overload
+from datetime import datetime, tzinfo
+from typing import NamedTuple, Protocol, TypeVar, overload
 
 from umi.ports.candidates import NO_KEYS, Eligible, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.ports.models import EmbedderIdentity, Matrix, Vector
@@ -87,6 +87,13 @@ class Counts:
     cache_bytes: int
 
 
+class Source(NamedTuple):
+    """Who made the words of an episode, and the zone that its time was given in."""
+
+    origin: Origin
+    zone: tzinfo
+
+
 @dataclass(frozen=True, slots=True)
 class EpisodesRead:
     """Episodes by arrival; by id of each its entities, in order of span; by id of each entity its relations, oldest first.
@@ -137,8 +144,8 @@ class Snapshot(Protocol):
         ...
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]: ...
-    def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
-        """Who made the words of each of these episodes: less work than `episodes`, for many of them."""
+    def sources(self, episode_ids: Iterable[str]) -> dict[str, Source]:
+        """Who made the words of each of these episodes, and its zone: less work than `episodes`, for many of them."""
         ...
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]: ...

@@ -16,7 +16,17 @@ from typing import NoReturn, TypeVar, cast
 from umi._core.invariants import InvariantError, check
 from umi._core.vectors import pack
 from umi.errors import EmbedderMismatch, InvalidInput, NotFound, UmiError
-from umi.ports import Counts, EmbedderIdentity, EpisodeRow, EpisodesRead, Matrix, PackedVectors, ReplayRow, Vector
+from umi.ports import (
+    Counts,
+    EmbedderIdentity,
+    EpisodeRow,
+    EpisodesRead,
+    Matrix,
+    PackedVectors,
+    ReplayRow,
+    Source,
+    Vector,
+)
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
 from umi.stores.index.search_index import NamespaceIndex
 from umi.stores.memory.days import DayReads
@@ -40,7 +50,7 @@ from umi.stores.memory.space import (
 from umi.stores.memory.statements import StatementReads
 from umi.stores.memory.undecided import UndecidedReads
 from umi.stores.namespace_view import another_embedder, packed_fault, subjects_of, vector_fault
-from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, Origin, OutboxItem
+from umi.types import Change, ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
 
 K = TypeVar("K")
@@ -91,9 +101,10 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads, StatementReads):
         arrivals = self._space.arrivals
         return {id_: episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
 
-    def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
-        arrivals = self._space.arrivals
-        return {id_: self._space.rows[arrivals[id_]].episode.origin for id_ in episode_ids if id_ in arrivals}
+    def sources(self, episode_ids: Iterable[str]) -> dict[str, Source]:
+        arrivals, rows = self._space.arrivals, self._space.rows
+        found = {id_: rows[arrivals[id_]].episode for id_ in episode_ids if id_ in arrivals}
+        return {id_: Source(one.origin, one.at.tzinfo or UTC) for id_, one in found.items()}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         rows = self._space.rows

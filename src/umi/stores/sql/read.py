@@ -21,6 +21,7 @@ from umi.ports import (
     Matrix,
     PackedVectors,
     ReplayRow,
+    Source,
     Vector,
 )
 from umi.ports.candidates import NO_KEYS, Eligible, Flags, Keys, Surroundings, TextCandidates, VectorCandidates
@@ -33,7 +34,7 @@ from umi.stores.sql.embedder import identity_of
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
 from umi.stores.sql.learning import SqlLearned
 from umi.stores.sql.routing import SqlRouted
-from umi.types import Change, Entity, Episode, EvolutionRelation, Origin, OutboxItem
+from umi.types import Change, Entity, Episode, EvolutionRelation, OutboxItem
 from umi.types.filters import EVERYTHING, Filter
 from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionInfo
@@ -174,8 +175,8 @@ class SqlSnapshot:
         found = map(rows.to_episode, self._execute(_EPISODES, (self._ns, _packed(ids))))
         return {episode.id: episode for episode in found}
 
-    def origins(self, episode_ids: Iterable[str]) -> dict[str, Origin]:
-        return dict(map(rows.to_origin, self._execute(_EPISODES, (self._ns, _packed(episode_ids)))))
+    def sources(self, episode_ids: Iterable[str]) -> dict[str, Source]:
+        return dict(map(rows.to_source, self._execute(_EPISODES, (self._ns, _packed(episode_ids)))))
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         return _by_arrival(self._execute(_EPISODES_AT, (self._packed_keys(keys),)))

@@ -10,7 +10,7 @@ from json.encoder import encode_basestring_ascii
 from typing import Final
 
 from umi._core.vectors import unpack
-from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow
+from umi.ports import EpisodeRow, Matrix, PackedVectors, ReplayRow, Source
 from umi.stores.sql.connection import Row
 from umi.stores.sql.crc import checksum, damaged, validity_checksum, vector_checksum, wrong_vector
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of
@@ -199,10 +199,10 @@ def to_episode(row: Row) -> Episode:
     )
 
 
-def to_origin(row: Row) -> tuple[str, Origin]:
-    """The id and the origin of an episode from a row of `EPISODE_COLUMNS`: of many rows in half the time of `to_episode`."""
-    _, id_, _, role, *_, origin, _, _ = verified("episodes", row, 1)
-    return id_, _origin(role, origin)
+def to_source(row: Row) -> tuple[str, Source]:
+    """The id and the source of an episode from a row of `EPISODE_COLUMNS`: of many rows in half the time of `to_episode`."""
+    _, id_, _, role, *_, origin, _, zone = verified("episodes", row, 1)
+    return id_, Source(_origin(role, origin), UTC if zone is None else _zone(zone))
 
 
 def _origin(role: str, origin: str | None) -> Origin:
