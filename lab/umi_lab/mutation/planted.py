@@ -348,6 +348,12 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
         _fault_swallowed,
     ),
     Mutation(
+        "waiting-is-not-said",
+        "The receipt of a text whose reading the store refused does not say that it waits.",
+        "umi._remember.outbox.OutboxWorker.settle_stored",
+        partial(edited, OutboxWorker, "settle_stored", "for episode, _ in left]", "for episode, _ in left[:0]]"),
+    ),
+    Mutation(
         "settled-twice",
         "What another task settled meanwhile is settled again.",
         "umi._remember.apply.ReadingWriter.run",
