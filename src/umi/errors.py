@@ -52,8 +52,9 @@ class UmiError(Exception):
 
 
 class InvalidInput(UmiError, ValueError):  # noqa: N818 - reads as what it is
-    """A value outside its limits. Raised before any store is touched.
+    """A value outside its limits, or one that leads nowhere. The call has changed nothing, but for earlier parts of a long input.
 
+    These are batches of `remember_many` before a message outside its limits, and lines of an export before a damaged one.
     `limit` is the number that was passed and `value` what passed it, where it is about numbers; else None. The message says both in words.
     """
 

@@ -201,7 +201,7 @@ SIM_STEPS_COUNT_MAX: Final = 10_000_000  # callbacks of one run
 
 # Server.
 SERVER_BODY_BYTES_MAX: Final = 8 * 1024 * 1024  # of a request; an import may be longer
-SERVER_ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # of one that reads; lists end earlier and say how to get the rest
+SERVER_ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # about, of a list, recall or preview: these end earlier and say so
 SERVER_HEADER_BYTES_MAX: Final = 32 * 1024  # of the request line and headers together
 SERVER_IMPORT_BYTES_MAX: Final = 8 * 1024 * 1024 * 1024  # of one export that is brought back
 SERVER_HEAD_S: Final = 15.0  # for the request line and headers to come

@@ -207,6 +207,25 @@ async def test_a_filter_that_is_none_is_refused_by_every_call(
     assert not (tmp_path / "x").exists()
 
 
+@pytest.mark.parametrize(
+    ("where", "limit", "value", "cure"),
+    [
+        ({"metadata": {str(n): 1 for n in range(33)}}, 32, 33, "leave some out"),
+        ({"metadata": {"a": "é" * 129}}, 256, 258, "keep a short value"),
+        ({"session": {"in": ["s", "x" * 257]}}, 256, 257, "keep a short value"),
+        ({"metadata": {"a": {"in": list(range(1_001))}}}, 1_000, 1_001, "must lie in 1..1,000"),
+    ],
+)
+async def test_a_filter_past_a_limit_is_told_the_limit_the_value_and_what_to_do(
+    words: umi.Memory, where: Any, limit: int, value: int, cure: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await words.list(where=where)
+    assert (refused.value.limit, refused.value.value) == (limit, value)
+    for part in (f"{limit:,}", f"{value:,}", cure):
+        assert part in str(refused.value)
+
+
 async def test_nothing_is_forgotten_or_erased_by_an_empty_filter(words: umi.Memory) -> None:
     await words.remember("Ann likes tea.")
     for call in (

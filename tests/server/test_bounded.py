@@ -79,6 +79,22 @@ def test_a_preview_of_an_erasure_shows_a_part_and_takes_all(client: httpx.Client
     assert plan.json()["preview"]["counts"]["episodes"] == LARGE_COUNT
 
 
+def test_a_preview_shows_something_of_each_list_within_one_bound(client: httpx.Client) -> None:
+    space = "/v1/namespaces/names"
+    for number in range(LARGE_COUNT):
+        speaker, said = ("Anna Schmidt", "I was there.") if number < LARGE_COUNT - 2 else ("Bob", "Anna was there.")
+        sent = {"content": f"{said} {number} " + "\x01" * 160_000, "speaker": speaker, "extract_entities": False}
+        assert client.post(f"{space}/episodes", json=sent).status_code == 201
+    plan = client.post(f"{space}/erasures/preview", json={"subject": "Anna Schmidt"})
+    assert len(plan.content) <= BOUND
+    shown = plan.json()["preview"]
+    assert (shown["counts"]["episodes"], len(shown["left"])) == (LARGE_COUNT - 2, 2)
+    assert shown["deleted"]
+    assert int(plan.headers["umi-left-out"]) == LARGE_COUNT - len(shown["deleted"]) - len(shown["left"])
+    erased = client.post(f"{space}/erasures", json={"subject": "Anna Schmidt", "confirm": plan.json()["confirm"]})
+    assert erased.status_code == 201
+
+
 def test_mem0s_pages_are_refused_where_they_are_too_long(client: httpx.Client) -> None:
     asked = {"filters": {"user_id": "ada"}}
     answer = client.post("/v3/memories/", json=asked)

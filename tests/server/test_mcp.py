@@ -186,6 +186,37 @@ async def test_every_answer_fits_its_budget(live: live_server.Live) -> None:
         assert "400" in await failing(client, "recall", question="cats", max_tokens=3)
 
 
+async def test_what_is_escaped_fits_its_budget_too(live: live_server.Live) -> None:
+    """Remembered text is written as "&lt;memory" where it looks like the fence of a context; JSON escapes quotes and control signs."""
+    fence, signs = "<memory " * 100, "\x01" * 500
+    async with at(f"{live.url}/mcp/{'%22' * 100}") as client:
+
+        async def sizes(tool: str, **asked: object) -> tuple[int, int]:
+            result = await client.call_tool(tool, asked)
+            assert not result.is_error, result.content
+            text: str = result.content[0].text  # type: ignore[union-attr]
+            structured = json.dumps(result.structured_content, ensure_ascii=False)
+            return len(text.encode()), len(structured.encode())
+
+        for number in range(12):
+            filling = fence if number % 2 else signs
+            kept = await call(
+                client, "remember", text=f"I like tea {number}. {filling}", speaker="Bo", origin="document"
+            )
+        await call(client, "remember", text="The report on whales: " + fence * 50, speaker="Bo")
+        for budget in (400, 1_000, 2_000):
+            for tool, asked in (
+                ("recall", {"question": "Which tea does Bo like?"}),
+                ("recall", {"question": "What does the report on whales say?"}),
+                ("history", {"subject": "Bo"}),
+            ):
+                assert max(await sizes(tool, **asked, max_tokens=budget)) <= budget * 4, (tool, budget)
+        for text in (fence * 2, signs * 3):
+            kept = await call(client, "remember", text=text + "ends here", speaker="Bo")
+            assert max(await sizes("forget", id=kept["id"])) <= 8_000
+        assert max(await sizes("correct", subject="Bo", attribute="note", value=("<memory " * 512)[:4_096])) <= 8_000
+
+
 async def test_keys_hold_for_tools_too(tmp_path: Path) -> None:
     db = tmp_path / "umi.db"
     alice, reader = make_key(db, "alice=all"), make_key(db, "alice=read")

@@ -147,6 +147,19 @@ async def test_no_answer_of_the_graph_is_longer_than_its_budget(graphs: live_ser
         assert opened["left_out"], "what found no room is named"
 
 
+async def test_signs_that_json_escapes_count_in_the_budget_of_the_graph(graphs: live_server.Live) -> None:
+    async with at(f"{graphs.url}/mcp/{'%22' * 100}") as client:
+        names = [f'"{number}" ' + "\x01" * 20 for number in range(20)]
+        for name in names:
+            row = {"name": name, "entityType": "thing", "observations": ["\x02" * 90 + str(n) for n in range(10)]}
+            await call(client, "create_entities", entities=[row])
+        for tool, asked in (("open_nodes", {"names": names}), ("search_nodes", {"query": "0"}), ("read_graph", {})):
+            result = await client.call_tool(tool, {**asked, "max_tokens": 1_000})
+            assert not result.is_error, result.content
+            assert len(result.content[0].text.encode()) <= 4_000, tool  # type: ignore[union-attr]
+            assert len(json.dumps(result.structured_content, ensure_ascii=False).encode()) <= 4_000, tool
+
+
 async def tell_mem0(client: Client) -> None:
     kept = await call(client, "add_memory", text="I live in Berlin.", user_id="ignored")
     await call(client, "add_memory", text="I like tea.", run_id="monday", metadata={"n": 1})

@@ -29,7 +29,12 @@ def read_filter(where: object, types: object) -> Filter:
     """
     conditions = sorted(_conditions(where), key=_order)
     if len(conditions) > limits.WHERE_CONDITIONS_COUNT_MAX:
-        raise InvalidInput(f"where has {len(conditions)} conditions, the limit is {limits.WHERE_CONDITIONS_COUNT_MAX}")
+        raise InvalidInput(
+            f"where has {len(conditions):,} conditions, the limit is {limits.WHERE_CONDITIONS_COUNT_MAX}; leave some out, "
+            "and look at what is found yourself",
+            limit=limits.WHERE_CONDITIONS_COUNT_MAX,
+            value=len(conditions),
+        )
     return Filter(tuple(conditions), _types(types))
 
 
@@ -94,8 +99,13 @@ def _bounds(field: str, operators: Mapping[str, Any], what: str) -> Condition:
 def _value(given: object, field: str, what: str) -> Scalar:
     if isinstance(given, str):
         # Blank is fine: metadata may hold an empty text.
-        if len(given.encode("utf-8", "surrogatepass")) > limits.NAME_BYTES_MAX:
-            raise InvalidInput(f"{what} has more than {limits.NAME_BYTES_MAX} bytes, which no value is compared by")
+        size = len(given.encode("utf-8", "surrogatepass"))
+        if size > limits.NAME_BYTES_MAX:
+            raise InvalidInput(
+                f"{what} has {size:,} bytes, the limit is {limits.NAME_BYTES_MAX}; keep a short value to filter by, such as an id",
+                limit=limits.NAME_BYTES_MAX,
+                value=size,
+            )
         return given
     if not field.startswith(METADATA):
         raise InvalidInput(f"{what} must be a text, got {given!r}")

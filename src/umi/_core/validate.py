@@ -137,7 +137,7 @@ def metadata(value: object) -> JSONObject:
         raise InvalidInput("metadata is nested too deeply for JSON") from None
     if size > limits.METADATA_BYTES_MAX:
         raise InvalidInput(
-            f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}",
+            f"metadata has {size:,} bytes as JSON, the limit is {limits.METADATA_BYTES_MAX:,}; keep long values elsewhere",
             limit=limits.METADATA_BYTES_MAX,
             value=size,
         )

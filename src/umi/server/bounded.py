@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -85,6 +85,25 @@ def fitting(rows: Iterable[T], kind: Any, limit: int) -> list[T]:
             break
         kept.append(row)
     return kept
+
+
+def fitting_together(lists: Mapping[str, Sequence[T]], kind: Any, limit: int) -> dict[str, tuple[T, ...]]:
+    """The first rows of several lists, at most `limit` of each, that fit into `SERVER_ANSWER_BYTES_MAX` together.
+
+    The lists take turns, so that a long one leaves room for the others; the first row is kept in any case.
+    """
+    kept: dict[str, list[T]] = {name: [] for name in lists}
+    room = limits.SERVER_ANSWER_BYTES_MAX
+    for place in range(limit):
+        for name, rows in lists.items():
+            # A list that was cut once gets nothing more: what is shown of it is its beginning.
+            if place >= len(rows) or len(kept[name]) < place:
+                continue
+            size = len(adapter(kind).dump_json(rows[place])) + 1
+            if size <= room or not any(kept.values()):
+                room -= size
+                kept[name].append(rows[place])
+    return {name: tuple(rows) for name, rows in kept.items()}
 
 
 def sequence(request: Request, rows: Sequence[T], kind: Any, key: Callable[[T], str], after: str | None) -> Response:

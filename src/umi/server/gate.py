@@ -119,7 +119,8 @@ class Gate:
             return problem(
                 504,
                 "deadline",
-                f"the request took longer than {deadline_s or 0:g} s; with an Idempotency-Key it is safe to send it again",
+                f"the request took longer than {deadline_s or 0:g} s, and may be done all the same; of writes, only POST episodes "
+                "with an Idempotency-Key or ids, and what changes nothing when it is repeated, is safe to send again",
             )
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from typing import Final, Literal, TypeVar
 
@@ -15,8 +16,8 @@ from umi.types.records import origin_mark
 
 Row = TypeVar("Row", bound=BaseModel)
 
+CURSOR_ROOM: Final = "_" * 64  # stands for a cursor while the rest of an answer is measured
 _CUT: Final = " ..."
-_AROUND_BYTES: Final = 600  # of an answer beside its rows
 _CUT_TO_CHARACTERS_MIN: Final = 40
 _REASON_BYTES_MAX: Final = 120
 _CHANGES_COUNT_MAX: Final = 3  # of one statement, the newest
@@ -108,27 +109,55 @@ def answer(made: BaseModel, text: str) -> CallToolResult:
     )
 
 
-def within(rows: Iterable[Row], max_tokens: int) -> list[Row]:
-    """The first rows whose JSON fits into so many tokens of four bytes, with what stands around them. The first is cut if it must be."""
-    room = max_tokens * CONTEXT_TOKEN_BYTES - _AROUND_BYTES
+class Room:
+    """What is left of a budget of tokens, four bytes each. Each row takes as much as the longer of its two forms, JSON and text.
+
+    Args:
+        max_tokens: The budget, for each form of the answer.
+        made: The answer without its rows.
+        head: Its text without its rows.
+    """
+
+    def __init__(self, max_tokens: int, made: BaseModel, head: str = "") -> None:
+        self._left = max_tokens * CONTEXT_TOKEN_BYTES - max(json_bytes(made), len(f"{head}\n".encode()))
+        self._is_untouched = True
+
+    def take(self, row: Row) -> Row | None:
+        """The row if there is room for it, else None. The first is cut if it must be."""
+        size, said = _size(row), getattr(row, "said", "")
+        while size > self._left and self._is_untouched and len(said) > _CUT_TO_CHARACTERS_MIN:
+            # Signs that are escaped take more room than they had.
+            said = cut(said, min(len(said.encode()) // 2, max(self._left, 0)))
+            row = row.model_copy(update={"said": said})
+            size = _size(row)
+        if size > self._left:
+            return None
+        self._left -= size
+        self._is_untouched = False
+        return row
+
+
+def within(rows: Iterable[Row], room: Room) -> list[Row]:
+    """The first rows that find room."""
     kept: list[Row] = []
     for row in rows:
-        size = _size(row)
-        said = getattr(row, "said", "")
-        while size > room and not kept and len(said) > _CUT_TO_CHARACTERS_MIN:
-            # Signs that JSON escapes take more room than they had.
-            said = cut(said, min(len(said.encode()) // 2, room))
-            row = row.model_copy(update={"said": said})  # noqa: PLW2901
-            size = _size(row)
-        room -= size
-        if room < 0:
+        taken = room.take(row)
+        if taken is None:
             break
-        kept.append(row)
+        kept.append(taken)
     return kept
 
 
+def json_bytes(made: object) -> int:
+    """How long something is as JSON, as a model may be shown it."""
+    plain = made.model_dump(mode="json", by_alias=True) if isinstance(made, BaseModel) else made
+    return len(json.dumps(plain, ensure_ascii=False).encode())
+
+
 def _size(row: BaseModel) -> int:
-    return len(row.model_dump_json().encode()) + len(", ")
+    text = lines([row]) if isinstance(row, Recalled | Step) else ""
+    text = changed("- ", "of", [row]) if isinstance(row, Noted) else text
+    return max(json_bytes(row), len(text.encode())) + len(", ")
 
 
 def cut(text: str, bytes_max: int) -> str:

@@ -25,6 +25,7 @@ from umi.server.mcp_answers import (
     HistoryAnswer,
     RecallAnswer,
     RememberAnswer,
+    Room,
     Step,
     UndoAnswer,
     answer,
@@ -65,6 +66,8 @@ DELETES: Final = ToolAnnotations(
 )
 _RESOURCE_BYTES_MAX: Final = MCP_ANSWER_TOKENS_MAX * CONTEXT_TOKEN_BYTES
 _PREVIEW_BYTES_MAX: Final = 2_000  # of what forget would delete
+_ECHO_BYTES_MAX: Final = 1_000  # of a value that was set, in the text that says so
+_NO_ROOM: Final = "what was found finds no room in max_tokens"
 _TIMELINE_COUNT_MAX: Final = 1_000
 _NOTHING_ELSE: Final = {"additionalProperties": False}
 
@@ -156,17 +159,19 @@ class Tools(BoundTools):
         memory = bound.to("recall", Right.READ)
         receipt = await memory.recall(question, as_of=as_of, include_superseded=include_superseded)
         bound.use.records, bound.use.degraded = len(receipt.hits), receipt.degraded
-        rows = within((hit_row(hit) for hit in receipt.hits), max_tokens)
+        head = f"In namespace {bound.name}: "
         made = RecallAnswer(
             namespace=bound.name,
-            hits=rows,
-            left_out=len(receipt.hits) - len(rows),
+            hits=[],
+            left_out=len(receipt.hits),
             abstained=receipt.abstained,
             why_abstained=receipt.why_abstained,
             degraded=list(receipt.degraded),
         )
-        shown = f"\n{lines(rows)}" if rows else f"nothing relevant; {receipt.why_abstained}".rstrip("; ")
-        return answer(made, f"In namespace {bound.name}: {shown}")
+        made.hits = within(map(hit_row, receipt.hits), Room(max_tokens, made, head))
+        made.left_out -= len(made.hits)
+        nothing = _NO_ROOM if made.left_out else f"nothing relevant; {receipt.why_abstained}".rstrip("; ")
+        return answer(made, head + (f"\n{lines(made.hits)}" if made.hits else nothing))
 
     @told
     async def history(
@@ -179,10 +184,12 @@ class Tools(BoundTools):
         bound = self._bind(ctx)
         memory = bound.to("history", Right.READ)
         steps = await memory.history(subject)
-        rows = (await _rows(memory, steps[::-1], max_tokens))[::-1]
-        shown = f"\n{lines(rows)}" if rows else "nothing about that"
-        made = HistoryAnswer(namespace=bound.name, steps=rows, left_out=len(steps) - len(rows))
-        return answer(made, f"In namespace {bound.name}: {shown}")
+        head = f"In namespace {bound.name}: "
+        made = HistoryAnswer(namespace=bound.name, steps=[], left_out=len(steps))
+        made.steps = (await _rows(memory, steps[::-1], Room(max_tokens, made, head)))[::-1]
+        made.left_out -= len(made.steps)
+        nothing = _NO_ROOM if made.left_out else "nothing about that"
+        return answer(made, head + (f"\n{lines(made.steps)}" if made.steps else nothing))
 
     @told
     async def remember(
@@ -207,10 +214,12 @@ class Tools(BoundTools):
             namespace=bound.name,
             id=receipt.episode_ids[0] if receipt.episode_ids else "",
             stored=bool(receipt.episode_ids) and not receipt.replayed,
-            changes=within((noted(one) for one in shown), MCP_ANSWER_TOKENS_DEFAULT),
+            changes=[],
             waits=bool(receipt.deferred),
         )
-        return answer(made, f"Kept in namespace {bound.name} as {made.id}.{changed('- ', 'of', made.changes)}")
+        head = f"Kept in namespace {bound.name} as {made.id}."
+        made.changes = within(map(noted, shown), Room(MCP_ANSWER_TOKENS_DEFAULT, made, head))
+        return answer(made, f"{head}{changed('- ', 'of', made.changes)}")
 
     @told
     async def correct(
@@ -228,9 +237,11 @@ class Tools(BoundTools):
             namespace=bound.name,
             id=receipt.episode_ids[0] if receipt.episode_ids else "",
             stored=not receipt.replayed,
-            changes=within((noted(one) for one in receipt.evolutions), MCP_ANSWER_TOKENS_DEFAULT),
+            changes=[],
         )
-        set_now = one_line(f"{subject}, {attribute}: {value}, in namespace {bound.name}.")
+        shown = cut(value, _ECHO_BYTES_MAX)
+        set_now = one_line(f"{subject}, {attribute}: {shown}, in namespace {bound.name}.")
+        made.changes = within(map(noted, receipt.evolutions), Room(MCP_ANSWER_TOKENS_DEFAULT, made, set_now))
         return answer(made, f"{set_now}{changed('- ', 'of', made.changes)}")
 
     @told
@@ -262,17 +273,17 @@ class Tools(BoundTools):
                 ForgetAnswer(namespace=bound.name, deleted=deleted), f"{deleted} deleted in namespace {bound.name}"
             )
         memory = bound.to("preview_forget", Right.ERASE, Right.READ)
+        made, head = ForgetAnswer(namespace=bound.name, deleted=0), f"In namespace {bound.name} this would go: "
         rows, found = [], await memory.get(id)
         if isinstance(found, Episode):
             rows = [found_row(found, found, "", _PREVIEW_BYTES_MAX)]
         elif found is not None:
             known = await memory.why(found.id)
             rows = [found_row(found, known.episode, known.state, _PREVIEW_BYTES_MAX)]
-        next_step = "call forget again with confirm=true" if rows else "nothing has this id"
-        made = ForgetAnswer(namespace=bound.name, deleted=0, would_delete=rows, next_step=next_step)
-        return answer(
-            made, f"In namespace {bound.name} this would go: {lines(rows)}\nNothing is deleted yet: {next_step}"
-        )
+        made.next_step = "call forget again with confirm=true" if rows else "nothing has this id"
+        tail = f"\nNothing is deleted yet: {made.next_step}"
+        made.would_delete = within(rows, Room(MCP_ANSWER_TOKENS_DEFAULT, made, head + tail))
+        return answer(made, f"{head}{lines(made.would_delete)}{tail}")
 
 
 class StrictServer(MCPServer):
@@ -322,16 +333,20 @@ def make_mcp(bind: Binder, *, read_only: bool = False) -> MCPServer:
     return server
 
 
-async def _rows(memory: Memory, steps: Sequence[HistoryStep], max_tokens: int) -> list[Step]:
+async def _rows(memory: Memory, steps: Sequence[HistoryStep], room: Room) -> list[Step]:
     """The first steps that find room, with the origin of each."""
-    rows = within(map(step_row, steps), max_tokens)
-    sources = [step.entity.episode_id for step in steps[: len(rows)]]
-    found = {id_: await memory.get(id_) for id_ in dict.fromkeys(sources)}
-    origins = [
-        one.origin if isinstance(one := found[id_], Episode) else row.origin
-        for id_, row in zip(sources, rows, strict=True)
-    ]
-    return [row.model_copy(update={"origin": origin}) for row, origin in zip(rows, origins, strict=True)]
+    kept: list[Step] = []
+    origins: dict[str, str] = {}
+    for step in steps:
+        row, source = step_row(step), step.entity.episode_id
+        if source not in origins:
+            found = await memory.get(source)
+            origins[source] = found.origin if isinstance(found, Episode) else row.origin
+        taken = room.take(row.model_copy(update={"origin": origins[source]}))
+        if taken is None:
+            break
+        kept.append(taken)
+    return kept
 
 
 def _add_resources(server: MCPServer, bind: Binder) -> None:
@@ -354,10 +369,12 @@ def _add_resources(server: MCPServer, bind: Binder) -> None:
         try:
             memory = bound.to("timeline", Right.READ)
             page = await memory.list(limit=min(int(count), _TIMELINE_COUNT_MAX), order="newest")
-            rows = await _rows(memory, page.items, MCP_ANSWER_TOKENS_MAX)
+            head = f"In namespace {bound.name}:\n"
+            room = Room(MCP_ANSWER_TOKENS_MAX, HistoryAnswer(namespace=bound.name, steps=[]), head)
+            rows = await _rows(memory, page.items, room)
         except (UmiError, Refused) as error:
             raise ResourceError(str(error)) from error
-        return f"In namespace {bound.name}:\n{lines(rows)}"
+        return f"{head}{lines(rows)}"
 
     @server.prompt(title="Answer with memory")
     async def with_memory(question: str, ctx: Context) -> str:

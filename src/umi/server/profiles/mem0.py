@@ -12,7 +12,7 @@ from umi._compat.messages import EVERY, replace_statements, statements_in
 from umi.errors import NotFound
 from umi.limits import MCP_ANSWER_TOKENS_DEFAULT, MCP_ANSWER_TOKENS_MAX, RECALL_LIMIT_MAX
 from umi.server.access import Right
-from umi.server.mcp_answers import answer, within
+from umi.server.mcp_answers import CURSOR_ROOM, Room, answer, within
 from umi.server.mcp_tools import (
     ADDS,
     CORRECTS,
@@ -92,8 +92,10 @@ class Mem0Tools(BoundTools):
         receipt = await bound.to("recall", Right.READ).recall(query, limit=limit)
         bound.use.records, bound.use.degraded = len(receipt.hits), receipt.degraded
         found = [_row(hit.episode, text=hit.content, score=round(hit.score, 4)) for hit in receipt.hits]
-        rows = within(found, max_tokens)
-        return _results(Results(namespace=bound.name, results=rows, left_out=len(found) - len(rows)))
+        made = Results(namespace=bound.name, results=[], left_out=len(found))
+        made.results = within(found, Room(max_tokens, made))
+        made.left_out -= len(made.results)
+        return _results(made)
 
     @told
     async def list_page(
@@ -106,19 +108,22 @@ class Mem0Tools(BoundTools):
         bound = self._bind(ctx)
         memory = bound.to("list_episodes", Right.READ)
         page = await memory.episodes(limit=_PAGE_COUNT, after=after, order="newest")
-        rows = within((_row(one) for one in page.items), max_tokens)
-        following = page.next
-        if len(rows) < len(page.items):
-            shorter = await memory.episodes(limit=max(1, len(rows)), after=after, order="newest")
-            following = shorter.next
-        return _results(Results(namespace=bound.name, results=rows, next=following))
+        made = Results(namespace=bound.name, results=[], next=CURSOR_ROOM)
+        made.results = within(map(_row, page.items), Room(max_tokens, made))
+        made.next = page.next
+        if len(made.results) < len(page.items):
+            shorter = await memory.episodes(limit=max(1, len(made.results)), after=after, order="newest")
+            made.next = shorter.next
+        return _results(made)
 
     @told
     async def get(self, memory_id: str, ctx: Context) -> Annotated[CallToolResult, Results]:
         """Fetch one memory by its id."""
         bound = self._bind(ctx)
         found = await self._episode(bound, "get_episode", memory_id, Right.READ)
-        return _results(Results(namespace=bound.name, results=within([_row(found)], MCP_ANSWER_TOKENS_MAX)))
+        made = Results(namespace=bound.name, results=[])
+        made.results = within([_row(found)], Room(MCP_ANSWER_TOKENS_MAX, made))
+        return _results(made)
 
     @told
     async def update(

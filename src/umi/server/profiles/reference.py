@@ -13,13 +13,13 @@ import umi
 from umi._compat.graph import FROM, KIND, NAME, TO
 from umi.limits import CONTEXT_TOKEN_BYTES, MCP_ANSWER_TOKENS_DEFAULT
 from umi.server.access import Right
-from umi.server.mcp_answers import answer, cut
+from umi.server.mcp_answers import CURSOR_ROOM, answer, cut, json_bytes
 from umi.server.mcp_tools import ADDS, DELETES, INSTRUCTIONS, READS, Binder, BoundTools, Tokens, make_server, told
 from umi.server.profiles.graph import EntityRow, Graph, RelationRow, edge, observed
 
 _PAGE_COUNT: Final = 50
 _FOUND_COUNT_MAX: Final = 20  # messages that a search looks at
-_AROUND_BYTES: Final = 600  # of an answer beside its entities and relations
+_LEFT_OUT_BYTES: Final = 500  # of names of entities that found no room
 _SHOWN_BYTES: Final = 1_000  # of one observation
 
 
@@ -208,10 +208,13 @@ class _Page:
     """An answer that grows until its budget is spent."""
 
     def __init__(self, namespace: str, max_tokens: int) -> None:
+        empty = GraphAnswer(namespace=namespace, entities=[], relations=[], next=CURSOR_ROOM)
         self._namespace = namespace
-        self._room = max_tokens * CONTEXT_TOKEN_BYTES - _AROUND_BYTES
+        self._room = max_tokens * CONTEXT_TOKEN_BYTES - json_bytes(empty) - _LEFT_OUT_BYTES
+        self._naming = _LEFT_OUT_BYTES
         self._entities: dict[str, EntityRow] = {}
         self._relations: dict[tuple[str, str, str], RelationRow] = {}
+        self._left_out: list[str] = []
 
     def take_entity(self, row: EntityRow) -> bool:
         """Add an entity, or observations to one that is there; False when there is no room."""
@@ -219,7 +222,7 @@ class _Page:
         most = max(_SHOWN_BYTES // 10, min(_SHOWN_BYTES, self._room // 4))
         texts = [cut(text, most) for text in row.observations]
         added = row.model_copy(update={"observations": texts})
-        size = sum(len(text.encode()) * 2 for text in texts) if known else len(added.model_dump_json().encode())
+        size = json_bytes(texts) if known else json_bytes(added)
         if not self._pay(size):
             return False
         if known is None:
@@ -230,16 +233,26 @@ class _Page:
 
     def take_relation(self, row: RelationRow) -> bool:
         """Add a relation; False when there is no room."""
-        if not self._pay(len(row.model_dump_json(by_alias=True).encode())):
+        if not self._pay(json_bytes(row)):
             return False
         self._relations[row.from_, row.relationType, row.to] = row
         return True
 
-    def answer(self, following: str | None = None, left_out: list[str] | None = None) -> GraphAnswer:
+    def leave_out(self, name: str) -> None:
+        """Name an entity that found no room, while there is room for its name."""
+        shown = cut(name, _SHOWN_BYTES // 50)
+        self._naming -= json_bytes(shown) + 2
+        if self._naming >= 0:
+            self._left_out.append(shown)
+
+    def answer(self, following: str | None = None) -> GraphAnswer:
         """What was taken."""
-        rows = list(self._entities.values()), list(self._relations.values())
         return GraphAnswer(
-            namespace=self._namespace, entities=rows[0], relations=rows[1], left_out=left_out or [], next=following
+            namespace=self._namespace,
+            entities=list(self._entities.values()),
+            relations=list(self._relations.values()),
+            left_out=self._left_out,
+            next=following,
         )
 
     def _pay(self, size: int) -> bool:
@@ -252,7 +265,6 @@ class _Page:
 async def _opened(namespace: str, graph: Graph, names: list[str], max_tokens: int) -> GraphAnswer:
     """Entities with their observations and relations, as far as there is room; the names of the others."""
     made = _Page(namespace, max_tokens)
-    left_out: list[str] = []
     for name in names:
         kind = await graph.type_of(name) if name and len(name.encode()) <= umi.limits.NAME_BYTES_MAX else None
         if kind is None:
@@ -264,9 +276,9 @@ async def _opened(namespace: str, graph: Graph, names: list[str], max_tokens: in
             whole = made.take_entity(EntityRow(name=name, entityType=kind, observations=[text]))
         for row in await graph.edges(name):
             whole = made.take_relation(row) and whole
-        if not whole and len(left_out) < _FOUND_COUNT_MAX:
-            left_out.append(cut(name, _SHOWN_BYTES // 50))
-    return made.answer(left_out=left_out)
+        if not whole:
+            made.leave_out(name)
+    return made.answer()
 
 
 def _told(made: BaseModel) -> CallToolResult:

@@ -17,7 +17,7 @@ from umi.server import bounded
 from umi.server.access import Right
 from umi.server.answers import answers, reply
 from umi.server.bodies import ConfirmBody, ErasureBody, ForgetBody
-from umi.server.bounded import LEFT_OUT, fitting
+from umi.server.bounded import LEFT_OUT, fitting_together
 from umi.server.paths import Erasing, Id, Previewing, Space, use_of
 from umi.server.problems import Refused
 from umi.types import Episode, ErasureCheck, ErasurePreview, ErasureReceipt, ForgetPreview
@@ -56,12 +56,13 @@ async def preview_forget(space: Previewing, id: Id) -> Response:  # noqa: A002 -
 async def preview_erasure(space: Previewing, body: ErasureBody) -> Response:
     """Show what an erasure would delete, and what it would leave; nothing is deleted.
 
-    Of each at most 100 messages are shown; the header `Umi-Left-Out` says how many more there are.
+    Of each at most 100 messages are shown, and about 8 MiB of all; the header `Umi-Left-Out` says how many more there are.
     """
     found = await _preview(space, body)
     # The digest is of all of it; `counts` says how much that is.
-    shown = {name: tuple(fitting(getattr(found, name), Episode, limits.ERASURE_SHOWN_COUNT_MAX)) for name in _SHOWN}
-    left_out = sum(len(getattr(found, name)) - len(some) for name, some in shown.items())
+    lists: dict[str, tuple[Episode, ...]] = {name: getattr(found, name) for name in _SHOWN}
+    shown = fitting_together(lists, Episode, limits.ERASURE_SHOWN_COUNT_MAX)
+    left_out = sum(len(rows) - len(shown[name]) for name, rows in lists.items())
     answer = reply(ErasurePlan(confirm=_token(space, body, found), preview=replace(found, **shown)))  # type: ignore[arg-type]
     if left_out:
         answer.headers[LEFT_OUT] = str(left_out)
