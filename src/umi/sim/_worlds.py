@@ -135,14 +135,16 @@ class World:
         self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
 
     async def live(self, test: Callable[[], Any]) -> None:
-        """Open the memory, run the test, close the memory."""
+        """Open the memory, run the test, close the memory, whatever the test raised."""
         # pytest leaves this frame out of tracebacks.
         __tracebackhide__ = True
         await self._open()
-        result = test()
-        if inspect.isawaitable(result):
-            await result
-        await self._close()
+        try:
+            result = test()
+            if inspect.isawaitable(result):
+                await result
+        finally:
+            await self._close()
 
     def end(self) -> None:
         """Release the disk."""
