@@ -183,6 +183,26 @@ def test_a_memory_survives_what_the_world_does_to_it() -> None:
     survives()
 
 
+def test_a_memory_has_the_configuration_of_its_test_also_after_each_restart() -> None:
+    @simulate(seeds=1, config=umi.Config(learn=True), model=False)
+    async def learns(world: World) -> None:
+        await world.memory.remember("Alice works at Acme.")
+        for again in (world.restart, world.kill, world.cut_power):
+            found = await world.memory.recall("Where does Alice work?", min_score=0)
+            await world.memory.feedback(found.id, outcome="success")
+            await again()
+        assert (await world.memory.learning.status()).counts.signals == 3
+
+    learns()
+
+    @simulate(seeds=1, model=False)
+    async def learns_nothing(world: World) -> None:
+        with pytest.raises(InvalidInput, match="learning is off"):
+            _ = world.memory.learning
+
+    learns_nothing()
+
+
 def test_only_a_power_cut_cuts_the_power() -> None:
     @simulate(seeds=1)
     async def is_hit(world: World) -> None:

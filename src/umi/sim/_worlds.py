@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from umi._core.invariants import check
+from umi.config import Config
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
 from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.memory import Memory
@@ -46,6 +47,7 @@ class Settings:
 
     faults: tuple[FaultConfig, ...] = ()
     temper: Temper | None = None
+    config: Config | None = None
     embedder: bool = True
     model: bool = True
     order: Order = "seeded"
@@ -167,6 +169,7 @@ class World:
                     f"sqlite:///umi.db?vfs={self.disk.vfs}",
                     embedder=self.embedder if self._settings.embedder else None,
                     llm=self.llm if self._settings.model else None,
+                    config=self._settings.config,
                     clock=self.clock,
                     entropy=self._entropy,
                 )
@@ -196,6 +199,7 @@ def simulate(
     also: Iterable[int] = (),
     faults: Iterable[FaultConfig] = (),
     temper: Temper | None = None,
+    config: Config | None = None,
     embedder: bool = True,
     model: bool = True,
     order: Order = "seeded",
@@ -213,6 +217,7 @@ def simulate(
         also: Seeds that failed before; they always run, and first.
         faults: What may fail.
         temper: How hostile and how slow the model is.
+        config: The memory's settings, also after each restart; `Config(learn=True)` for an agent that gives feedback.
         embedder: False gives the memory no embedder, so that only words are searched.
         model: False lets rules read what the memory is told; `world.llm` is still there for the agent.
         order: `seeded` lets any ready task be next, by the seed; `fifo` keeps asyncio's order.
@@ -224,7 +229,7 @@ def simulate(
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InvalidInput(f"seeds is a number of at least 1, not {seeds!r}; write @umi.testing.simulate(seeds=200)")
-    settings = Settings(tuple(faults), temper, embedder, model, order, virtual_s_max, steps_count_max)
+    settings = Settings(tuple(faults), temper, config, embedder, model, order, virtual_s_max, steps_count_max)
     past = tuple(also)
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
