@@ -262,3 +262,20 @@ def test_wrong_use_is_refused() -> None:
         simulate(test_wrong_use_is_refused)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="no argument 'world'"):
         simulate()(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"faults": FaultConfig(FaultType.LlmTimeout)}, r"faults is a list of FaultConfig, .*not FaultConfig\("),
+        ({"faults": [FaultType.LlmTimeout]}, "faults is a list of FaultConfig, .*not <FaultType.LlmTimeout"),
+        ({"temper": 0.5}, "temper is a Temper or None, not 0.5"),
+        ({"config": {"learn": True}}, "config is a Config or None, not {'learn': True}"),
+        ({"order": "lifo"}, "order is 'seeded' or 'fifo', not 'lifo'"),
+        ({"also": 3}, "also a list of seeds, whole numbers, not 0 and 3"),
+        ({"first": "0"}, "first is a seed .*not '0'"),
+    ],
+)
+def test_a_wrong_setting_is_named_where_it_is_written(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        simulate(**wrong)  # type: ignore[arg-type]

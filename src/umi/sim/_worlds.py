@@ -30,7 +30,7 @@ from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
-from umi.sim.faults import FaultConfig, FaultInjector
+from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
 from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
@@ -43,7 +43,11 @@ WORLD: Final = "world"  # the argument through which a test gets its world
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of every world of a test."""
+    """The settings of every world of a test.
+
+    Raises:
+        InvalidInput: When one of them is something else than it should be.
+    """
 
     faults: tuple[FaultConfig, ...] = ()
     temper: Temper | None = None
@@ -53,6 +57,13 @@ class Settings:
     order: Order = "seeded"
     virtual_s_max: float = SIM_VIRTUAL_S_MAX
     steps_count_max: int = SIM_STEPS_COUNT_MAX
+
+    def __post_init__(self) -> None:
+        for name, value, kind in (("temper", self.temper, Temper), ("config", self.config, Config)):
+            if value is not None and not isinstance(value, kind):
+                raise InvalidInput(f"{name} is a {kind.__name__} or None, not {value!r}")
+        if self.order not in {"seeded", "fifo"}:
+            raise InvalidInput(f"order is 'seeded' or 'fifo', not {self.order!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +236,14 @@ def simulate(
         steps_count_max: Callbacks after which a world is stopped.
 
     Raises:
-        InvalidInput: When `seeds` is less than 1, or the test has no argument `world`.
+        InvalidInput: When `seeds` is less than 1, another argument is not what it should be, or the test has no argument `world`.
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InvalidInput(f"seeds is a number of at least 1, not {seeds!r}; write @umi.testing.simulate(seeds=200)")
-    settings = Settings(tuple(faults), temper, config, embedder, model, order, virtual_s_max, steps_count_max)
-    past = tuple(also)
+    settings = Settings(listed(faults), temper, config, embedder, model, order, virtual_s_max, steps_count_max)
+    past = tuple(also) if isinstance(also, Iterable) else (also,)
+    if not isinstance(also, Iterable) or not all(isinstance(seed, int) for seed in (first, *past)):
+        raise InvalidInput(f"first is a seed and also a list of seeds, whole numbers, not {first!r} and {also!r}")
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         signature = inspect.signature(test)
