@@ -156,6 +156,10 @@ class World:
             result = test()
             if inspect.isawaitable(result):
                 await result
+        except GeneratorExit:
+            # The loop has given up a test that resists its end: nothing can be awaited any more.
+            self._memory = None
+            raise
         finally:
             await self._close()
 

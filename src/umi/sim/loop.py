@@ -36,6 +36,7 @@ from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.sim.clock import SimClock
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden
 from umi.sim.rng import DeterministicRng
+from umi.sim.waiting import unfinished
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -45,7 +46,6 @@ _COLLECT_STEPS: Final = 65_536  # steps between two runs of the garbage collecto
 _PURGE_COUNT: Final = 256  # cancelled timers that are kept before they are purged
 _CLEANUP_S: Final = 3_600.0  # virtual time for cancelled tasks to clean up, whatever the run has used
 _CLEANUP_STEPS: Final = 100_000  # and callbacks
-_DEADLOCK_TASKS_COUNT: Final = 20  # tasks named in the message of a deadlock
 
 
 class SimTask(asyncio.Task[T]):
@@ -255,12 +255,14 @@ class SimLoop(asyncio.BaseEventLoop):
             self._wake(self.time())
         while not self._ready:
             if not self._timers:
-                raise Deadlock(self._waiting())
+                raise Deadlock(
+                    f"at virtual second {self.time():g} nothing is ready and no timer is left. {unfinished(self)}"
+                )
             # Nothing is ready, so time jumps to the next timer, but not beyond the bound of the run.
             self.clock.advance_to(min(self._timers[0][0], self._give_up_s))
             if self.time() >= self._give_up_s:
                 raise BoundExceeded(
-                    f"{self._virtual_s_max:g} virtual seconds are over: raise virtual_s_max. {self._waiting()}"
+                    f"{self._virtual_s_max:g} virtual seconds are over: raise virtual_s_max. {unfinished(self)}"
                 )
             self._wake(self.time())
         handle = self._next()
@@ -268,7 +270,7 @@ class SimLoop(asyncio.BaseEventLoop):
             return
         self.steps_count += 1
         if self.steps_count > self._steps_count_max or self.steps_count % _COLLECT_STEPS == 0:
-            self._pause()
+            self._pause(handle)
         if self._on_step is not None:
             self._on_step(self.time(), _label(handle))
         handle._run()
@@ -289,25 +291,20 @@ class SimLoop(asyncio.BaseEventLoop):
             self._ready.rotate(-self._rng.next_int(0, len(self._ready) - 1))
         return self._ready.popleft()
 
-    def _pause(self) -> None:
-        """Check the bound on steps, and collect garbage.
+    def _pause(self, handle: asyncio.Handle) -> None:
+        """Check the bound on steps before one more, and collect garbage.
 
         Raises:
             BoundExceeded: When the steps are used up.
         """
         if self.steps_count > self._steps_count_max:
+            # Its task would otherwise never go on, not even to be cancelled.
+            self._ready.appendleft(handle)
             raise BoundExceeded(
                 f"{self._steps_count_max:,} steps are over at virtual second {self.time():g}: a task may be spinning"
-                f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {self._waiting()}"
+                f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {unfinished(self)}"
             )
         gc.collect()
-
-    def _waiting(self) -> str:
-        tasks = sorted(asyncio.all_tasks(self), key=hash)
-        named = [_where(task) for task in tasks[:_DEADLOCK_TASKS_COUNT]]
-        more = len(tasks) - len(named)
-        listed = "; ".join(named) + (f"; and {more} more" if more else "")
-        return f"{len(tasks)} unfinished tasks at virtual second {self.time():g}, no timer is left: {listed}"
 
     def _refuse(self, what: str) -> NoReturn:
         # Also kept: if the caller swallows the error, `run` raises it at the end.
@@ -451,14 +448,3 @@ def _label(handle: Any) -> str:
     while isinstance(callback, partial):
         callback = callback.func
     return str(getattr(callback, "__qualname__", type(callback).__name__))
-
-
-def _where(task: asyncio.Task[Any]) -> str:
-    """A task's name and the line where its innermost coroutine waits."""
-    coroutine: Any = task.get_coro()
-    frame = None
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None) or frame
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    place = f" in {frame.f_code.co_qualname}, line {frame.f_lineno}" if frame else ""
-    return f"{task.get_name()}{place}"
