@@ -34,6 +34,7 @@ from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
 from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
+from umi.sim.outside import sockets_refused
 from umi.sim.rng import DeterministicRng
 
 OPEN_TRIES_COUNT: Final = 60  # before a world gives up opening its store
@@ -280,14 +281,15 @@ def _live(world: World, settings: Settings, test: Callable[[], Any], command: st
     """Run one world in virtual time; a failure gets a note with its seed and the command that repeats it."""
     __tracebackhide__ = True
     try:
-        run(
-            world.live(test),
-            seed=world.seed,
-            order=settings.order,
-            clock=world.clock,
-            virtual_s_max=settings.virtual_s_max,
-            steps_count_max=settings.steps_count_max,
-        )
+        with sockets_refused():
+            run(
+                world.live(test),
+                seed=world.seed,
+                order=settings.order,
+                clock=world.clock,
+                virtual_s_max=settings.virtual_s_max,
+                steps_count_max=settings.steps_count_max,
+            )
         # An error inside the simulated disk would otherwise look like one of SQLite.
         check(not world.disk.unexpected, f"the simulated disk itself failed: {world.disk.unexpected}")
     except BaseException as error:

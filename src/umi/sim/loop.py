@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from contextvars import Context
+from contextvars import Context, ContextVar
 from functools import partial
 from typing import Any, Final, Literal, NoReturn, TypeVar, TypeVarTuple
 
@@ -46,6 +46,9 @@ _COLLECT_STEPS: Final = 65_536  # steps between two runs of the garbage collecto
 _PURGE_COUNT: Final = 256  # cancelled timers that are kept before they are purged
 _CLEANUP_S: Final = 3_600.0  # virtual time for cancelled tasks to clean up, whatever the run has used
 _CLEANUP_STEPS: Final = 100_000  # and callbacks
+# A run that failed looks this often, for this long, whether threads that it started talk to the loop.
+_THREAD_LOOKS: Final = 20
+_THREAD_LOOK_S: Final = 0.05
 
 
 class SimTask(asyncio.Task[T]):
@@ -176,7 +179,7 @@ class SimLoop(asyncio.BaseEventLoop):
             Forbidden: From another thread, whose timing no seed controls.
         """
         if threading.get_ident() != self._owner:
-            self._refuse("call_soon_threadsafe from another thread")
+            self.refuse(f"call_soon_threadsafe from another thread ({threading.current_thread().name!r})")
         return self.call_soon(callback, *args, context=context)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
@@ -306,7 +309,12 @@ class SimLoop(asyncio.BaseEventLoop):
             )
         gc.collect()
 
-    def _refuse(self, what: str) -> NoReturn:
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse what would leave the simulation.
+
+        Raises:
+            Forbidden: Always.
+        """
         # Also kept: if the caller swallows the error, `run` raises it at the end.
         error = Forbidden(f"{what} would leave the simulation: use umi.sim's parts, or hand in a port of your own")
         self.refused.append(error)
@@ -321,7 +329,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(self: SimLoop, *_args: object, **_kwargs: object) -> NoReturn:
-        self._refuse(f"{name}()")
+        self.refuse(f"{name}()")
 
     return refuse
 
@@ -335,6 +343,10 @@ for _name in (
     "sock_sendto", "start_tls", "subprocess_exec", "subprocess_shell",
 ):  # fmt: skip
     setattr(SimLoop, _name, _refusal(_name))
+
+
+# The loop whose run this is, in its tasks and in their jobs; nothing in other threads.
+RUNNING: Final[ContextVar[SimLoop | None]] = ContextVar("umi_sim_loop", default=None)
 
 
 def run(
@@ -373,11 +385,16 @@ def run(
         clock or SimClock(), DeterministicRng(seed).fork("loop"), order=order,
         virtual_s_max=virtual_s_max, steps_count_max=steps_count_max, on_step=on_step, in_threads=in_threads,
     )  # fmt: skip
+    token, threads = RUNNING.set(loop), threading.enumerate()
     with _collector_held():
         try:
             result = loop.run_until_complete(main)
+        except BaseException as error:
+            _blame_what_was_refused(loop, error, threads)
+            raise
         finally:
             _shut_down(loop)
+            RUNNING.reset(token)
     # Also when `main` swallowed the error: the run has not been a simulation.
     if loop.refused:
         raise loop.refused[0]
@@ -394,6 +411,25 @@ def _collector_held() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _blame_what_was_refused(loop: SimLoop, error: BaseException, threads: list[threading.Thread]) -> None:
+    """Name what was refused during a run that failed. `threads` are those that were there before it.
+
+    Raises:
+        Forbidden: In place of a deadlock or a bound: what waits for an answer from outside never gets one.
+    """
+    # A thread that the run started may be about to talk to the loop, in real time.
+    for _ in range(_THREAD_LOOKS):
+        started = [thread for thread in threading.enumerate() if thread not in threads]
+        if loop.refused or not started:
+            break
+        started[0].join(_THREAD_LOOK_S)
+    if not loop.refused or error is loop.refused[0]:
+        return
+    if isinstance(error, Deadlock | BoundExceeded):
+        raise loop.refused[0] from error
+    error.add_note(f"umi: before that, {loop.refused[0]}")
 
 
 def _shut_down(loop: SimLoop) -> None:
