@@ -203,6 +203,23 @@ def test_a_memory_has_the_configuration_of_its_test_also_after_each_restart() ->
     learns_nothing()
 
 
+@pytest.mark.parametrize("model", [True, False])
+def test_the_worlds_own_model_invents_relations_and_rules_do_not(model: bool) -> None:
+    noticed = shown = 0
+
+    @simulate(seeds=6, first=22, model=model)
+    async def concludes(world: World) -> None:
+        nonlocal noticed, shown
+        for text in ("Alice works at Acme.", "Alice lives in Lisbon.", "Alice has two cats."):
+            await world.memory.remember(text)
+        noticed += sum((await world.memory.stats()).evolutions.values())
+        found = await world.memory.recall("Where does Alice live?")
+        shown += any("Lisbon" in hit.content for hit in found.hits)
+
+    concludes()
+    assert (noticed > 0, shown == 6) == (model, not model)
+
+
 def test_only_a_power_cut_cuts_the_power() -> None:
     @simulate(seeds=1)
     async def is_hit(world: World) -> None:

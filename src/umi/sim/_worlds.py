@@ -235,7 +235,8 @@ def simulate(
         temper: How hostile and how slow the model is.
         config: The memory's settings, also after each restart; `Config(learn=True)` for an agent that gives feedback.
         embedder: False gives the memory no embedder, so that only words are searched.
-        model: False lets rules read what the memory is told; `world.llm` is still there for the agent.
+        model: False lets rules read what the memory is told, for tests that assert what it concludes: the world's own model draws its
+            verdicts from the seed. `world.llm` is still there for the agent.
         order: `seeded` lets any ready task be next, by the seed; `fifo` keeps asyncio's order.
         virtual_s_max: Virtual seconds after which a world is stopped.
         steps_count_max: Callbacks after which a world is stopped.
