@@ -42,8 +42,9 @@ def test_with_seed_is_the_default_of_everything_but_the_seed() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"seed": "42"}, {"seed": True}, {"seed": 1, "start": EPOCH.replace(tzinfo=None)}, {"seed": 1, "order": "lifo"}],
-)
+    [{"seed": "42"}, {"seed": True}, {"seed": 1, "start": EPOCH.replace(tzinfo=None)}, {"seed": 1, "order": "lifo"},
+     {"seed": 1, "faults": FaultConfig(FaultType.LlmTimeout)}, {"seed": 1, "temper": 0.5}],
+)  # fmt: skip
 def test_a_config_that_makes_no_sense_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidInput):
         SimConfig(**wrong)  # type: ignore[arg-type]

@@ -45,6 +45,26 @@ def test_a_fault_where_it_cannot_happen_is_refused() -> None:
         injector().should_inject("llm_compleet")
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"fault_type": "LlmTimeuot"}, "'LlmTimeuot' is no fault; there are LlmTimeout, LlmRateLimit"),
+        ({"probability": "0.3"}, "the probability of LlmTimeout is 0..1, not '0.3'"),
+        ({"after": 2.5}, "after of LlmTimeout is a whole number of at least 0, not 2.5"),
+        ({"count_max": 0.5}, "count_max of LlmTimeout is a whole number"),
+    ],
+)
+def test_a_wrong_value_is_named(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidFault, match=said):
+        FaultConfig(**{"fault_type": FaultType.LlmTimeout, **wrong})  # type: ignore[arg-type]
+
+
+def test_a_fault_by_its_name_is_the_fault() -> None:
+    """What is hit asks whether it `is` a certain fault."""
+    fault = injector(FaultConfig("StorageFull")).should_inject("disk_write")  # type: ignore[arg-type]
+    assert fault is FaultType.StorageFull
+
+
 def test_after_and_count_max() -> None:
     faults = injector(FaultConfig(FaultType.StorageFull, 1.0, ("disk_write",), after=2, count_max=3))
     fired = [faults.should_inject("disk_write") is not None for _ in range(8)]

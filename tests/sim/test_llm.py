@@ -334,6 +334,30 @@ def test_a_temper_out_of_bounds_is_refused(wrong: dict[str, object]) -> None:
         Temper(**wrong)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"hostile": 0.5}, r"pairs of a kind and its probability, \(\(Hostility.REFUSAL, 0.5\),\), not 0.5"),
+        ({"hostile": {Hostility.REFUSAL: 0.5}}, "pairs of a kind and its probability"),
+        ({"hostile": (Hostility.REFUSAL, 0.5)}, "pairs of a kind and its probability"),
+        ({"hostile": (("refuse", 1.0),)}, "'refuse' is no kind of hostility; there are truncated, chatty"),
+        ({"hostile": (("refusal", "often"),)}, r"0..1 and sum to at most 1, not \['often'\]"),
+        ({"latency_ms": 100}, r"latency_ms is a pair of bounds within 50..2000, not 100"),
+        ({"resolve": ["refuse"]}, "'refuse' is no kind of hostility"),
+        ({"resolve": Hostility.REFUSAL}, "resolve is a set of kinds"),
+    ],
+)
+def test_a_temper_that_is_written_wrongly_says_what_is_possible(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        Temper(**wrong)  # type: ignore[arg-type]
+
+
+def test_a_kind_of_hostility_by_its_name_is_the_kind() -> None:
+    by_name = Temper([("refusal", 1.0)], resolve=["refusal"])  # type: ignore[arg-type, list-item]
+    assert by_name == Temper(((Hostility.REFUSAL, 1.0),), resolve=frozenset({Hostility.REFUSAL}))
+    assert by_name.hostile[0][0] is Hostility.REFUSAL
+
+
 # Hostility: what each kind does to each task is read by the one parser.
 
 READABLE = {

@@ -234,7 +234,7 @@ def test_a_deadlock_names_who_waits_and_where() -> None:
     async def main() -> None:
         await asyncio.create_task(stuck_reader(), name="reader")
 
-    with pytest.raises(Deadlock, match=r"2 unfinished tasks.*Event\.wait, line \d+") as caught:
+    with pytest.raises(Deadlock, match=r"2 unfinished tasks.*Event\.wait") as caught:
         run(main())
     assert "reader" in str(caught.value)
 

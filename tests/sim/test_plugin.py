@@ -183,6 +183,43 @@ def test_a_memory_survives_what_the_world_does_to_it() -> None:
     survives()
 
 
+def test_a_memory_has_the_configuration_of_its_test_also_after_each_restart() -> None:
+    @simulate(seeds=1, config=umi.Config(learn=True), model=False)
+    async def learns(world: World) -> None:
+        await world.memory.remember("Alice works at Acme.")
+        for again in (world.restart, world.kill, world.cut_power):
+            found = await world.memory.recall("Where does Alice work?", min_score=0)
+            await world.memory.feedback(found.id, outcome="success")
+            await again()
+        assert (await world.memory.learning.status()).counts.signals == 3
+
+    learns()
+
+    @simulate(seeds=1, model=False)
+    async def learns_nothing(world: World) -> None:
+        with pytest.raises(InvalidInput, match="learning is off"):
+            _ = world.memory.learning
+
+    learns_nothing()
+
+
+@pytest.mark.parametrize("model", [True, False])
+def test_the_worlds_own_model_invents_relations_and_rules_do_not(model: bool) -> None:
+    noticed = shown = 0
+
+    @simulate(seeds=6, first=22, model=model)
+    async def concludes(world: World) -> None:
+        nonlocal noticed, shown
+        for text in ("Alice works at Acme.", "Alice lives in Lisbon.", "Alice has two cats."):
+            await world.memory.remember(text)
+        noticed += sum((await world.memory.stats()).evolutions.values())
+        found = await world.memory.recall("Where does Alice live?")
+        shown += any("Lisbon" in hit.content for hit in found.hits)
+
+    concludes()
+    assert (noticed > 0, shown == 6) == (model, not model)
+
+
 def test_only_a_power_cut_cuts_the_power() -> None:
     @simulate(seeds=1)
     async def is_hit(world: World) -> None:
@@ -242,3 +279,20 @@ def test_wrong_use_is_refused() -> None:
         simulate(test_wrong_use_is_refused)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="no argument 'world'"):
         simulate()(lambda: None)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"faults": FaultConfig(FaultType.LlmTimeout)}, r"faults is a list of FaultConfig, .*not FaultConfig\("),
+        ({"faults": [FaultType.LlmTimeout]}, "faults is a list of FaultConfig, .*not <FaultType.LlmTimeout"),
+        ({"temper": 0.5}, "temper is a Temper or None, not 0.5"),
+        ({"config": {"learn": True}}, "config is a Config or None, not {'learn': True}"),
+        ({"order": "lifo"}, "order is 'seeded' or 'fifo', not 'lifo'"),
+        ({"also": 3}, "also a list of seeds, whole numbers, not 0 and 3"),
+        ({"first": "0"}, "first is a seed .*not '0'"),
+    ],
+)
+def test_a_wrong_setting_is_named_where_it_is_written(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        simulate(**wrong)  # type: ignore[arg-type]

@@ -23,16 +23,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from umi._core.invariants import check
+from umi.config import Config
 from umi.errors import InvalidInput, StoreError, StoreUnavailable
 from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
-from umi.sim.faults import FaultConfig, FaultInjector
+from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
 from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
+from umi.sim.outside import sockets_refused
 from umi.sim.rng import DeterministicRng
 
 OPEN_TRIES_COUNT: Final = 60  # before a world gives up opening its store
@@ -42,15 +44,27 @@ WORLD: Final = "world"  # the argument through which a test gets its world
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of every world of a test."""
+    """The settings of every world of a test.
+
+    Raises:
+        InvalidInput: When one of them is something else than it should be.
+    """
 
     faults: tuple[FaultConfig, ...] = ()
     temper: Temper | None = None
+    config: Config | None = None
     embedder: bool = True
     model: bool = True
     order: Order = "seeded"
     virtual_s_max: float = SIM_VIRTUAL_S_MAX
     steps_count_max: int = SIM_STEPS_COUNT_MAX
+
+    def __post_init__(self) -> None:
+        for name, value, kind in (("temper", self.temper, Temper), ("config", self.config, Config)):
+            if value is not None and not isinstance(value, kind):
+                raise InvalidInput(f"{name} is a {kind.__name__} or None, not {value!r}")
+        if self.order not in {"seeded", "fifo"}:
+            raise InvalidInput(f"order is 'seeded' or 'fifo', not {self.order!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,14 +149,20 @@ class World:
         self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
 
     async def live(self, test: Callable[[], Any]) -> None:
-        """Open the memory, run the test, close the memory."""
+        """Open the memory, run the test, close the memory, whatever the test raised."""
         # pytest leaves this frame out of tracebacks.
         __tracebackhide__ = True
         await self._open()
-        result = test()
-        if inspect.isawaitable(result):
-            await result
-        await self._close()
+        try:
+            result = test()
+            if inspect.isawaitable(result):
+                await result
+        except GeneratorExit:
+            # The loop has given up a test that resists its end: nothing can be awaited any more.
+            self._memory = None
+            raise
+        finally:
+            await self._close()
 
     def end(self) -> None:
         """Release the disk."""
@@ -165,6 +185,7 @@ class World:
                     f"sqlite:///umi.db?vfs={self.disk.vfs}",
                     embedder=self.embedder if self._settings.embedder else None,
                     llm=self.llm if self._settings.model else None,
+                    config=self._settings.config,
                     clock=self.clock,
                     entropy=self._entropy,
                 )
@@ -194,6 +215,7 @@ def simulate(
     also: Iterable[int] = (),
     faults: Iterable[FaultConfig] = (),
     temper: Temper | None = None,
+    config: Config | None = None,
     embedder: bool = True,
     model: bool = True,
     order: Order = "seeded",
@@ -211,19 +233,23 @@ def simulate(
         also: Seeds that failed before; they always run, and first.
         faults: What may fail.
         temper: How hostile and how slow the model is.
+        config: The memory's settings, also after each restart; `Config(learn=True)` for an agent that gives feedback.
         embedder: False gives the memory no embedder, so that only words are searched.
-        model: False lets rules read what the memory is told; `world.llm` is still there for the agent.
+        model: False lets rules read what the memory is told, for tests that assert what it concludes: the world's own model draws its
+            verdicts from the seed. `world.llm` is still there for the agent.
         order: `seeded` lets any ready task be next, by the seed; `fifo` keeps asyncio's order.
         virtual_s_max: Virtual seconds after which a world is stopped.
         steps_count_max: Callbacks after which a world is stopped.
 
     Raises:
-        InvalidInput: When `seeds` is less than 1, or the test has no argument `world`.
+        InvalidInput: When `seeds` is less than 1, another argument is not what it should be, or the test has no argument `world`.
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise InvalidInput(f"seeds is a number of at least 1, not {seeds!r}; write @umi.testing.simulate(seeds=200)")
-    settings = Settings(tuple(faults), temper, embedder, model, order, virtual_s_max, steps_count_max)
-    past = tuple(also)
+    settings = Settings(listed(faults), temper, config, embedder, model, order, virtual_s_max, steps_count_max)
+    past = tuple(also) if isinstance(also, Iterable) else (also,)
+    if not isinstance(also, Iterable) or not all(isinstance(seed, int) for seed in (first, *past)):
+        raise InvalidInput(f"first is a seed and also a list of seeds, whole numbers, not {first!r} and {also!r}")
 
     def decorate(test: Callable[..., Any]) -> Callable[..., None]:
         signature = inspect.signature(test)
@@ -256,14 +282,15 @@ def _live(world: World, settings: Settings, test: Callable[[], Any], command: st
     """Run one world in virtual time; a failure gets a note with its seed and the command that repeats it."""
     __tracebackhide__ = True
     try:
-        run(
-            world.live(test),
-            seed=world.seed,
-            order=settings.order,
-            clock=world.clock,
-            virtual_s_max=settings.virtual_s_max,
-            steps_count_max=settings.steps_count_max,
-        )
+        with sockets_refused():
+            run(
+                world.live(test),
+                seed=world.seed,
+                order=settings.order,
+                clock=world.clock,
+                virtual_s_max=settings.virtual_s_max,
+                steps_count_max=settings.steps_count_max,
+            )
         # An error inside the simulated disk would otherwise look like one of SQLite.
         check(not world.disk.unexpected, f"the simulated disk itself failed: {world.disk.unexpected}")
     except BaseException as error:

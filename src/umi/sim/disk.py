@@ -31,6 +31,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import Final, Self
@@ -147,11 +148,12 @@ class SimDisk(Medium):
         """Unregister the disk from SQLite and release its memory.
 
         Args:
-            force: Also with files still open, and without raising errors of the disk itself.
+            force: Also with files still open, whose connections are closed, and without raising errors of the disk itself.
         """
         check(force or not self.handles, f"close the connections first: {len(self.handles)} files are still open")
         # Handles that are still open must not write into released files.
         self.switch_off()
+        self._close_connections()
         if self._registered is not None:
             apsw.connection_hooks.remove(self._on_connection)
             self._registered.unregister()
@@ -159,3 +161,10 @@ class SimDisk(Medium):
         self.files.clear()
         self.durable_names.clear()
         check(force or not self.unexpected, f"the simulated disk itself failed: {self.unexpected}")
+
+    def _close_connections(self) -> None:
+        """Close what nobody closed: the garbage collector would do it later, in the middle of something else."""
+        for db in apsw.connections():
+            if db.open_vfs == self.vfs:
+                with suppress(apsw.Error):  # the power is off
+                    db.close()

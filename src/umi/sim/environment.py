@@ -19,7 +19,7 @@ from typing import Any, Self, TypeVar
 from umi.errors import InvalidInput
 from umi.sim.clock import EPOCH, SimClock, SimEntropy
 from umi.sim.embedder import SimEmbedder
-from umi.sim.faults import FaultConfig, FaultInjector
+from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
 from umi.sim.loop import Order, run
 from umi.sim.network import SimNetwork
@@ -41,7 +41,8 @@ class SimConfig:
         order: The order of ready callbacks: `fifo`, or `seeded`, where any of them may be next.
 
     Raises:
-        InvalidInput: When the seed is no integer, `start` has no timezone, or the order is unknown.
+        InvalidInput: When the seed is no integer, `start` has no timezone, the order is unknown, or a fault or the temper is
+            something else.
     """
 
     seed: int
@@ -58,6 +59,9 @@ class SimConfig:
             raise InvalidInput(f"SimConfig.start needs a timezone, got {self.start!r}")
         if self.order not in {"fifo", "seeded"}:
             raise InvalidInput(f"SimConfig.order is 'fifo' or 'seeded', not {self.order!r}")
+        if not isinstance(self.temper, Temper):
+            raise InvalidInput(f"SimConfig.temper is a Temper, not {self.temper!r}")
+        object.__setattr__(self, "faults", listed(self.faults))
 
     @classmethod
     def with_seed(cls, seed: int) -> Self:

@@ -19,13 +19,13 @@ class SimulationError(UmiError):
 
 
 class Deadlock(SimulationError):  # noqa: N818 - the established term
-    """No callback is ready and no timer is left. The message names every waiting task and where it waits."""
+    """No callback is ready and no timer is left. The message names the waiting tasks, and of each the line where it waits."""
 
     code = "sim_deadlock"
 
 
 class BoundExceeded(SimulationError):  # noqa: N818
-    """The run took more virtual time or more steps than it was allowed."""
+    """The run took more virtual time or more steps than it was allowed. The message names the unfinished tasks as that of a `Deadlock`."""
 
     code = "sim_bound_exceeded"
 

@@ -9,7 +9,7 @@ shrinkable.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -122,10 +122,16 @@ class FaultConfig:
     count_max: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 <= self.probability <= 1:
-            raise InvalidFault(f"the probability of {self.fault_type} is 0..1, not {self.probability}")
-        if self.after < 0 or (self.count_max is not None and self.count_max < 0):
-            raise InvalidFault(f"after and count_max of {self.fault_type} are at least 0")
+        try:
+            # A name means its fault: what is compared by identity would otherwise never happen.
+            object.__setattr__(self, "fault_type", FaultType(self.fault_type))
+        except ValueError:
+            raise InvalidFault(f"{self.fault_type!r} is no fault; there are {', '.join(FaultType)}") from None
+        if not (isinstance(self.probability, int | float) and 0 <= self.probability <= 1):
+            raise InvalidFault(f"the probability of {self.fault_type} is 0..1, not {self.probability!r}")
+        for name, value in (("after", self.after), ("count_max", self.count_max or 0)):
+            if not isinstance(value, int) or value < 0:
+                raise InvalidFault(f"{name} of {self.fault_type} is a whole number of at least 0, not {value!r}")
         possible = OPERATIONS[self.fault_type]
         wrong = [name for name in self.operations or () if name not in possible]
         if wrong or self.operations == ():
@@ -137,6 +143,20 @@ class FaultConfig:
     def where(self) -> tuple[str, ...]:
         """The operations it is registered for."""
         return OPERATIONS[self.fault_type] if self.operations is None else self.operations
+
+
+def listed(faults: Iterable[FaultConfig]) -> tuple[FaultConfig, ...]:
+    """The faults of a world.
+
+    Raises:
+        InvalidFault: When they are no list, or something in it is no `FaultConfig`.
+    """
+    wrong = [one for one in faults if not isinstance(one, FaultConfig)] if isinstance(faults, Iterable) else [faults]
+    if wrong:
+        raise InvalidFault(
+            f"faults is a list of FaultConfig, such as [FaultConfig(FaultType.LlmTimeout, 0.3)], not {wrong[0]!r}"
+        )
+    return tuple(faults)
 
 
 class _Armed:

@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, NoReturn, TypeVar
@@ -97,7 +97,7 @@ class Temper:
         resolve: Kinds that a second attempt (after a refused answer) never shows, as if the first was an accident.
 
     Raises:
-        InvalidInput: When a probability or a latency is out of bounds.
+        InvalidInput: When a kind is unknown, or a probability or a latency is out of bounds.
     """
 
     hostile: tuple[tuple[Hostility, float], ...] = ()
@@ -105,12 +105,36 @@ class Temper:
     resolve: frozenset[Hostility] = field(default_factory=frozenset)
 
     def __post_init__(self) -> None:
-        low, high = self.latency_ms
-        if not LLM_LATENCY_MS_MIN <= low <= high <= LLM_LATENCY_MS_MAX:
-            raise InvalidInput(f"latency_ms {self.latency_ms} must lie in {LLM_LATENCY_MS_MIN}..{LLM_LATENCY_MS_MAX}")
+        low, high = self.latency_ms if _is_pair(self.latency_ms) else (0, 0)
+        if not (_is_number(low) and _is_number(high) and LLM_LATENCY_MS_MIN <= low <= high <= LLM_LATENCY_MS_MAX):
+            bounds = f"{LLM_LATENCY_MS_MIN}..{LLM_LATENCY_MS_MAX}"
+            raise InvalidInput(f"latency_ms is a pair of bounds within {bounds}, not {self.latency_ms!r}")
+        if not isinstance(self.hostile, Sequence) or not all(_is_pair(one) for one in self.hostile):
+            example = "((Hostility.REFUSAL, 0.5),)"
+            raise InvalidInput(f"hostile is pairs of a kind and its probability, {example}, not {self.hostile!r}")
         chances = [chance for _, chance in self.hostile]
-        if not all(0 <= chance <= 1 for chance in chances) or sum(chances) > 1:
+        if not all(_is_number(chance) and 0 <= chance <= 1 for chance in chances) or sum(chances) > 1:
             raise InvalidInput(f"the probabilities of hostility are 0..1 and sum to at most 1, not {chances}")
+        if isinstance(self.resolve, str) or not isinstance(self.resolve, Collection):
+            raise InvalidInput(f"resolve is a set of kinds of hostility, {{Hostility.REFUSAL}}, not {self.resolve!r}")
+        # A name means its kind: what is compared by identity would otherwise never be shown.
+        object.__setattr__(self, "hostile", tuple((_hostility(kind), chance) for kind, chance in self.hostile))
+        object.__setattr__(self, "resolve", frozenset(map(_hostility, self.resolve)))
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list | tuple) and len(value) == 2
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _hostility(kind: object) -> Hostility:
+    try:
+        return Hostility(kind)  # type: ignore[arg-type] # the test of whether it is one
+    except ValueError:
+        raise InvalidInput(f"{kind!r} is no kind of hostility; there are {', '.join(Hostility)}") from None
 
 
 class SimLLM:

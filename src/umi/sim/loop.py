@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
-from contextvars import Context
+from contextvars import Context, ContextVar
 from functools import partial
 from typing import Any, Final, Literal, NoReturn, TypeVar, TypeVarTuple
 
@@ -36,6 +36,7 @@ from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.sim.clock import SimClock
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden
 from umi.sim.rng import DeterministicRng
+from umi.sim.waiting import unfinished
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -45,7 +46,9 @@ _COLLECT_STEPS: Final = 65_536  # steps between two runs of the garbage collecto
 _PURGE_COUNT: Final = 256  # cancelled timers that are kept before they are purged
 _CLEANUP_S: Final = 3_600.0  # virtual time for cancelled tasks to clean up, whatever the run has used
 _CLEANUP_STEPS: Final = 100_000  # and callbacks
-_DEADLOCK_TASKS_COUNT: Final = 20  # tasks named in the message of a deadlock
+# A run that failed looks this often, for this long, whether threads that it started talk to the loop.
+_THREAD_LOOKS: Final = 20
+_THREAD_LOOK_S: Final = 0.05
 
 
 class SimTask(asyncio.Task[T]):
@@ -176,7 +179,7 @@ class SimLoop(asyncio.BaseEventLoop):
             Forbidden: From another thread, whose timing no seed controls.
         """
         if threading.get_ident() != self._owner:
-            self._refuse("call_soon_threadsafe from another thread")
+            self.refuse(f"call_soon_threadsafe from another thread ({threading.current_thread().name!r})")
         return self.call_soon(callback, *args, context=context)
 
     def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
@@ -255,12 +258,14 @@ class SimLoop(asyncio.BaseEventLoop):
             self._wake(self.time())
         while not self._ready:
             if not self._timers:
-                raise Deadlock(self._waiting())
+                raise Deadlock(
+                    f"at virtual second {self.time():g} nothing is ready and no timer is left. {unfinished(self)}"
+                )
             # Nothing is ready, so time jumps to the next timer, but not beyond the bound of the run.
             self.clock.advance_to(min(self._timers[0][0], self._give_up_s))
             if self.time() >= self._give_up_s:
                 raise BoundExceeded(
-                    f"{self._virtual_s_max:g} virtual seconds are over: raise virtual_s_max. {self._waiting()}"
+                    f"{self._virtual_s_max:g} virtual seconds are over: raise virtual_s_max. {unfinished(self)}"
                 )
             self._wake(self.time())
         handle = self._next()
@@ -268,7 +273,7 @@ class SimLoop(asyncio.BaseEventLoop):
             return
         self.steps_count += 1
         if self.steps_count > self._steps_count_max or self.steps_count % _COLLECT_STEPS == 0:
-            self._pause()
+            self._pause(handle)
         if self._on_step is not None:
             self._on_step(self.time(), _label(handle))
         handle._run()
@@ -289,27 +294,27 @@ class SimLoop(asyncio.BaseEventLoop):
             self._ready.rotate(-self._rng.next_int(0, len(self._ready) - 1))
         return self._ready.popleft()
 
-    def _pause(self) -> None:
-        """Check the bound on steps, and collect garbage.
+    def _pause(self, handle: asyncio.Handle) -> None:
+        """Check the bound on steps before one more, and collect garbage.
 
         Raises:
             BoundExceeded: When the steps are used up.
         """
         if self.steps_count > self._steps_count_max:
+            # Its task would otherwise never go on, not even to be cancelled.
+            self._ready.appendleft(handle)
             raise BoundExceeded(
                 f"{self._steps_count_max:,} steps are over at virtual second {self.time():g}: a task may be spinning"
-                f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {self._waiting()}"
+                f" (`sleep(0)` in a loop lets no time pass), or raise steps_count_max. {unfinished(self)}"
             )
         gc.collect()
 
-    def _waiting(self) -> str:
-        tasks = sorted(asyncio.all_tasks(self), key=hash)
-        named = [_where(task) for task in tasks[:_DEADLOCK_TASKS_COUNT]]
-        more = len(tasks) - len(named)
-        listed = "; ".join(named) + (f"; and {more} more" if more else "")
-        return f"{len(tasks)} unfinished tasks at virtual second {self.time():g}, no timer is left: {listed}"
+    def refuse(self, what: str) -> NoReturn:
+        """Refuse what would leave the simulation.
 
-    def _refuse(self, what: str) -> NoReturn:
+        Raises:
+            Forbidden: Always.
+        """
         # Also kept: if the caller swallows the error, `run` raises it at the end.
         error = Forbidden(f"{what} would leave the simulation: use umi.sim's parts, or hand in a port of your own")
         self.refused.append(error)
@@ -324,7 +329,7 @@ class SimLoop(asyncio.BaseEventLoop):
 
 def _refusal(name: str) -> Callable[..., NoReturn]:
     def refuse(self: SimLoop, *_args: object, **_kwargs: object) -> NoReturn:
-        self._refuse(f"{name}()")
+        self.refuse(f"{name}()")
 
     return refuse
 
@@ -338,6 +343,10 @@ for _name in (
     "sock_sendto", "start_tls", "subprocess_exec", "subprocess_shell",
 ):  # fmt: skip
     setattr(SimLoop, _name, _refusal(_name))
+
+
+# The loop whose run this is, in its tasks and in their jobs; nothing in other threads.
+RUNNING: Final[ContextVar[SimLoop | None]] = ContextVar("umi_sim_loop", default=None)
 
 
 def run(
@@ -376,11 +385,16 @@ def run(
         clock or SimClock(), DeterministicRng(seed).fork("loop"), order=order,
         virtual_s_max=virtual_s_max, steps_count_max=steps_count_max, on_step=on_step, in_threads=in_threads,
     )  # fmt: skip
+    token, threads = RUNNING.set(loop), threading.enumerate()
     with _collector_held():
         try:
             result = loop.run_until_complete(main)
+        except BaseException as error:
+            _blame_what_was_refused(loop, error, threads)
+            raise
         finally:
             _shut_down(loop)
+            RUNNING.reset(token)
     # Also when `main` swallowed the error: the run has not been a simulation.
     if loop.refused:
         raise loop.refused[0]
@@ -397,6 +411,25 @@ def _collector_held() -> Iterator[None]:
     finally:
         if was_on:
             gc.enable()
+
+
+def _blame_what_was_refused(loop: SimLoop, error: BaseException, threads: list[threading.Thread]) -> None:
+    """Name what was refused during a run that failed. `threads` are those that were there before it.
+
+    Raises:
+        Forbidden: In place of a deadlock or a bound: what waits for an answer from outside never gets one.
+    """
+    # A thread that the run started may be about to talk to the loop, in real time.
+    for _ in range(_THREAD_LOOKS):
+        started = [thread for thread in threading.enumerate() if thread not in threads]
+        if loop.refused or not started:
+            break
+        started[0].join(_THREAD_LOOK_S)
+    if not loop.refused or error is loop.refused[0]:
+        return
+    if isinstance(error, Deadlock | BoundExceeded):
+        raise loop.refused[0] from error
+    error.add_note(f"umi: before that, {loop.refused[0]}")
 
 
 def _shut_down(loop: SimLoop) -> None:
@@ -451,14 +484,3 @@ def _label(handle: Any) -> str:
     while isinstance(callback, partial):
         callback = callback.func
     return str(getattr(callback, "__qualname__", type(callback).__name__))
-
-
-def _where(task: asyncio.Task[Any]) -> str:
-    """A task's name and the line where its innermost coroutine waits."""
-    coroutine: Any = task.get_coro()
-    frame = None
-    while coroutine is not None:
-        frame = getattr(coroutine, "cr_frame", None) or getattr(coroutine, "gi_frame", None) or frame
-        coroutine = getattr(coroutine, "cr_await", None) or getattr(coroutine, "gi_yieldfrom", None)
-    place = f" in {frame.f_code.co_qualname}, line {frame.f_lineno}" if frame else ""
-    return f"{task.get_name()}{place}"
