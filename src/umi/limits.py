@@ -12,6 +12,7 @@ REASON_BYTES_MAX: Final = 1_024
 FACT_VALUE_BYTES_MAX: Final = 4_096  # the value of `set_fact`
 URL_BYTES_MAX: Final = 4_096  # the address of a store or of its replica
 METADATA_BYTES_MAX: Final = 64 * 1024  # as compact JSON
+METADATA_LEVELS_COUNT_MAX: Final = 64  # lists and objects inside each other
 RECALL_LIMIT_DEFAULT: Final = 10
 RECALL_LIMIT_MAX: Final = 1_000
 LIST_LIMIT_DEFAULT: Final = 100
@@ -68,6 +69,9 @@ EMBED_RETRIES_COUNT_MAX: Final = 2  # of a batch, after a busy or unreachable se
 EVOLUTION_EXISTING_ENTITIES_COUNT_MAX: Final = 10
 EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT: Final = 0.3
 EVOLUTION_SUPERSEDE_CONFIDENCE_MIN: Final = 0.6
+EVOLUTION_UNSURE_COUNT_MAX: Final = (
+    20  # relations of a new statement that do not act; of more the surest, then the newest
+)
 CANDIDATES_PER_SLOT_COUNT_MAX: Final = 1_000  # statements about one subject's slot read in a write
 RETROACTIVE_MESSAGES_COUNT_MAX: Final = 30  # read again when a change names what was never read as a statement
 
@@ -205,6 +209,7 @@ SERVER_ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024  # about, of a list, recall or 
 SERVER_HEADER_BYTES_MAX: Final = 32 * 1024  # of the request line and headers together
 SERVER_IMPORT_BYTES_MAX: Final = 8 * 1024 * 1024 * 1024  # of one export that is brought back
 SERVER_HEAD_S: Final = 15.0  # for the request line and headers to come
+SERVER_PAUSE_S: Final = 30.0  # between two parts of an upload
 SERVER_CONNECTIONS_COUNT_MAX: Final = 1_024  # open at once
 SERVER_DEADLINE_S: Final = 60.0  # of one request, streams excepted
 SERVER_REQUESTS_PER_S_DEFAULT: Final = 200.0  # by one key; twice as many at once

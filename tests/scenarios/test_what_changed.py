@@ -121,6 +121,16 @@ async def test_of_two_statements_at_the_same_moment_the_later_arrival_wins(words
     assert kept.valid_from == kept.valid_to == day("2026-01-01")
 
 
+async def test_lines_of_one_form_are_not_each_related_to_all_before(words: umi.Memory) -> None:
+    counts = [
+        len((await words.remember(f"Note {number} about the weather in spring.")).evolutions) for number in range(40)
+    ]
+    assert max(counts) == umi.limits.EVOLUTION_UNSURE_COUNT_MAX
+    listed = (await words.list(order="newest")).items
+    ends = {row.source_id for row in listed[0].evolutions}
+    assert listed[1].entity.id in ends, "of all it is related to the newest"
+
+
 async def test_every_restatement_of_an_outdated_fact_is_closed(words: umi.Memory) -> None:
     for number in range(1, 13):
         await words.remember("Alice lives in Paris.", at=day(f"2026-01-{number:02}"))

@@ -121,6 +121,35 @@ async def test_a_request_past_its_deadline_ends_and_can_be_sent_again(tmp_path: 
         assert len((await client.get(EPISODES)).json()["items"]) == 1
 
 
+async def test_a_request_without_a_body_past_its_deadline_says_so(tmp_path: Path) -> None:
+    async with (
+        umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory,
+        serving(memory, deadline_s=1e-9) as client,
+    ):
+        assert said(await client.get("/v1/namespaces/alice/stats")) == (504, "deadline")
+
+
+async def test_an_upload_that_stops_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SERVER_PAUSE_S", 0.2)
+
+    async def stops() -> AsyncIterator[bytes]:
+        yield b"{"
+        await asyncio.sleep(3_600)
+
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory, serving(memory) as client:
+        async with asyncio.timeout(30):
+            told = await client.post("/v1/namespaces/alice/import", content=stops())
+        assert told.status_code == 408, told.text
+        assert (await client.get("/v1/namespaces/alice/stats")).status_code == 200
+
+
+async def test_health_is_told_while_the_server_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "SERVER_REQUESTS_COUNT_MAX", 0)
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as memory, serving(memory) as client:
+        assert said(await client.get("/v1/namespaces/alice/stats")) == (503, "server_busy")
+        assert (await client.get("/healthz")).status_code == 200
+
+
 async def test_the_same_key_at_the_same_time_is_refused_until_the_first_is_done(tmp_path: Path) -> None:
     model = Hanging()
     async with (

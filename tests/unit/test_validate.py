@@ -119,6 +119,17 @@ def test_metadata_is_copied() -> None:
     assert kept == {"tags": ["a"]}
 
 
+def test_metadata_at_the_deepest_level_and_below() -> None:
+    def nested(levels: int) -> dict[str, object]:
+        return {"k": [nested(levels - 2)]} if levels > 2 else {"k": []} if levels == 2 else {}
+
+    most = limits.METADATA_LEVELS_COUNT_MAX
+    assert validate.metadata(nested(most)) == nested(most)
+    with pytest.raises(InvalidInput, match=f"{most + 1} levels deep, the limit is {most}") as caught:
+        validate.metadata({"k": nested(most)})
+    assert (caught.value.limit, caught.value.value) == (most, most + 1)
+
+
 def test_metadata_nested_past_reason() -> None:
     deep: object = 1
     for _ in range(100_000):

@@ -143,6 +143,17 @@ def metadata(value: object) -> JSONObject:
         )
     # Parsing the JSON again gives a copy that shares nothing with the caller's object.
     copy: dict[str, Any] = json.loads(packed)
+    levels, inside = 0, list[Any]([copy])
+    while inside:
+        levels += 1
+        values = (value for one in inside for value in (one.values() if isinstance(one, dict) else one))
+        inside = [value for value in values if isinstance(value, dict | list)]
+    if levels > limits.METADATA_LEVELS_COUNT_MAX:
+        raise InvalidInput(
+            f"metadata is nested {levels} levels deep, the limit is {limits.METADATA_LEVELS_COUNT_MAX}; keep it flat",
+            limit=limits.METADATA_LEVELS_COUNT_MAX,
+            value=levels,
+        )
     return copy
 
 

@@ -112,7 +112,7 @@ class RelationWriter:
             confidence=proposal.confidence,
             created_at=self._now,
             detector=proposal.detector,
-            acted=acts and proposal.acts and self._is_sure(proposal),
+            acted=acts and proposal.acts and self.is_sure(proposal),
             nature=proposal.nature,
             part=proposal.part,
         )
@@ -146,7 +146,7 @@ class RelationWriter:
         disputes = proposal.evolution_type is EvolutionType.CONTRADICT
         return not disputes or (self.may_change(older, newer) and self.may_change(newer, older))
 
-    def _is_sure(self, proposal: Proposal) -> bool:
+    def is_sure(self, proposal: Proposal) -> bool:
         """Whether a proposal is certain enough to act."""
         # A caller's own word acts whatever the threshold, and so does what joins the neighbours of a step that acted; a
         # threshold of 1 lets nothing else act.

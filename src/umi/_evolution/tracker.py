@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -20,7 +20,11 @@ from umi._reading.model.contracts import EVOLVE, VERDICT_SCHEMA
 from umi._reading.model.prompts import build_detection_prompt
 from umi._reading.short_messages.fact import FORGET
 from umi.errors import LLMError, UmiError
-from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX, EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
+from umi.limits import (
+    CANDIDATES_PER_SLOT_COUNT_MAX,
+    EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT,
+    EVOLUTION_UNSURE_COUNT_MAX,
+)
 from umi.ports import LLMProvider, StorageBackend, Transaction
 from umi.ports.text_reader import TextReader
 from umi.types import (
@@ -193,9 +197,20 @@ def evolve(
         updates = any(p.evolution_type is EvolutionType.UPDATE for p in found_in)
         if updates and writer.may_change(new, successor):
             break  # the next newer statement closes it; later ones update that one
-    likely = [p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT]
+    likely = _bounded([p for p in proposals if p.confidence >= EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT], writer.is_sure)
     writer.effects.load({end: None for p in likely for end in (p.source_id, p.target_id)})  # in one query
     return [writer.record(p) for p in likely]
+
+
+def _bounded(proposals: Sequence[Proposal], is_sure: Callable[[Proposal], bool]) -> list[Proposal]:
+    """Without the least of what is unsure: lines of one form ("build 17 passed") would each be related to all before.
+
+    Of equals the first are kept, which are about the newest statements.
+    """
+    unsure = [place for place, one in enumerate(proposals) if not is_sure(one)]
+    least = sorted(unsure, key=lambda place: (proposals[place].confidence, -place))
+    left_out = frozenset(least[: max(0, len(least) - EVOLUTION_UNSURE_COUNT_MAX)])
+    return [one for place, one in enumerate(proposals) if place not in left_out]
 
 
 def _repeats_outdated(new: Entity, older: Sequence[Entity]) -> bool:

@@ -51,7 +51,7 @@ _FRAMES: Final = (
     _frame(r"\bYOU (?:summari[sz]e|recap|list|walk me through|go over|outline|describe)(?: for me)?(?: how| what)?"),
     # Words that say that something was talked about.
     _frame(
-        r",? *\b(?:throughout|across|in|during|over|from|through) (?:the course of )?(?:all )?(?:of )?THESE (?:\w+ )?TALKS\b(?: so far)?(?:,? in order)?"
+        r"(?:, *|(?<! ) *)\b(?:throughout|across|in|during|over|from|through) (?:the course of )?(?:all )?(?:of )?THESE (?:\w+ )?TALKS\b(?: so far)?(?:,? in order)?"
     ),
     _frame(r"^(?:i(?:'m| am| was)|we(?:'re| are)) BACK THESE PASTTALKSABOUT"),
     _frame(r"\bi (?:wanted|want|would like|'d like) to (?:follow up on|go back to|ask about) THESE PASTTALKSABOUT"),

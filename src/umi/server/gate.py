@@ -108,7 +108,8 @@ class Gate:
                 deadline_s = None
                 exchange.body_bytes_max = limits.SERVER_IMPORT_BYTES_MAX
             exchange.check_length(scope)
-            self._check_room()
+            if not _is_open(scope["path"]):
+                self._check_room()
             async with asyncio.timeout(deadline_s):
                 await self._app(scope, exchange.receive, exchange.send)
         except Refused as refusal:
@@ -199,12 +200,21 @@ class _Exchange:
             Refused: For such a body.
         """
         declared = _header(scope, b"content-length")
+        self.received = declared in {"", "0"} and not _header(scope, b"transfer-encoding")
         if declared.isdecimal() and int(declared) > self.body_bytes_max:
             raise self._too_long()
 
     async def receive(self) -> Message:
-        """The next part of the body."""
-        message = await self._receive()
+        """The next part of the body, which comes soon or not at all.
+
+        Raises:
+            HTTPException: When it does not come, or the body is too long.
+        """
+        try:
+            async with asyncio.timeout(None if self.received else limits.SERVER_PAUSE_S):
+                message = await self._receive()
+        except TimeoutError:
+            raise HTTPException(408, f"nothing came of the body for {limits.SERVER_PAUSE_S:g} s") from None
         if message["type"] == "http.request":
             self._received_bytes += len(message.get("body", b""))
             if self._received_bytes > self.body_bytes_max:

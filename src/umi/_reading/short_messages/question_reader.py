@@ -26,9 +26,9 @@ _EXACT_BY_WORDS: Final = 0.95  # the same, when the question's vector is missing
 _OF_WHOM: Final = frozenset({"job", "home", "language", "hobby"})  # kinds of fact about people
 _NAMING: Final = frozenset({Sort.NAME, Sort.THING, Sort.ITEM, Sort.CHOICE})
 _MINE: Final = re.compile(r"\b(?:me|my|i|mine|we|our|us|i'm|i've|im)\b", re.IGNORECASE)
-# A month without a day: "back in March", "March's".
+# A month without a day: "back in March", "March's". A run of spaces is tried once, from its beginning.
 _MONTH: Final = re.compile(
-    r"[, ]*\b(?:(?:back|way back|as|sometime) )?(?:in|during|of|around|for|over|throughout|by) (?:the month of |early |mid-?|late |the (?:start|end|middle) of )?(january|february|march|april|may|june|july|august|september|october|november|december)\b(?! \d)[, ]*"
+    r"(?<![, ])[, ]*\b(?:(?:back|way back|as|sometime) )?(?:in|during|of|around|for|over|throughout|by) (?:the month of |early |mid-?|late |the (?:start|end|middle) of )?(january|february|march|april|may|june|july|august|september|october|november|december)\b(?! \d)[, ]*"
     r"|\b(january|february|march|april|may|june|july|august|september|october|november|december)(?:'s)\b ",
     re.IGNORECASE,
 )
