@@ -38,6 +38,7 @@ from umi.sim.outside import sockets_refused
 from umi.sim.rng import DeterministicRng
 
 OPEN_TRIES_COUNT: Final = 60  # before a world gives up opening its store
+MAKING_CALLS_COUNT: Final = 200  # more than the calls of any one operation that making a store takes
 LOG_TAIL_COUNT: Final = 12  # lines of the log in a failure's report
 WORLD: Final = "world"  # the argument through which a test gets its world
 
@@ -108,6 +109,7 @@ class World:
         self.log: list[str] = []
         self._entropy = SimEntropy(rng.fork("ids"))
         self._memory: Memory | None = None
+        self._was_open = False
 
     def __repr__(self) -> str:
         return f"World(seed={self.seed})"
@@ -175,6 +177,7 @@ class World:
         return "\n".join([*lines, *(f"    {line}" for line in self.log[-LOG_TAIL_COUNT:])])
 
     async def _open(self) -> Memory:
+        last: StoreError | None = None
         for _ in range(OPEN_TRIES_COUNT):
             # The power may go again while the store is opened.
             if not self.disk.powered:
@@ -190,12 +193,23 @@ class World:
                     entropy=self._entropy,
                 )
             except StoreError as error:
+                last = error
                 self.tell(f"the memory did not open: {error}")
             else:
+                self._was_open = True
                 self.tell("memory open")
                 return self._memory
         raise StoreUnavailable(
-            f"the store could not be opened in {OPEN_TRIES_COUNT} tries; are its faults too frequent?"
+            f"the store could not be opened in {OPEN_TRIES_COUNT} tries: {last}. {self._way_out()}"
+        ) from last
+
+    def _way_out(self) -> str:
+        """What to do where a store does not open."""
+        if self._was_open:
+            return "End the faults before it is opened again: world.faults.stop()"
+        return (
+            "Faults of the disk hit the making of the store too: register them inside the test,"
+            f" world.faults.register(...), or give them after={MAKING_CALLS_COUNT}"
         )
 
     async def _close(self) -> None:
