@@ -32,7 +32,7 @@ from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
-from umi.sim.loop import Order, run
+from umi.sim.loop import RUNNING, Order, SimLoop, run
 from umi.sim.network import SimNetwork
 from umi.sim.outside import sockets_refused
 from umi.sim.rng import DeterministicRng
@@ -110,6 +110,7 @@ class World:
         self._entropy = SimEntropy(rng.fork("ids"))
         self._memory: Memory | None = None
         self._was_open = False
+        self._loop: SimLoop | None = None
 
     def __repr__(self) -> str:
         return f"World(seed={self.seed})"
@@ -132,6 +133,8 @@ class World:
             StoreUnavailable: When the store could not be opened in 60 tries because of faults.
         """
         await self._close()
+        if self._loop is not None:
+            self._loop.crashes.expect()
         return await self._open()
 
     async def kill(self) -> Memory:
@@ -151,14 +154,20 @@ class World:
         self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
 
     async def live(self, test: Callable[[], Any]) -> None:
-        """Open the memory, run the test, close the memory, whatever the test raised."""
+        """Open the memory, run the test, close the memory, whatever the test raised.
+
+        A task that crashed, and that nobody awaited, fails the test with its error.
+        """
         # pytest leaves this frame out of tracebacks.
         __tracebackhide__ = True
+        self._loop = RUNNING.get()
         await self._open()
         try:
             result = test()
             if inspect.isawaitable(result):
                 await result
+            if crashes := self._crashes():
+                raise crashes[0][1]
         except GeneratorExit:
             # The loop has given up a test that resists its end: nothing can be awaited any more.
             self._memory = None
@@ -168,13 +177,21 @@ class World:
 
     def end(self) -> None:
         """Release the disk."""
+        if self._loop is not None:
+            self._loop.crashes.settle()
         self.disk.close(force=True)
 
     def account(self) -> str:
         """What happened here, for the report of a failure."""
         fired = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.fired.items()) if count)
         lines = [f"after {self.clock.monotonic_s():,.3f} virtual seconds; faults: {fired or 'none'}"]
-        return "\n".join([*lines, *(f"    {line}" for line in self.log[-LOG_TAIL_COUNT:])])
+        lines += [f"    {line}" for line in self.log[-LOG_TAIL_COUNT:]]
+        lines += [f"    nobody awaited {name}, which ended with {error!r}" for name, error in self._crashes()]
+        return "\n".join(lines)
+
+    def _crashes(self) -> list[tuple[str, BaseException]]:
+        """Names and errors of the tasks that crashed in this process; without power, and before a restart, a task may."""
+        return self._loop.crashes.found() if self._loop is not None and self.disk.powered else []
 
     async def _open(self) -> Memory:
         last: StoreError | None = None
