@@ -172,3 +172,75 @@ def test_a_spinning_task_is_ready_to_go_on() -> None:
 
     with pytest.raises(BoundExceeded, match=re.escape(line_of("spin"))):
         spins()
+
+
+# What crashed where nobody looked.
+
+
+async def crashes_later() -> None:
+    await asyncio.sleep(60)
+    raise ValueError("the sweeper crashed")
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_task_that_crashes_fails_the_test_although_nobody_awaits_it(
+    kept: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    @simulate(seeds=1)
+    async def goes_on(world: World) -> None:
+        task = asyncio.create_task(crashes_later(), name="sweeper")
+        if kept:
+            KEPT.append(task)
+        del task
+        await world.sleep(3_600)
+
+    with pytest.raises(ValueError, match="the sweeper crashed") as caught:
+        goes_on()
+    assert "nobody awaited sweeper, which ended with ValueError('the sweeper crashed')" in caught.value.__notes__[0]
+    KEPT.clear()
+    gc.collect()
+    assert ("never retrieved" in caplog.text) is not kept, "a task that is gone was logged by asyncio, in its test"
+
+
+def test_another_failure_names_the_task_that_crashed_before() -> None:
+    @simulate(seeds=1)
+    async def waits_for_it(world: World) -> None:
+        KEPT.append(asyncio.create_task(crashes_later(), name="sweeper"))
+        await asyncio.Event().wait()
+
+    with pytest.raises(Deadlock) as caught:
+        waits_for_it()
+    assert "nobody awaited sweeper, which ended with ValueError" in "".join(caught.value.__notes__)
+
+
+@pytest.mark.parametrize("end", ["restart", "kill", "cut_power", "no power"])
+def test_a_task_may_crash_with_its_process(end: str) -> None:
+    @simulate(seeds=1, model=False)
+    async def ends(world: World) -> None:
+        memory = world.memory
+
+        async def sweep() -> None:
+            for number in range(100):
+                await asyncio.sleep(60)
+                await memory.remember(f"Room {number} is free.")
+
+        KEPT.append(asyncio.create_task(sweep()))
+        await asyncio.sleep(90)
+        if end == "no power":
+            world.disk.cut_power()
+        else:
+            await getattr(world, end)()
+        await asyncio.sleep(90)
+
+    ends()
+
+
+def test_a_crash_that_was_looked_at_is_the_tests_own_business() -> None:
+    @simulate(seeds=1)
+    async def looks(world: World) -> None:
+        task = asyncio.create_task(crashes_later())
+        await asyncio.wait([task])
+        assert isinstance(task.exception(), ValueError)
+        assert isinstance((await asyncio.gather(crashes_later(), return_exceptions=True))[0], ValueError)
+
+    looks()

@@ -253,13 +253,50 @@ def test_tasks_go_on_in_an_order_of_the_seed() -> None:
     assert len(orders("seeded")) > 1
 
 
-def test_a_store_that_never_opens_is_an_error() -> None:
+DISK_FAULTS = [
+    FaultType.StorageReadFail, FaultType.StorageWriteFail, FaultType.StorageSyncFail, FaultType.StorageFull, FaultType.PowerCut,
+]  # fmt: skip
+
+
+def test_a_store_that_never_opens_is_an_error_that_names_the_way_out() -> None:
     @simulate(seeds=1, faults=[FaultConfig(FaultType.StorageWriteFail)])
     async def never(world: World) -> None:
         raise AssertionError
 
-    with pytest.raises(StoreUnavailable, match="60 tries"):
+    said = (
+        r"60 tries: .*failed.*register them inside the test, world\.faults\.register\(\.\.\.\), or give them after=200"
+    )
+    with pytest.raises(StoreUnavailable, match=said) as caught:
         never()
+    assert isinstance(caught.value.__cause__, StoreError)
+
+
+@pytest.mark.parametrize("fault", DISK_FAULTS)
+def test_both_ways_out_let_a_store_be_made_and_then_fail(fault: FaultType) -> None:
+    @simulate(seeds=1, faults=[FaultConfig(fault, after=200)], model=False)
+    async def fails_later(world: World) -> None:
+        with pytest.raises(StoreError):  # noqa: PT012 - whichever call the 201st is in
+            for number in range(400):
+                await world.memory.remember(f"Room {number} is free.")
+                await world.restart() if fault is FaultType.StorageReadFail else None
+        assert world.faults.fired[fault]
+
+    fails_later()
+
+    @simulate(seeds=1, model=False)
+    async def fails_at_once(world: World) -> None:
+        world.faults.register(FaultConfig(fault))
+        if fault is FaultType.StorageReadFail:
+            with pytest.raises(
+                StoreUnavailable, match=r"End the faults before it is opened again: world\.faults\.stop"
+            ):
+                await world.restart()
+        else:
+            with pytest.raises(StoreError):
+                await world.memory.remember("Room 1 is free.")
+        assert world.faults.fired[fault]
+
+    fails_at_once()
 
 
 def test_endless_waiting_is_an_error() -> None:

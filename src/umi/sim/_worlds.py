@@ -32,12 +32,13 @@ from umi.sim.disk import SimDisk
 from umi.sim.embedder import SimEmbedder
 from umi.sim.faults import FaultConfig, FaultInjector, listed
 from umi.sim.llm import SimLLM, Temper
-from umi.sim.loop import Order, run
+from umi.sim.loop import RUNNING, Order, SimLoop, run
 from umi.sim.network import SimNetwork
 from umi.sim.outside import sockets_refused
 from umi.sim.rng import DeterministicRng
 
 OPEN_TRIES_COUNT: Final = 60  # before a world gives up opening its store
+MAKING_CALLS_COUNT: Final = 200  # more than the calls of any one operation that making a store takes
 LOG_TAIL_COUNT: Final = 12  # lines of the log in a failure's report
 WORLD: Final = "world"  # the argument through which a test gets its world
 
@@ -108,6 +109,8 @@ class World:
         self.log: list[str] = []
         self._entropy = SimEntropy(rng.fork("ids"))
         self._memory: Memory | None = None
+        self._was_open = False
+        self._loop: SimLoop | None = None
 
     def __repr__(self) -> str:
         return f"World(seed={self.seed})"
@@ -130,6 +133,8 @@ class World:
             StoreUnavailable: When the store could not be opened in 60 tries because of faults.
         """
         await self._close()
+        if self._loop is not None:
+            self._loop.crashes.expect()
         return await self._open()
 
     async def kill(self) -> Memory:
@@ -149,14 +154,20 @@ class World:
         self.log.append(f"{self.clock.monotonic_s():.3f} {line}")
 
     async def live(self, test: Callable[[], Any]) -> None:
-        """Open the memory, run the test, close the memory, whatever the test raised."""
+        """Open the memory, run the test, close the memory, whatever the test raised.
+
+        A task that crashed, and that nobody awaited, fails the test with its error.
+        """
         # pytest leaves this frame out of tracebacks.
         __tracebackhide__ = True
+        self._loop = RUNNING.get()
         await self._open()
         try:
             result = test()
             if inspect.isawaitable(result):
                 await result
+            if crashes := self._crashes():
+                raise crashes[0][1]
         except GeneratorExit:
             # The loop has given up a test that resists its end: nothing can be awaited any more.
             self._memory = None
@@ -166,15 +177,24 @@ class World:
 
     def end(self) -> None:
         """Release the disk."""
+        if self._loop is not None:
+            self._loop.crashes.settle()
         self.disk.close(force=True)
 
     def account(self) -> str:
         """What happened here, for the report of a failure."""
         fired = ", ".join(f"{kind} {count}" for kind, count in sorted(self.faults.fired.items()) if count)
         lines = [f"after {self.clock.monotonic_s():,.3f} virtual seconds; faults: {fired or 'none'}"]
-        return "\n".join([*lines, *(f"    {line}" for line in self.log[-LOG_TAIL_COUNT:])])
+        lines += [f"    {line}" for line in self.log[-LOG_TAIL_COUNT:]]
+        lines += [f"    nobody awaited {name}, which ended with {error!r}" for name, error in self._crashes()]
+        return "\n".join(lines)
+
+    def _crashes(self) -> list[tuple[str, BaseException]]:
+        """Names and errors of the tasks that crashed in this process; without power, and before a restart, a task may."""
+        return self._loop.crashes.found() if self._loop is not None and self.disk.powered else []
 
     async def _open(self) -> Memory:
+        last: StoreError | None = None
         for _ in range(OPEN_TRIES_COUNT):
             # The power may go again while the store is opened.
             if not self.disk.powered:
@@ -190,12 +210,23 @@ class World:
                     entropy=self._entropy,
                 )
             except StoreError as error:
+                last = error
                 self.tell(f"the memory did not open: {error}")
             else:
+                self._was_open = True
                 self.tell("memory open")
                 return self._memory
         raise StoreUnavailable(
-            f"the store could not be opened in {OPEN_TRIES_COUNT} tries; are its faults too frequent?"
+            f"the store could not be opened in {OPEN_TRIES_COUNT} tries: {last}. {self._way_out()}"
+        ) from last
+
+    def _way_out(self) -> str:
+        """What to do where a store does not open."""
+        if self._was_open:
+            return "End the faults before it is opened again: world.faults.stop()"
+        return (
+            "Faults of the disk hit the making of the store too: register them inside the test,"
+            f" world.faults.register(...), or give them after={MAKING_CALLS_COUNT}"
         )
 
     async def _close(self) -> None:

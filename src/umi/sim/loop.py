@@ -22,9 +22,8 @@ import gc
 import heapq
 import itertools
 import threading
-import weakref
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import Context, ContextVar
@@ -36,6 +35,7 @@ from umi.limits import SIM_STEPS_COUNT_MAX, SIM_VIRTUAL_S_MAX
 from umi.sim.clock import SimClock
 from umi.sim.errors import BoundExceeded, Deadlock, Forbidden
 from umi.sim.rng import DeterministicRng
+from umi.sim.tasks import Crashes, OrderedWeakSet, SimFuture, SimTask
 from umi.sim.waiting import unfinished
 
 T = TypeVar("T")
@@ -49,51 +49,6 @@ _CLEANUP_STEPS: Final = 100_000  # and callbacks
 # A run that failed looks this often, for this long, whether threads that it started talk to the loop.
 _THREAD_LOOKS: Final = 20
 _THREAD_LOOK_S: Final = 0.05
-
-
-class SimTask(asyncio.Task[T]):
-    """A task hashed by its creation number."""
-
-    def __init__(self, number: int, coro: Coroutine[Any, Any, T], **kwargs: Any) -> None:
-        self.number = number  # before `super()`: asyncio hashes the task while it is being created
-        super().__init__(coro, **kwargs)
-
-    def __hash__(self) -> int:
-        return self.number
-
-
-class SimFuture(asyncio.Future[T]):
-    """A future hashed by its creation number."""
-
-    def __init__(self, number: int, **kwargs: Any) -> None:
-        self.number = number
-        super().__init__(**kwargs)
-
-    def __hash__(self) -> int:
-        return self.number
-
-
-class _OrderedWeakSet:
-    """Async generators in the order of their first iteration. A WeakSet would order them by address."""
-
-    def __init__(self) -> None:
-        self._references: dict[int, weakref.ref[AsyncGenerator[Any, Any]]] = {}
-
-    def add(self, item: AsyncGenerator[Any, Any]) -> None:
-        self._references[id(item)] = weakref.ref(item)
-
-    def discard(self, item: AsyncGenerator[Any, Any]) -> None:
-        self._references.pop(id(item), None)
-
-    def clear(self) -> None:
-        self._references.clear()
-
-    def __len__(self) -> int:
-        return len(self._references)
-
-    def __iter__(self) -> Iterator[AsyncGenerator[Any, Any]]:
-        living = (reference() for reference in tuple(self._references.values()))
-        return (item for item in living if item is not None)
 
 
 class SimLoop(asyncio.BaseEventLoop):
@@ -125,6 +80,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self.clock = clock
         self.steps_count = 0
         self.refused: list[Forbidden] = []
+        self.crashes = Crashes()
         self._rng = rng
         self._seeded = order == "seeded"
         # The clock may have been used by an earlier run.
@@ -139,7 +95,7 @@ class SimLoop(asyncio.BaseEventLoop):
         self._timers: list[tuple[float, int, Any]] = []
         self._timers_cancelled = 0
         self._jobs: dict[int, tuple[Executor | None, deque[tuple[asyncio.Future[Any], Callable[[], Any]]]]] = {}
-        self._asyncgens: Any = _OrderedWeakSet()
+        self._asyncgens: Any = OrderedWeakSet()
 
     def time(self) -> float:
         """The virtual second."""
@@ -157,7 +113,14 @@ class SimLoop(asyncio.BaseEventLoop):
         self._check_open()
         number = next(self._numbers)
         label = f"Task-{number}" if name is None else str(name)
-        return SimTask(number, coro, loop=self, name=label, context=context, **kwargs)
+        task: SimTask[Any] = SimTask(number, coro, loop=self, name=label, context=context, **kwargs)
+        self.crashes.watch(task)
+        return task
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """As asyncio's own, which logs it; and keep the error of a task."""
+        self.crashes.note(context)
+        super().call_exception_handler(context)
 
     def call_at(
         self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
@@ -437,7 +400,7 @@ def _shut_down(loop: SimLoop) -> None:
     loop.extend(virtual_s=_CLEANUP_S, steps_count=_CLEANUP_STEPS)
     try:
         _cancel_all(loop)
-        # In the order of their first iteration, see `_OrderedWeakSet`.
+        # In the order of their first iteration, see `OrderedWeakSet`.
         loop.run_until_complete(loop.shutdown_asyncgens())
     except (Deadlock, BoundExceeded):
         # The run has raised this already, or a task resists cancellation. There is nothing more to wait for.
