@@ -42,6 +42,15 @@ def test_a_file_is_remembered_with_progress_and_the_second_time_stores_nothing(t
         assert len(memory.episodes().items) == 2
 
 
+def test_a_file_that_was_not_read_to_its_end_is_not_done_and_says_where(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        broken = '[{"id": "1", "memory": "One."}, {"id": "2"}, {"id": "3", "memory": "5" tall"}, {"id": "4", "memory": "Four."}]'
+        *_, last = lines(client.post("/v1/namespaces/alice/files", params={"name": "m.json"}, content=broken.encode()))
+        assert (last["done"], last["messages"], last["rejected_count"]) == (False, 1, 1)
+        assert last["error"].startswith("line 1, byte 45: from here on nothing was read")
+        assert last["error"].endswith("at byte 71")
+
+
 def test_an_undo_is_previewed_and_what_is_unsure_is_listed(tmp_path: Path) -> None:
     with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
         base = "/v1/namespaces/alice"

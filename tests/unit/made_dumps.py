@@ -266,7 +266,10 @@ def notes(count: int = 60) -> dict[str, Made]:
     found: dict[str, Made] = {}
     for number in range(count):
         maker.made = made = Made(b"", texts=list(maker.made.texts))
-        lines = ["---", f"title: Note {number}", f"date: 2026-06-{1 + number % 28:02}", "---", ""] if number % 2 else []
+        front = f"title: Note {number}\ndate: 2026-06-{1 + number % 28:02}"
+        lines = ["---", front, "---", ""] if number % 2 else []
+        made.messages += number % 2
+        made.texts += [front] * (number % 2)
         lines += [f"# Note {number}", ""]
         made.skipped += 1
         for section in range(20):

@@ -148,8 +148,8 @@ def basic_memory(folder: Path, notes: int = 50) -> Made:
             "",
         ]
         prose = f"# {title}\n\nPlain words of note {number}."
-        made.texts.append(prose)
-        made.messages += 1
+        made.texts += ["tags:\n- a", prose]
+        made.messages += 2
         lines += [prose, "", "## Observations", ""]
         for _ in range(20):
             text = f"{maker.text()} #topic".replace("\n", " ").replace("```python", "python").replace(" ```", "")

@@ -16,6 +16,7 @@ from test_cli import BAD_INPUT, INCOMPLETE, Umi
 from test_importers import items, messages, rejected
 
 from umi.faces.importers import Format, Record, Skipped
+from umi.limits import TEXT_BYTES_MAX
 
 FORMATS: dict[str, tuple[Callable[[], Made], str, list[str]]] = {
     "chatgpt": (made_dumps.chatgpt, "conversations.json", []),
@@ -221,13 +222,43 @@ class TestMarkdown:
         text = "---\ntitle: x\ndate: 2026-03-01 10:00\n---\nIntro.\n\n# Home #\n\nI live in *Rome*.\n\n## Pets\n\nTwo cats.\n# Work\n"
         found = items(text, Format.AUTO, "a.md")
         assert [(one.content, one.metadata.get("section")) for one in messages(found)] == [
-            ("Intro.", None), ("# Home #\n\nI live in *Rome*.", "Home"), ("## Pets\n\nTwo cats.", "Home / Pets"),
+            ("title: x\ndate: 2026-03-01 10:00", "front matter"), ("Intro.", None), ("# Home #\n\nI live in *Rome*.", "Home"), ("## Pets\n\nTwo cats.", "Home / Pets"),
         ]  # fmt: skip
         assert {one.at for one in messages(found)} == {datetime(2026, 3, 1, 10, tzinfo=UTC)}
-        assert [one.line for one in found if isinstance(one, Record)] == [5, 7, 11]
+        assert [one.line for one in found if isinstance(one, Record)] == [2, 5, 7, 11]
 
     def test_the_file_name_dates_it_where_nothing_else_does(self) -> None:
         (dated,) = messages(items("hello", Format.AUTO, "journal/2026-03-09.md"))
         assert dated.at == datetime(2026, 3, 9, tzinfo=UTC)
+        (dated,) = messages(items("---\ncreated: 2026-03-01\n\n---\nhello", Format.AUTO, "a.md"))
+        assert (dated.at, dated.content) == (datetime(2026, 3, 1, tzinfo=UTC), "hello")
         (plain,) = messages(items("---\nnot front matter\nhello", Format.AUTO, "a.md"))
         assert (plain.at, plain.content) == (None, "---\nnot front matter\nhello")
+
+    @pytest.mark.parametrize("mark", ["---", "..."])
+    def test_front_matter_is_a_message_of_its_own_and_an_edit_of_it_changes_no_other(self, umi: Umi, mark: str) -> None:
+        file = umi.folder / "note.md"
+        command = ["import", str(file), "--speaker", "Alice", "--embedder", "none"]
+        seen = []
+        for said in ("summary: Nora moved to Graz", "summary: Nora moved to Wien"):
+            file.write_text(f"---\ntitle: Friends\n\ntags:\n  - people\n{said}\n{mark}\n# Lunch\n\nWe had soup.\n")
+            seen.append([(one["messages"], one["known_already"]) for one in umi.data(*command)["namespaces"]])
+        assert seen == [[(2, 0)], [(2, 1)]]
+        kept = [json.loads(line) for line in umi("export", "-").splitlines()]
+        assert [one["episode"]["content"] for one in kept if "episode" in one] == [
+            "title: Friends\ntags:\n  - people\nsummary: Nora moved to Graz", "# Lunch\n\nWe had soup.",
+            "title: Friends\ntags:\n  - people\nsummary: Nora moved to Wien",
+        ]  # fmt: skip
+        assert "Wien" in umi("recall", "Where does Nora live?", "--embedder", "none")
+
+    def test_front_matter_alone_or_that_is_none(self) -> None:
+        def found(text: str | bytes) -> list[str]:
+            return [one.content for one in messages(items(text, Format.AUTO, "a.md"))]
+
+        assert found("---\nsummary: x\n---\n") == found("\ufeff---\r\nsummary: x\r\n---\r\n") == ["summary: x"]
+        assert found("---\ndate: yesterday\n---\nhello") == ["date: yesterday", "hello"]
+        assert found("---\n---\nhello") == ["hello"]
+        (bad,) = rejected(items(b"---\nsummary: caf\xe9\n---\n", Format.AUTO, "a.md"))
+        assert (bad.line, bad.where) == (2, "front matter")
+        (bad,) = rejected(items(f"---\nx: {'y' * TEXT_BYTES_MAX}\n---\nhello", Format.AUTO, "a.md"))
+        assert bad.line == 2

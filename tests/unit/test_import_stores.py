@@ -176,6 +176,9 @@ def test_a_note_of_basic_memory() -> None:
     assert observation.metadata["permalink"] == "main/coffee"
     assert (relation.content, relation.metadata["context"]) == ("Coffee relates to Tea", "both hot")
     assert [one.content for one in prose] == ["## Observations\n\n- [x] bought beans"]
+    tagged = messages(items(text.replace("note\n", "guide\ntags: [drinks]\n"), Format.AUTO, "coffee.md"))[2]
+    assert (tagged.content, tagged.at) == ("type: guide\ntags: [drinks]\ncreated: 2026-02-03", observation.at)
+    assert tagged.metadata == {**prose[0].metadata, "section": "front matter"}
 
 
 def test_a_note_that_basic_memory_wrote(umi: Umi) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import io
 import json
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
 
 from umi.errors import InvalidInput
-from umi.faces import jsonstream
 from umi.faces.importers import Defaults, Format, Item, Record, Rejected, read
 from umi.limits import NAME_BYTES_MAX, TEXT_BYTES_MAX
 from umi.types import Message
@@ -168,7 +166,7 @@ class TestLocomo:
             "conv-1 D2:2",
             "conv-1 session_2 turn 3",
             "conv-1 session_3",
-            "",
+            f"byte {json.dumps(LOCOMO, indent=1).index('7,')}",
             "conv-2",
         ]
         assert found[3].line > found[0].line > 1
@@ -232,51 +230,6 @@ class TestDetection:
     def test_unknown_json_says_what_to_do(self) -> None:
         with pytest.raises(InvalidInput, match="one JSON object per line"):
             items('[{"content": "a"}]', name="x.json")
-
-
-class TestJsonStream:
-    ARRAY = json.dumps([{"a": 'x["{\\ y', "b": [1, {"c": "]"}]}, 5, "s}", [], {"é": "ü\n"}, {}], indent=1).encode()
-
-    @pytest.mark.parametrize("chunk_bytes", [*range(1, 30), 1000])
-    def test_chunks_of_any_size_give_the_same_elements(self, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int) -> None:
-        monkeypatch.setattr(jsonstream, "_CHUNK_BYTES", chunk_bytes)
-        found = list(jsonstream.array_elements(io.BytesIO(self.ARRAY)))
-        assert [(element.line, json.loads(b"[" + element.text + b"]")) for element in _elements(found)] == [
-            (2, [{"a": 'x["{\\ y', "b": [1, {"c": "]"}]}]),
-            (11, [5, "s}"]),
-            (13, [[]]),
-            (14, [{"é": "ü\n"}]),
-            (17, [{}]),
-        ]
-
-    def test_a_file_that_ends_too_soon_says_so(self) -> None:
-        *whole, last = jsonstream.array_elements(io.BytesIO(self.ARRAY[:-12]))
-        assert len(whole) == 3
-        assert isinstance(last, jsonstream.Oversize)
-        assert rejected(items(json.dumps(LOCOMO)[:-300], name="cut.json", form=Format.LOCOMO))
-
-    def test_memory_is_bounded_by_one_record(self) -> None:
-        class Endless(io.RawIOBase):
-            given = 0
-
-            def read(self, size: int = -1) -> bytes:
-                self.given += size
-                return b'[{"a": "' if self.given == size else b"x" * size
-
-        stream = Endless()
-        (last,) = jsonstream.array_elements(stream, bytes_max=1 << 20)  # type: ignore[arg-type]
-        assert isinstance(last, jsonstream.Oversize)
-        assert stream.given < 2 << 20
-
-    def test_an_endless_line_is_passed_over(self) -> None:
-        found = list(jsonstream.lines(io.BytesIO(b"a\n" + b"x" * 100 + b"\nb"), bytes_max=10))
-        assert found == [(1, b"a\n"), (2, jsonstream.Oversize(2, 101)), (3, b"b")]
-
-
-def _elements(found: list[jsonstream.Element | jsonstream.Oversize]) -> Iterator[jsonstream.Element]:
-    for one in found:
-        assert isinstance(one, jsonstream.Element)
-        yield one
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="development data is not here")

@@ -5,30 +5,49 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO
+from typing import BinaryIO, Final
 
 from umi.limits import IMPORT_RECORD_BYTES_MAX
 
 _CHUNK_BYTES = 1 << 17
-# What moves the nesting, and strings as a whole, in which nothing does; a string that the chunk's end cuts waits for more.
-_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*("|\\?\Z)|[\[\]{}]', re.DOTALL)
-_BETWEEN = b" \t\r\n,\xef\xbb\xbf"
-
-
-@dataclass(frozen=True, slots=True)
-class Element:
-    """One element of an array as text, and the line (from 1) that it starts on."""
-
-    line: int
-    text: bytes
+# What moves the nesting, and strings as a whole, in which nothing does; one that the chunk's end cuts goes on in the next.
+_STRING: Final = rb'[^"\\]*+(?:\\.[^"\\]*+)*+("|\\?\Z)'
+_STRING_GOES_ON: Final = re.compile(_STRING, re.DOTALL)
+_TOKEN: Final = re.compile(rb'"' + _STRING + rb"|[\[\]{}]", re.DOTALL)
+_QUOTE: Final = b'"'
+_OPENED_BY: Final = {b"]": b"[", b"}": b"{"}
+_BETWEEN: Final = b" \t\r\n,\xef\xbb\xbf"
+_BESIDE: Final = (
+    b"",
+    _QUOTE,
+    b"}",
+)  # how what may follow the array begins: nothing, or more of an object that it is in
 
 
 @dataclass(frozen=True, slots=True)
 class Oversize:
-    """A piece past its bound, or one whose end never came: where, and how many bytes were seen."""
+    """A line past its bound: its number, and how many bytes it has."""
 
     line: int
     bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of an array: the line (from 1) and the byte (from 0) that it starts on, its length, its text.
+
+    One past the bound is passed over: its `text` is None.
+    """
+
+    line: int
+    byte: int
+    size: int
+    text: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Unended(Element):
+    """Something whose end cannot be told; it and all behind it is left."""
 
 
 def lines(stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX) -> Iterator[tuple[int, bytes | Oversize]]:
@@ -46,95 +65,122 @@ def lines(stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX) -> Iterato
 
 
 def array_elements(
-    stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX, line: int = 1
-) -> Iterator[Element | Oversize]:
-    """What stands directly in a JSON array, in order, or top-level objects; what follows an array's end is not looked at.
+    stream: BinaryIO, bytes_max: int = IMPORT_RECORD_BYTES_MAX, line: int = 1, byte: int = 0
+) -> Iterator[Element]:
+    """What stands directly in a JSON array, in order, or top-level objects.
 
     Only the nesting is read here, so broken JSON inside an element is the reader's to find; numbers and strings between the
-    elements come out as one element that is not an object. After a piece past `bytes_max`, or a file that ends inside
-    one, an `Oversize` is the last thing that comes.
+    elements come out as one element that is not an object. The last is an `Unended` where a bracket closes what is not
+    open, where the file ends inside something, or where anything but the rest of an object follows the array.
+
+    Args:
+        stream: Binary.
+        bytes_max: An element that is longer is not held.
+        line: The line that the stream stands on.
+        byte: The byte that the stream stands on.
     """
-    scan = _Scan(line)
-    while not scan.closed and (chunk := stream.read(_CHUNK_BYTES)):
+    scan = _Scan(line, byte, bytes_max)
+    while not scan.stopped and (chunk := stream.read(_CHUNK_BYTES)):
         yield from scan.feed(chunk)
-        if scan.held > bytes_max:
-            break
-    if scan.open:
-        yield Oversize(scan.line, scan.held)
+    yield from scan.end()
 
 
 class _Scan:
-    """Where the nesting stands; holds the text of the open element and no more."""
+    """Where the nesting stands; holds the text of the element that has begun, and little more than its bound of it."""
 
-    def __init__(self, line: int) -> None:
-        self.closed = False  # the array has ended
-        self.line = line  # of the start of the buffer
-        self._buffer = b""
-        self._position = 0  # the nesting is known up to here
-        self._depth = 0
-        self._outer = (
-            -1
-        )  # the depth that elements live at: 0 for a bare object, 1 in an array; -1 before the first mark
-
-    @property
-    def held(self) -> int:
-        """Bytes of the open element, or since the last one."""
-        return len(self._buffer)
+    def __init__(self, line: int, byte: int, bytes_max: int) -> None:
+        self._line = line  # where the element starts, as the next
+        self._byte = byte
+        self._size = 0  # what it has so far, as the next
+        self._lines = 0
+        self._held = bytearray()
+        self._bytes_max = bytes_max
+        self._open = bytearray()  # the brackets around what comes
+        self._outer = -1  # how many are around an element: none, or the array's; -1 before the first
+        self._string_end = _QUOTE  # of the last; nothing, or the backslash that the chunk ended with, where it goes on
+        self._is_broken = False  # a bracket has closed what was not open
+        self._is_closed = False  # the array has ended
 
     @property
-    def open(self) -> bool:
-        """Whether something has begun that has not ended."""
-        return not self.closed and (self._depth > 0 or bool(self._buffer.strip(_BETWEEN)))
+    def stopped(self) -> bool:
+        """Whether reading on is of no use. Open brackets are held too."""
+        return self._is_broken or (self._is_closed and self._size > 0) or len(self._open) > self._bytes_max
 
     def feed(self, chunk: bytes) -> Iterator[Element]:
         """The elements that end in this chunk."""
-        self._buffer += chunk
-        while not self.closed and (token := _TOKEN.search(self._buffer, self._position)) is not None:
-            if token.group(1) is not None and token.group(1) != b'"':
-                self._position = token.start()
-                return
-            self._position = token.end()
-            if token.group() in {b"[", b"{"}:
-                yield from self._down(token.group(), token.start())
-            elif token.group() in {b"]", b"}"}:
-                yield from self._up(token.start())
+        done = 0
+        for mark, at in self._marks(chunk):
+            after = at + (mark in _OPENED_BY)
+            around = self._turn(mark)
+            if around < 0:
+                self._is_broken = True
+                break
+            if around == self._outer:  # an element begins or ends
+                yield from self._element(chunk[done:after])
+                done = after
+            elif around < self._outer:  # the array does
+                yield from self._element(chunk[done:at])
+                self._byte += 1
+                done = at + 1
+                self._is_closed = mark in _OPENED_BY
+        self._add(chunk[done:])
 
-    def _down(self, mark: bytes, start: int) -> Iterator[Element]:
-        if self._outer < 0:
-            self._outer = 1 if mark == b"[" else 0
-            if self._outer:
-                self._depth = 1
-                self._drop(start + 1)
-                return
-        if self._depth == self._outer:
-            yield from self._between(start)
-        self._depth += 1
-
-    def _up(self, start: int) -> Iterator[Element]:
-        if self._depth == self._outer:  # the array's own end
-            yield from self._between(start)
-            self._drop(1)
-            self._depth -= 1
-            self.closed = True
+    def end(self) -> Iterator[Element]:
+        """What is left at the end."""
+        if self._is_closed and bytes(self._held[:1]) in _BESIDE:
             return
-        self._depth -= 1
-        if self._depth == self._outer:
-            end = start + 1
-            yield Element(self.line, self._buffer[:end])
-            self._drop(end)
+        if self._is_closed or self._is_broken or self._open or self._string_end != _QUOTE:
+            text = None if self._is_closed else self._text  # what follows an array need not be wrong in itself
+            yield Unended(self._line, self._byte, self._size, text)
+        else:
+            yield from self._element(b"")
 
-    def _between(self, end: int) -> Iterator[Element]:
-        """What stands before an element: nothing, or values that are no objects."""
-        between = self._buffer[:end]
-        if between.strip(_BETWEEN):
-            yield Element(self.line + self._leading_lines(between), between.strip(_BETWEEN))
-        self._drop(end)
+    @property
+    def _text(self) -> bytes | None:
+        return bytes(self._held).rstrip(_BETWEEN) if self._size <= self._bytes_max else None
 
-    @staticmethod
-    def _leading_lines(text: bytes) -> int:
-        return text[: len(text) - len(text.lstrip(_BETWEEN))].count(b"\n")
+    def _marks(self, chunk: bytes) -> Iterator[tuple[bytes, int]]:
+        """The brackets outside of strings, and where they stand, up to the array's end."""
+        start = 0
+        if self._string_end != _QUOTE and (rest := _STRING_GOES_ON.match(chunk, len(self._string_end))):
+            self._string_end, start = rest[1], rest.end()
+        for token in _TOKEN.finditer(chunk, start):
+            if self._is_closed:
+                return
+            if token[1] is None:
+                yield token[0], token.start()
+            else:
+                self._string_end = token[1]
 
-    def _drop(self, count: int) -> None:
-        self.line += self._buffer.count(b"\n", 0, count)
-        self._buffer = self._buffer[count:]
-        self._position = max(self._position - count, 0)
+    def _turn(self, mark: bytes) -> int:
+        """Open or close a bracket: how many are around it, or -1 where it closes what is not open."""
+        if self._outer < 0:
+            self._outer = int(mark == b"[")
+        if mark not in _OPENED_BY:
+            self._open += mark
+            return len(self._open) - 1
+        if self._open[-1:] != _OPENED_BY[mark]:
+            return -1
+        del self._open[-1]
+        return len(self._open)
+
+    def _element(self, rest: bytes) -> Iterator[Element]:
+        """The element that ends with these bytes, if there is more than separators."""
+        self._add(rest)
+        if self._size:
+            yield Element(self._line, self._byte, self._size, self._text)
+        self._line += self._lines
+        self._byte += self._size
+        self._size = self._lines = 0
+        self._held.clear()
+
+    def _add(self, part: bytes) -> None:
+        if not self._size:
+            whole, part = part, part.lstrip(_BETWEEN)
+            skipped = len(whole) - len(part)
+            self._byte += skipped
+            self._line += whole.count(b"\n", 0, skipped)
+        self._size += len(part)
+        self._lines += part.count(b"\n")
+        if len(self._held) <= self._bytes_max:
+            self._held += part

@@ -13,7 +13,7 @@ from umi.types import Message
 
 @dataclass(frozen=True, slots=True)
 class FileItem:
-    """One record of a file: a message, or why there is none. `is_rejected` says that it should have been one; `done_bytes` is how far the file is read."""
+    """One record of a file: a message, or why there is none. `is_rejected` says that it should have been one, `is_unread` that nothing from there on was read; `done_bytes` is how far the file is read."""
 
     message: Message | None
     done_bytes: int
@@ -21,6 +21,7 @@ class FileItem:
     where: str = ""
     reason: str = ""
     is_rejected: bool = False
+    is_unread: bool = False
 
 
 class FileReader(Protocol):

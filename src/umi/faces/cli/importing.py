@@ -27,7 +27,7 @@ from umi.faces.cli.options import (
     Namespace,
     examples,
 )
-from umi.faces.importers import Defaults, Format, Item, Record, Rejected, Skipped, detect, read
+from umi.faces.importers import Defaults, Format, Item, Record, Rejected, Skipped, Unread, detect, read
 from umi.faces.importers.live import Store
 from umi.faces.importers.sources import Source, sources
 from umi.faces.importers.zones import zone_of
@@ -52,19 +52,23 @@ class Tally:
 
 @dataclass
 class Outcome:
-    """What an import did in all; of the rejected records the first hundred are kept, and what was skipped is counted by reason."""
+    """What an import did in all; of the rejected records the first hundred are kept, and what was skipped is counted by reason.
+
+    `unread` says where the reading of a file stopped.
+    """
 
     file: str
     form: Format | None = None
     namespaces: list[Tally] = field(default_factory=list)
     rejected: list[Rejected] = field(default_factory=list)
     rejected_count: int = 0
+    unread: list[Unread] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
 
     @property
     def code(self) -> Code:
         """The exit code."""
-        return Code.INCOMPLETE if self.rejected_count else Code.OK
+        return Code.INCOMPLETE if self.rejected_count or self.unread else Code.OK
 
     def tally(self, name: str) -> Tally:
         """The tally of a namespace, which may come again."""
@@ -75,7 +79,10 @@ class Outcome:
         return found
 
     def reject(self, one: Rejected) -> None:
-        """Count a record that could not be kept."""
+        """Count a record that could not be kept, or keep where reading stopped."""
+        if isinstance(one, Unread):
+            self.unread.append(one)
+            return
         self.rejected_count += 1
         if len(self.rejected) < _REJECTED_KEPT_COUNT:
             self.rejected.append(one)
@@ -268,6 +275,9 @@ def _show(console: Console, outcome: Outcome, db: str) -> None:
         console.print(left_out)
         if outcome.rejected_count > _REJECTED_SHOWN_COUNT:
             console.print(Text("--json lists more of them", style="dim"))
+    for stop in outcome.unread:
+        console.print()
+        console.print(render.said(f"line {stop.line:,}, {stop.where}: {stop.reason}", "yellow"))
     if sum(one.deferred for one in outcome.namespaces):
         console.print(Text("some texts wait to be finished: `umi maintain` does it", style="yellow"))
     if outcome.namespaces:

@@ -3,7 +3,7 @@
 Readers are pure: a binary stream goes in, `Record`, `Rejected` and `Skipped` come out, one at a time, and no more than one record
 (`IMPORT_RECORD_BYTES_MAX`) is in memory. Every message has a stable id made from the file's own ids or from its content,
 so a second run, or one that was cut short, stores nothing twice. A record that cannot be kept is never an exception: it is
-`Rejected` with its line and the reason, and reading goes on.
+`Rejected` with its line and the reason, and reading goes on; or `Unread`, where nobody can tell where it ends.
 """
 
 from __future__ import annotations
@@ -16,10 +16,9 @@ from typing import Any, BinaryIO, Final
 
 from umi.errors import InvalidInput
 from umi.faces.importers import agents, benchmarks, chats, documents, memories, notes, plain
-from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skipped, parsed
-from umi.faces.jsonstream import Element, array_elements
+from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skipped, Unread, objects
 
-__all__ = ["Defaults", "Format", "Item", "Record", "Rejected", "Skipped", "detect", "read"]
+__all__ = ["Defaults", "Format", "Item", "Record", "Rejected", "Skipped", "Unread", "detect", "read"]
 
 _LOOKED_AT_COUNT: Final = 20  # records, the first of which may be broken
 _SUFFIXES: Final = {".md": "markdown", ".markdown": "markdown", ".csv": "csv", ".tsv": "csv"}
@@ -97,7 +96,7 @@ def detect(stream: BinaryIO, name: str) -> Format:
     """The format of a stream by its name and its first records; the stream is back at its start afterwards.
 
     Raises:
-        InvalidInput: For a JSON array or object that is none of the known shapes.
+        InvalidInput: For a JSON array or object that is none of the known shapes, or is broken before it shows one.
     """
     suffix = PurePath(name).suffix.lower()
     start = stream.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
@@ -109,7 +108,7 @@ def detect(stream: BinaryIO, name: str) -> Format:
     if start[:1] not in {b"[", b"{"}:
         return Format.JSONL if lines else Format.TEXT
     memories.unwrapped(stream)
-    values = [parsed(one.text) for one in islice(array_elements(stream), _LOOKED_AT_COUNT) if isinstance(one, Element)]
+    values = [value for _, value in islice(objects(stream), _LOOKED_AT_COUNT)]
     stream.seek(0)
     form = next((form for value in values if (form := _shape(value)) is not None), None)
     if form is not None:
@@ -120,6 +119,9 @@ def detect(stream: BinaryIO, name: str) -> Format:
         return Format.JSONL
     if suffix != ".json":
         return Format.TEXT
+    for one in values:
+        if isinstance(one, Unread):
+            raise InvalidInput(f"{name} is broken before it shows what it is, at {one.where}: {one.reason}")
     raise InvalidInput(
         f"{name} is JSON in none of the known shapes ({', '.join(sorted(form for form in Format if form is not Format.AUTO))}); "
         'for your own messages write one JSON object per line such as {"speaker": "Alice", "content": "..."} and use '

@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator, Mapping
-from datetime import datetime, tzinfo
+from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, BinaryIO, Final
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _HEADING: Final = re.compile(rb" {0,3}(#{1,6})\s+(.*?)\s*#*\s*$")
 _FENCE: Final = re.compile(rb" {0,3}(```|~~~)")
 _DATE: Final = re.compile(r"(?<!\d)(\d{4}-\d{2}-\d{2})(?!\d)")
-_FRONT: Final = re.compile(rb"^(date|created)\s*:\s*[\"']?([^\"'\r\n]+)", re.IGNORECASE | re.MULTILINE)
+_FRONT_DATE: Final = re.compile(rb"(?:date|created)\s*:\s*[\"']?([^\"']+)", re.IGNORECASE)
 _FRONT_LINES_COUNT: Final = 100
 _FIELDS: Final = ("content", "speaker", "at", "session", "id", "role")
 _HEADERS: Final = ALIASES | {
@@ -38,13 +38,20 @@ _SECONDS: Final = re.compile(r"\d{9,11}(\.\d+)?")
 def markdown(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
     """A message per section, word for word with its heading; dated by the front matter, by the file's name, or as a whole.
 
-    A section that is edited comes again as a new one, and the others are known.
+    A section that is edited comes again as a new one, and the others are known. Front matter that says more than a date is the first.
+    It is not metadata of the others, since a program that notes in it when it wrote would then change them all.
     """
     at = defaults.at
     if named := _DATE.search(defaults.name):
         at = moment_or_none([named[1]], defaults.zone) or at
-    dated, line_before = _front_matter(stream, defaults.zone)
+    front = _front_matter(stream)
+    line_before = len(front)
+    said = [line for line in front[1:-1] if line]
+    dates = [found[1].decode("utf-8", "replace").strip() for line in said if (found := _FRONT_DATE.match(line))]
+    dated = moment_or_none(dates, defaults.zone)
     at = dated or at
+    if len(said) > 1 or dated is None:
+        yield from _section([b"\n".join(said)], 2, {1: "front matter"}, at, defaults)
     section: list[bytes] = []
     headings: dict[int, str] = {}
     first, fence = line_before + 1, b""
@@ -70,20 +77,19 @@ def markdown(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
     yield from _section(section, first, headings, at, defaults)
 
 
-def _front_matter(stream: BinaryIO, zone: tzinfo) -> tuple[datetime | None, int]:
-    """The date that the lines between `---` and `---` name, and how many lines that was; where there are none nothing moves."""
+def _front_matter(stream: BinaryIO) -> list[bytes]:
+    """The lines from `---` to `---` or `...` at the start; where there are none nothing moves."""
     start = stream.tell()
     front: list[bytes] = []
     for number, line in islice(lines(stream, TEXT_BYTES_MAX), _FRONT_LINES_COUNT):
-        text = b"" if isinstance(line, Oversize) else line.removeprefix(b"\xef\xbb\xbf").rstrip()
-        if number == 1 and text != b"---":
+        text = None if isinstance(line, Oversize) else line.removeprefix(b"\xef\xbb\xbf").rstrip()
+        if text is None or (number == 1 and text != b"---"):
             break
-        if number > 1 and text in (b"---", b"..."):
-            said = [found[2].decode("utf-8", "replace").strip() for found in _FRONT.finditer(b"\n".join(front))]
-            return moment_or_none(said, zone), number
         front.append(text)
+        if number > 1 and text in (b"---", b"..."):
+            return front
     stream.seek(start)
-    return None, 0
+    return []
 
 
 def _section(

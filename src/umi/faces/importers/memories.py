@@ -15,7 +15,7 @@ from umi.faces.importers.records import Defaults, Item, Rejected, digest, moment
 
 _MEM0_KEPT: Final = ("agent_id", "app_id", "actor_id", "categories", "metadata")
 _TEXTS: Final = ("content", "text", "memory", "data", "message")
-_WRAPPED: Final = re.compile(rb'\s*\{\s*"(?:results|memories|items)"\s*:\s*(?=\[)')
+_WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items)"\s*:\s*(?=\[)')
 _HEAD_BYTES: Final = 4_096
 
 
@@ -25,7 +25,7 @@ def unwrapped(stream: BinaryIO) -> int:
     Only the array is then read; what stands beside it (mem0's relations, a cursor) holds no text.
     """
     start = stream.tell()
-    head = stream.read(_HEAD_BYTES).removeprefix(b"\xef\xbb\xbf")
+    head = stream.read(_HEAD_BYTES)
     found = _WRAPPED.match(head)
     stream.seek(start + found.end() if found else start)
     return 1 + head[: found.end()].count(b"\n") if found else 1

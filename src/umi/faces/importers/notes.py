@@ -25,6 +25,8 @@ _RELATION: Final = re.compile(
 _NO_CATEGORY: Final = re.compile(r"[xX]|\W?|\d{1,3}:\d{2}(?::\d{2})?(?:[.,]\d{1,3})?(?:\s+-\s+.*)?")
 _TAG: Final = re.compile(r"(?<!\S)#([^\s#]+)")
 _FIELD: Final = re.compile(r"([A-Za-z_]\w*)\s*:\s*(.*)")
+# Front matter that all messages of a note have anyway, or all notes of basic-memory.
+_KNOWN: Final = re.compile(r"(?:title|permalink|modified|updated)\s*:|type\s*:\s*note\s*\Z", re.IGNORECASE)
 _DATES: Final = ("modified", "updated", "created", "date")
 
 
@@ -75,7 +77,7 @@ def basic_memory(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
     rows = text.splitlines(keepends=True)
     front, first = _front(rows)
     note = _Note(front, defaults)
-    prose, fence = rows[:first], ""
+    prose, fence = ["\n" if _KNOWN.match(row) else row for row in rows[:first]], ""
     for number, row in enumerate(rows[first:], first + 1):
         mark = _FENCE.match(row)
         if mark and fence in ("", mark[1]):

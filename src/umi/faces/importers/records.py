@@ -8,12 +8,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 from umi import check_message
 from umi.errors import InvalidInput
-from umi.faces.jsonstream import Oversize, array_elements
+from umi.faces.jsonstream import Element, Unended, array_elements
+from umi.limits import IMPORT_RECORD_BYTES_MAX
 from umi.types import Message
+
+_UNREAD: Final = (
+    "from here on nothing was read, since a bracket or a quote is missing or too many here or just before, "
+    "or the file is cut"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,11 @@ class Rejected:
     line: int
     where: str
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unread(Rejected):
+    """Where the reading of a file stopped: a record whose end cannot be told, and all behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +80,39 @@ Item = Record | Rejected | Skipped
 
 
 def objects(stream: BinaryIO, line: int = 1) -> Iterator[tuple[int, Mapping[str, Any] | Rejected]]:
-    """The objects of a JSON array, each with its line (the stream stands on `line`); what is not an object is rejected."""
-    for element in array_elements(stream, line=line):
-        if isinstance(element, Oversize):
-            yield (
-                element.line,
-                Rejected(element.line, "", f"a record of over {element.bytes:,} bytes is too large, or cut"),
-            )
-            continue
-        value = parsed(element.text)
-        if isinstance(value, Mapping):
-            yield element.line, value
-        else:
-            yield element.line, Rejected(element.line, "", "not a JSON object")
+    """The objects of a JSON array, each with its line (the stream stands on `line`); what is not an object is rejected.
+
+    Where a record has no end that is certain, an `Unread` is the last that comes.
+    """
+    for element in array_elements(stream, line=line, byte=stream.tell()):
+        yield element.line, _object(element)
+
+
+def _object(element: Element) -> Mapping[str, Any] | Rejected:
+    where = f"byte {element.byte:,}"
+    value, why = _loaded(element)
+    if isinstance(element, Unended):
+        return Unread(element.line, where, _UNREAD + (f": {why}" if why else ""))
+    if element.text is None:
+        reason = f"a record of {element.size:,} bytes is too long, the limit is {IMPORT_RECORD_BYTES_MAX:,}"
+    elif why:
+        reason = f"{element.size:,} bytes that are not JSON: {why}"
+    elif isinstance(value, Mapping):
+        return value
+    else:
+        reason = "not a JSON object"
+    return Rejected(element.line, where, reason)
+
+
+def _loaded(element: Element) -> tuple[Any, str]:
+    """The value of an element that is held, or what is wrong with it, at which byte of the file."""
+    try:
+        return None if element.text is None else json.loads(element.text), ""
+    except json.JSONDecodeError as error:
+        before = len(error.doc[: error.pos].encode("utf-8", "surrogatepass"))
+        return None, f"{error.msg.removesuffix(' at')} at byte {element.byte + before:,}"
+    except (ValueError, RecursionError) as error:
+        return None, short(error)
 
 
 def parsed(text: bytes) -> Any:

@@ -9,7 +9,7 @@ from pathlib import Path
 from zipfile import is_zipfile
 
 from umi.errors import InvalidInput
-from umi.faces.importers import Defaults, Record, Rejected, detect, read
+from umi.faces.importers import Defaults, Record, Rejected, Unread, detect, read
 from umi.faces.importers.live import is_database
 from umi.faces.importers.sources import Source, sources
 from umi.faces.importers.zones import zone_of
@@ -36,6 +36,8 @@ def read_upload(path: Path, name: str, *, speaker: str | None, at: datetime | No
                 done = before + min(source.size, stream.tell())
                 if isinstance(item, Record):
                     yield FileItem(item.message, done, item.line, item.where)
+                elif isinstance(item, Unread):
+                    yield FileItem(None, done, item.line, item.where, item.reason, is_unread=True)
                 elif isinstance(item, Rejected):
                     yield FileItem(None, done, item.line, item.where, item.reason, is_rejected=True)
                 else:

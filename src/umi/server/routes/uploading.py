@@ -44,7 +44,7 @@ class RejectedRecord(BaseModel):
 
 
 class FileProgress(BaseModel):
-    """How far a file is remembered. `known_already` are messages that an earlier run stored; `skipped` counts what is no message, by reason; `error` ends it early.
+    """How far a file is remembered. `known_already` are messages that an earlier run stored; `skipped` counts what is no message, by reason; `error` says why the rest was not read; it is then not `done`.
 
     Who may not read gets 0 for `known_already`, `statements` and `changes`, which depend on what was known before.
     """
@@ -127,7 +127,8 @@ async def _remembered(
         told.error = str(error)
         yield told
         return
-    told.bytes_done, told.done = told.bytes, True
+    if told.error is None:
+        told.bytes_done, told.done = told.bytes, True
     yield told
 
 
@@ -136,7 +137,9 @@ def _some(items: Iterator[FileItem]) -> list[FileItem]:
 
 
 def _note(told: FileProgress, one: FileItem) -> None:
-    if one.is_rejected:
+    if one.is_unread:
+        told.error = told.error or f"line {one.line}, {one.where}: {one.reason}"
+    elif one.is_rejected:
         told.rejected_count += 1
         if len(told.rejected) < _SHOWN_COUNT:
             told.rejected.append(RejectedRecord(line=one.line, where=one.where, reason=one.reason))
