@@ -102,9 +102,7 @@ class MemorySnapshot(SessionReads, UndecidedReads, DayReads, StatementReads):
         return {id_: episode_out(self._space.rows[arrivals[id_]].episode) for id_ in ids if id_ in arrivals}
 
     def sources(self, episode_ids: Iterable[str]) -> dict[str, Source]:
-        arrivals, rows = self._space.arrivals, self._space.rows
-        found = {id_: rows[arrivals[id_]].episode for id_ in episode_ids if id_ in arrivals}
-        return {id_: Source(one.origin, one.at.tzinfo or UTC) for id_, one in found.items()}
+        return {id_: Source(one.origin, one.at.tzinfo or UTC) for id_, one in self.episodes(episode_ids).items()}
 
     def episodes_at(self, keys: Iterable[int]) -> dict[int, Episode]:
         rows = self._space.rows

@@ -172,8 +172,8 @@ class SqlSnapshot:
         return SqlRouted(self._run, self._ns, self._head.sequence + 1)
 
     def episodes(self, ids: Iterable[str]) -> dict[str, Episode]:
-        found = map(rows.to_episode, self._execute(_EPISODES, (self._ns, _packed(ids))))
-        return {episode.id: episode for episode in found}
+        found = self._execute(_EPISODES, (self._ns, _packed(ids)))
+        return {episode.id: episode for episode in map(rows.to_episode, found)}
 
     def sources(self, episode_ids: Iterable[str]) -> dict[str, Source]:
         return dict(map(rows.to_source, self._execute(_EPISODES, (self._ns, _packed(episode_ids)))))
@@ -279,8 +279,7 @@ class SqlSnapshot:
 
     def relations(self, ids: Iterable[str]) -> dict[str, EvolutionRelation]:
         sql = f"SELECT {rows.RELATION_COLUMNS} FROM relations r WHERE r.ns = ? AND r.id IN {_THESE}"
-        found = map(rows.to_relation, self._execute(sql, (self._ns, _packed(ids))))
-        return {relation.id: relation for relation in found}
+        return {row.id: row for row in map(rows.to_relation, self._execute(sql, (self._ns, _packed(ids))))}
 
     def relations_of(self, entity_ids: Iterable[str]) -> dict[str, tuple[EvolutionRelation, ...]]:
         wanted = list(dict.fromkeys(entity_ids))
