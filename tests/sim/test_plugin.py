@@ -288,7 +288,7 @@ def test_both_ways_out_let_a_store_be_made_and_then_fail(fault: FaultType) -> No
         world.faults.register(FaultConfig(fault))
         if fault is FaultType.StorageReadFail:
             with pytest.raises(
-                StoreUnavailable, match=r"End the faults before it is opened again: world\.faults\.stop"
+                StoreUnavailable, match=r"or end them before it is opened again: world\.faults\.stop"
             ):
                 await world.restart()
         else:
