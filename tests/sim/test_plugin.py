@@ -287,9 +287,7 @@ def test_both_ways_out_let_a_store_be_made_and_then_fail(fault: FaultType) -> No
     async def fails_at_once(world: World) -> None:
         world.faults.register(FaultConfig(fault))
         if fault is FaultType.StorageReadFail:
-            with pytest.raises(
-                StoreUnavailable, match=r"End the faults before it is opened again: world\.faults\.stop"
-            ):
+            with pytest.raises(StoreUnavailable, match=r"or end them before it is opened again: world\.faults\.stop"):
                 await world.restart()
         else:
             with pytest.raises(StoreError):

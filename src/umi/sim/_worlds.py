@@ -223,7 +223,7 @@ class World:
     def _way_out(self) -> str:
         """What to do where a store does not open."""
         if self._was_open:
-            return "End the faults before it is opened again: world.faults.stop()"
+            return "Make the faults rarer, or end them before it is opened again: world.faults.stop()"
         return (
             "Faults of the disk hit the making of the store too: register them inside the test,"
             f" world.faults.register(...), or give them after={MAKING_CALLS_COUNT}"
