@@ -31,7 +31,7 @@ ORIGINS: Final[tuple[Mutation, ...]] = (
             edited,
             profile,
             "_believed",
-            "origin in trust.origins or not one.entity.slot",
+            "source.origin in trust.origins or not one.entity.slot",
             "True or not one.entity.slot",
         ),
     ),
