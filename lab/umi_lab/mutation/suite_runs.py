@@ -27,8 +27,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Watch, where there is something to watch."""
-    if config.getoption(TARGET) is not None:
-        config.pluginmanager.register(_Watch(Ran(config.getoption(MARKS)), config.getoption(TARGET)))
+    marks, target = config.getoption(MARKS), config.getoption(TARGET)
+    if marks is not None and target is not None:
+        config.pluginmanager.register(_Watch(Ran(marks), target))
 
 
 class _Watch:
