@@ -276,7 +276,7 @@ async def test_a_write_is_seen_by_another_memory_on_the_file_at_once(tmp_path: P
 async def test_closed_is_a_typed_error(words: umi.Memory) -> None:
     await words.close()
     await words.close()
-    with pytest.raises(umi.Closed, match="async with"):
+    with pytest.raises(umi.Closed, match="was closed: open it again"):
         await words.remember("x")
 
 
