@@ -211,7 +211,7 @@ class Memory:
         return type(self)(self._twin.switch(namespace, keep_echoes=keep_echoes), self._thread, is_view=True)
 
     def close(self) -> None:
-        """Finish background work and let go of the store. Closing twice is fine.
+        """Finish background work and let go of the store. Closing twice is fine; where the first was cancelled, the second waits for it.
 
         Raises:
             StoreError: When what was begun cannot be finished or the store cannot be closed.
