@@ -195,20 +195,15 @@ class Memory:
         )
         return cls(twin, thread)
 
-    def switch(self, namespace: str, *, keep_echoes: bool = False) -> Self:
+    def switch(self, namespace: str) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
 
-        Args:
-            namespace: Its name.
-            keep_echoes: Keep also messages that only repeat what recall has returned through other views: for callers who may not
-                recall. From "known already" they would learn what is stored.
-
         Raises:
             InvalidInput: For a name outside its limits.
         """
-        return type(self)(self._twin.switch(namespace, keep_echoes=keep_echoes), self._thread, is_view=True)
+        return type(self)(self._twin.switch(namespace), self._thread, is_view=True)
 
     def close(self) -> None:
         """Finish background work and let go of the store. Closing twice is fine; where the first was cancelled, the second waits for it.

@@ -117,23 +117,21 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         parts = choose_parts(llm, embedder, config, clock, entropy, intelligence)
         return cls(anchored(url), validate.name(namespace, "namespace"), parts)
 
-    def switch(self, namespace: str, *, keep_echoes: bool = False) -> Self:
+    def switch(self, namespace: str) -> Self:
         """The same open store seen from another namespace: one file, one connection, any number of tenants.
 
         A view needs no closing: it ends with this memory.
 
-        Args:
-            namespace: Its name.
-            keep_echoes: Keep also messages that only repeat what recall has returned through other views: for callers who may not
-                recall. From "known already" they would learn what is stored.
-
         Raises:
             InvalidInput: For a name outside its limits.
         """
+        return self._switch(namespace)
+
+    def _switch(self, namespace: str, *, keep_echoes: bool = False) -> Self:
+        """As `switch`; with `keep_echoes` for a caller who may not recall, and learned from "known already" what others recalled."""
         name = validate.name(namespace, "namespace")
-        mine = self._open
         # A view looks for waiting work with its first remember.
-        return type(self)(self._url, name, self._parts, mine.view(name, keep_echoes=keep_echoes))
+        return type(self)(self._url, name, self._parts, self._open.view(name, keep_echoes=keep_echoes))
 
     def __await__(self) -> Generator[Any, None, Self]:
         return self.__aenter__().__await__()

@@ -31,7 +31,7 @@ class Spaces:
         key = (name, may_be_read)
         found = self._views.get(key)
         if found is None:
-            found = self._views[key] = self.memory.switch(name, keep_echoes=not may_be_read)
+            found = self._views[key] = self.memory._switch(name, keep_echoes=not may_be_read)  # noqa: SLF001 - of no use to apps
             if len(self._views) > limits.SERVER_NAMESPACES_COUNT_MAX:
                 self._views.popitem(last=False)
         self._views.move_to_end(key)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Final
 
 from umi_lab.worlds.ledger.book import CURRENT, Statement
@@ -61,11 +61,11 @@ def answer_of(hit: Any) -> Piece:
 
 
 def fact_of(one: Statement, since: datetime, state: str, group: str, place: int) -> Piece:
-    """The line of a fact in a profile, which is the `place`-th of it. Its date is that of UTC, since a statement has no zone."""
+    """The line of a fact in a profile, which is the `place`-th of it. Its date is that of its message's zone."""
     attribute = one.metadata["attribute"] if one.slot else one.name
     planned = "planned: " if one.mode == "planned" else ""
     said = f"{planned}{attribute}: {_one_line(one.value if one.slot else one.content)}"
-    line = f"- {since.astimezone(UTC):%Y-%m-%d} {_mark(state)}{_origin(one.said.origin)}{said} [{one.said.id}]"
+    line = f"- {since.astimezone(one.said.at.tzinfo):%Y-%m-%d} {_mark(state)}{_origin(one.said.origin)}{said} [{one.said.id}]"
     return Piece("profile", line, one.id, one.said.id, since, state, (place,), group)
 
 
