@@ -116,10 +116,15 @@ class SqlStore(ABC):
                 loop = asyncio.get_running_loop()
                 ends = [loop.run_in_executor(lane.worker, self._close) for lane in self._lanes.all]
                 self._closing = asyncio.gather(*ends)
-            for lane in self._lanes.all:
-                lane.worker.shutdown(wait=False)  # after what was submitted
+                self._closing.add_done_callback(self._end_threads)
+            else:
+                self._end_threads()
         if self._closing is not None and not self._closing.done():
             await asyncio.shield(self._closing)
+
+    def _end_threads(self, _: object = None) -> None:
+        for lane in self._lanes.all:
+            lane.worker.shutdown(wait=False)
 
     @property
     @abstractmethod
