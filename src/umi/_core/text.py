@@ -62,9 +62,8 @@ _HAN: Final = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff\u300
 _HANGUL: Final = "\uac00-\ud7a3\u1100-\u11ff"
 _KANA: Final = "\u3041-\u309f\u30a1-\u30ff\u31f0-\u31ff"
 _SOUTH_EAST: Final = "\u0e01-\u0e4f\u0e81-\u0edf\u1000-\u109f\u1780-\u17dd"
-UNSPACED: Final = (
-    _HAN + _HANGUL + _KANA + _SOUTH_EAST
-)  # scripts that do not separate words by spaces, for a class of a pattern
+# Scripts that do not separate words by spaces, for a class of a pattern.
+UNSPACED: Final = _HAN + _HANGUL + _KANA + _SOUTH_EAST
 _EMOJI: Final = "\U0001f1e6-\U0001f1ff\U0001f300-\U0001f3fa\U0001f400-\U0001faff\u2600-\u27bf\u2b50\u2b55\u231a\u231b"
 _WORD: Final = rf"(?:(?![{UNSPACED}])[^\W_])(?:(?![{UNSPACED}])[^\W_]|[{_marks()}])*"
 # Order matters: "1,000" must match as a number before its first digit matches as a word.

@@ -19,6 +19,7 @@ _NEVER: Final = re.compile(r"(?!)")  # matches nothing
 _WORD: Final = re.compile(r"\w+")
 # What a name may not stand beside: it is another word then. In scripts without spaces it always stands beside letters.
 _IN_WORDS: Final = rf"[^\W{UNSPACED}]"
+_JOINED: Final = re.compile(_IN_WORDS * 2)  # two characters of one word
 _LETTER: Final = rf"[^\W\d_{UNSPACED}]"
 _CHARACTER_BYTES_MAX: Final = 4  # of UTF-8
 _BETWEEN: Final = r"\W{1,3}"  # between the words of a name: a space, a hyphen, a dot and a space
@@ -105,12 +106,7 @@ def stands_alone(text: bytes, start: int, end: int) -> bool:
     before = text[max(0, start - _CHARACTER_BYTES_MAX) : start].decode("utf-8", "ignore")
     piece = text[start:end].decode("utf-8", "ignore")
     after = text[end : end + _CHARACTER_BYTES_MAX].decode("utf-8", "ignore")
-    return not (_is_one_word(before[-1:], piece[:1]) or _is_one_word(piece[-1:], after[:1]))
-
-
-def _is_one_word(left: str, right: str) -> bool:
-    """Whether two characters beside each other belong to one word."""
-    return all(_WORD.match(one) and has_spaces(one) for one in (left, right))
+    return not (_JOINED.match(before[-1:] + piece[:1]) or _JOINED.match(piece[-1:] + after[:1]))
 
 
 def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:

@@ -37,7 +37,7 @@ from umi.types import (
 from umi.types.filters import EVERYTHING, Filter
 from umi.types.periods import ALWAYS, During, HistoryCounts
 from umi.types.sessions import SessionPage
-from umi.types.zones import in_zone
+from umi.types.zones import statement_in_zone
 
 _SHOWN_COUNT = 10  # statements that an error lists
 _SHOWN_CHARACTERS = 80  # of each
@@ -124,7 +124,7 @@ def _steps(
     zones = {one.id: sources[one.episode_id].zone for one in entities if one.episode_id in sources}
     return tuple(
         HistoryStep(
-            in_zone(s.entity, zones.get(s.entity.id, UTC)),
+            statement_in_zone(s.entity, zones.get(s.entity.id, UTC)),
             s.state,
             effects.rows(s.entity.id),
             reasons.get(s.entity.id, ""),

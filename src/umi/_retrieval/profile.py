@@ -30,7 +30,7 @@ from umi.ports import Snapshot, Source
 from umi.types import Entity, EntityType, Episode, Fact, HitState, Mode, Profile, ProfileKind
 from umi.types.filters import Filter
 from umi.types.notes import GRAMMAR
-from umi.types.zones import in_zone
+from umi.types.zones import statement_in_zone
 
 _KINDS: Final[tuple[tuple[ProfileKind, str], ...]] = (
     (
@@ -231,7 +231,7 @@ def _believed(snapshot: Snapshot, shown: Sequence[StatementState], trust: Trust)
 
 
 def _fact(standing: StatementState, cuts: Sequence[ClosedInterval], view: View, source: Source, reason: str) -> Fact:
-    one, origin = in_zone(standing.entity, source.zone), source.origin
+    one, origin = statement_in_zone(standing.entity, source.zone), source.origin
     if one.slot:
         return Fact(set_facts.attribute_of(one), one.value, one.negated, one, standing.state, origin, reason)
     # What a model read is told in the words of the message that still hold, under what it is about.

@@ -17,11 +17,8 @@ _TOKEN: Final = re.compile(rb'"' + _STRING + rb"|[\[\]{}]", re.DOTALL)
 _QUOTE: Final = b'"'
 _OPENED_BY: Final = {b"]": b"[", b"}": b"{"}
 _BETWEEN: Final = b" \t\r\n,\xef\xbb\xbf"
-_BESIDE: Final = (
-    b"",
-    _QUOTE,
-    b"}",
-)  # how what may follow the array begins: nothing, or more of an object that it is in
+# How what may follow the array begins: nothing, or more of an object that it is in.
+_BESIDE: Final = (b"", _QUOTE, b"}")
 
 
 @dataclass(frozen=True, slots=True)

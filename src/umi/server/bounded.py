@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 from urllib.parse import urlencode
 
@@ -77,14 +78,7 @@ async def page(
 
 def fitting(rows: Iterable[T], kind: Any, limit: int) -> list[T]:
     """The first rows, at most `limit`, that fit into `SERVER_ANSWER_BYTES_MAX`; the first in any case."""
-    kept: list[T] = []
-    room = limits.SERVER_ANSWER_BYTES_MAX
-    for row in rows:
-        room -= len(adapter(kind).dump_json(row)) + 1
-        if len(kept) >= limit or (room < 0 and kept):
-            break
-        kept.append(row)
-    return kept
+    return list(fitting_together({"rows": list(islice(rows, limit))}, kind, limit)["rows"])
 
 
 def fitting_together(lists: Mapping[str, Sequence[T]], kind: Any, limit: int) -> dict[str, tuple[T, ...]]:

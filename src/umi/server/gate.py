@@ -194,7 +194,7 @@ class _Exchange:
         self.received = False
 
     def check_length(self, scope: Scope) -> None:
-        """Refuse a body that says itself that it is too long.
+        """Look at what the head says of the body: there may be none, or one that is too long.
 
         Raises:
             Refused: For such a body.

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 from umi import limits
 from umi.errors import InvalidInput
 from umi.server import profiles
-from umi.server.access import Right, Use
+from umi.server.access import Use
 from umi.server.gate import MCP_PREFIX
 from umi.server.mcp_tools import Bound
 from umi.server.problems import Refused, of_error
@@ -52,7 +52,7 @@ class McpHttp:
         try:
             use.namespace = name = self._name(scope["path"])
             use.caller.require_anything(name)
-            self._service.spaces.view(name)  # a name outside its limits is told before the protocol begins
+            self._service.view(name, use.caller)  # a name outside its limits is told before the protocol begins
         except Refused as refusal:
             use.action = "mcp"
             await refusal.response()(scope, receive, send)
@@ -78,5 +78,4 @@ class McpHttp:
         if request is None:
             raise Refused(500, "bug", "a call without its request")
         name, use = request.scope["umi.name"], request.scope["umi.use"]
-        memory = self._service.spaces.view(name, may_be_read=use.caller.may(Right.READ, name))
-        return Bound(name, memory, use.caller, use, self._service.spans)
+        return Bound(name, self._service.view(name, use.caller), use.caller, use, self._service.spans)

@@ -92,8 +92,7 @@ def _space(*rights: Right) -> Callable[..., Coroutine[Any, Any, Space]]:
         use.right, use.namespace = rights[0], namespace
         for right in rights:
             use.caller.require(right, namespace)
-        memory = service.spaces.view(namespace, may_be_read=use.caller.may(Right.READ, namespace))
-        return Space(namespace, memory, service, use.caller)
+        return Space(namespace, service.view(namespace, use.caller), service, use.caller)
 
     return find
 

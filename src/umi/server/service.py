@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from umi._compat.spaces import Spaces
 from umi.memory import Memory
 from umi.ports import Clock
-from umi.server.access import Verifier
+from umi.server.access import Caller, Right, Verifier
 from umi.server.audit import Audit
 from umi.server.buckets import Buckets
 from umi.server.credentials import Credentials
@@ -81,6 +81,14 @@ class Service:
             from umi.server.telemetry import Spans  # noqa: PLC0415 - what is off costs nothing
 
             self.spans = Spans(self.clock)
+
+    def view(self, name: str, caller: Caller) -> Memory:
+        """A namespace as a caller may see it.
+
+        Raises:
+            InvalidInput: For a name outside its limits.
+        """
+        return self.spaces.view(name, may_be_read=caller.may(Right.READ, name))
 
     @contextmanager
     def observing(self) -> Iterator[None]:

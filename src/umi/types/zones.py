@@ -12,7 +12,7 @@ from umi.types.records import Entity
 _TIMES: Final = ("at", "valid_from", "valid_to", "valid_until")  # in the world; what Umi did has times in UTC
 
 
-def in_zone(entity: Entity, zone: tzinfo) -> Entity:
+def statement_in_zone(entity: Entity, zone: tzinfo) -> Entity:
     """A statement with its times as they are told in a zone: where its message was said a day begins at another moment than in UTC."""
     if zone is UTC:
         return entity

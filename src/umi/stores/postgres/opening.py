@@ -23,10 +23,11 @@ _BOUNDS: Final = (
     f"SET LOCAL statement_timeout = {STORE_STATEMENT_MS_MAX}",
     f"SET LOCAL idle_in_transaction_session_timeout = {STORE_STATEMENT_MS_MAX}",
 )
-WEAK_COMMITS: Final = ("off", "local", "remote_write")  # settings below `on`, which the next statement raises
+WEAK_COMMITS: Final = ("off", "local", "remote_write")  # settings below `on`
+_WEAK: Final = "', '".join(WEAK_COMMITS)
 DURABLE: Final = (
     "SELECT set_config('synchronous_commit', CASE WHEN current_setting('synchronous_commit')"
-    " IN ('off', 'local', 'remote_write') THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
+    f" IN ('{_WEAK}') THEN 'on' ELSE current_setting('synchronous_commit') END, true)"
 )
 BEGIN_READ: Final = ("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", "SET LOCAL search_path = umi", *_BOUNDS)
 BEGIN_WRITE: Final = (
