@@ -19,7 +19,7 @@ from umi.sim.service import ModelService, refused
 
 pytestmark = [pytest.mark.models, pytest.mark.skipif(find_spec("openai") is None, reason="the extra openai is missing")]
 
-UMI = [sys.executable, "-c", "from umi.faces.cli.main import main; main()"]
+UMI = [sys.executable, "-m", "umi"]
 SAID = ["Alice works at Acme.", "Bob lives in Oslo.", "Cleo collects stamps."]
 
 

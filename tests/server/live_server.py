@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from umi.faces.cli.main import app
 
-UMI = [sys.executable, "-c", "from umi.faces.cli.main import main; main()"]
+UMI = [sys.executable, "-m", "umi"]
 STOP_S = 60.0
 
 

@@ -335,8 +335,8 @@ def test_a_product_that_fails_teaches_nothing(checkout: Path, tmp_path: Path) ->
 def test_the_command_wants_a_checkout(tmp_path: Path) -> None:
     command = [
         sys.executable,
-        "-c",
-        "from umi.faces.cli.main import main; main()",
+        "-m",
+        "umi",
         "bench",
         "mutants",
         "--operators",

@@ -160,8 +160,7 @@ def _wait_for_workers(pid: int, count: int) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is a signal here")
 def test_ctrl_c_ends_a_sweep_with_what_is_known() -> None:
-    program = "from umi.faces.cli.main import main; main()"
-    command = [sys.executable, "-c", program, "sim", "sweep", "--seeds", "5000", "--jobs", "2", "--json"]
+    command = [sys.executable, "-m", "umi", "sim", "sweep", "--seeds", "5000", "--jobs", "2", "--json"]
     running = subprocess.Popen(
         command,
         stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ from umi.faces.cli.main import app
 from umi.limits import TEXT_BYTES_MAX
 
 OK, NOTHING, BAD_INPUT, STORE_TROUBLE, INCOMPLETE = 0, 1, 2, 3, 4
-UMI = [sys.executable, "-c", "from umi.faces.cli.main import main; main()"]
+UMI = [sys.executable, "-m", "umi"]
 CONFLICT = ["Alice: I love hiking.", "Alice: I hate hiking."]
 
 

@@ -13,7 +13,7 @@ import pytest
 from umi.faces.cli import demo as demo_module
 from umi.faces.cli.story import STORY
 
-DEMO = [sys.executable, "-c", "from umi.faces.cli.main import main; main()", "demo"]
+DEMO = [sys.executable, "-m", "umi", "demo"]
 
 
 @pytest.fixture(scope="module")

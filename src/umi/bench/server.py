@@ -41,7 +41,7 @@ _WARM_COUNT: Final = 20
 _SEED: Final = 23
 _TURN_WORDS: Final = 26
 _STOP_S: Final = 40.0
-_START: Final = (sys.executable, "-c", "from umi.faces.cli.main import main; main()", "serve", "--port", "0")
+_START: Final = (sys.executable, "-m", "umi", "serve", "--port", "0")
 
 
 async def measure(

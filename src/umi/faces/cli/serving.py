@@ -20,6 +20,7 @@ from umi.faces.cli import render
 from umi.faces.cli.demo import tell
 from umi.faces.cli.envelope import Answer, Target, answered, moment
 from umi.faces.cli.issuers import Audience, GrantsClaim, Issuer, Jwks, NamespaceClaim, PublicUrl, tokens_of
+from umi.faces.cli.loading import for_good
 from umi.faces.cli.options import (
     DB_DEFAULT,
     EMBEDDER_DEFAULT,
@@ -32,6 +33,7 @@ from umi.faces.cli.options import (
     examples,
 )
 from umi.faces.cli.story import NAMESPACE as DEMO
+from umi.faces.importers.uploads import read_upload
 from umi.limits import SERVER_DEADLINE_S, SERVER_KEY_DAYS_MAX, SERVER_REQUESTS_PER_S_DEFAULT
 
 if TYPE_CHECKING:
@@ -122,9 +124,9 @@ def serve(
 
     async def work() -> Answer:
         try:
-            from umi.faces.importers.uploads import read_upload  # noqa: PLC0415
-            from umi.server import keys as key_files  # noqa: PLC0415 - an extra
-            from umi.server import running, settings  # noqa: PLC0415
+            with for_good():
+                from umi.server import keys as key_files  # noqa: PLC0415 - an extra
+                from umi.server import running, settings  # noqa: PLC0415
         except ImportError as error:
             raise _without_extra(error) from error
         if key_file is not None:
