@@ -275,6 +275,18 @@ class TestTrouble:
         assert (as_json.returncode, as_json.stderr) == (STORE_TROUBLE, b"")
         assert json.loads(as_json.stdout)["status"] == "error"
 
+    def test_ctrl_c_while_it_starts_ends_it_without_a_word(self) -> None:
+        pressed = (
+            "import sys\n"
+            "class Pressed:\n"
+            "    def find_spec(self, name, path=None, target=None):\n"
+            "        if name == 'umi.memory': raise KeyboardInterrupt\n"
+            "sys.meta_path.insert(0, Pressed())\n"
+            "from umi.__main__ import main; main()"
+        )
+        done = subprocess.run([sys.executable, "-c", pressed, "stats"], capture_output=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
 
 class TestImport:
     def test_text_twice_is_stored_once(self, umi: Umi) -> None:
