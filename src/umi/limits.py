@@ -181,6 +181,7 @@ TRAJECTORY_SHOWN_COUNT_MAX: Final = 20  # hits of one recall that can be credite
 TRAJECTORY_SOURCES_COUNT_MAX: Final = 16  # of one hit, along derive edges
 TRAJECTORIES_IN_RAM_COUNT_MAX: Final = 1_024  # a ring: what is not written by then is lost, and only credit with it
 TRAJECTORIES_FLUSH_COUNT: Final = 64  # recalls per batch written
+TRAJECTORIES_FLUSH_S: Final = 1.0  # a smaller batch is written then, so that other processes find it
 TRAJECTORIES_UNCREDITED_COUNT_MAX: Final = 100_000  # of a namespace; older ones that no signal named go
 TASK_TRAJECTORIES_COUNT_MAX: Final = 16  # recalls of one task that share a signal, the newest
 TEXT_MATCH_TRAJECTORIES_COUNT_MAX: Final = 4_096  # the newest, looked through for a signal without an id

@@ -391,6 +391,8 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         """
         for info in await self._open.store.namespaces():
             await self._open.view(info.name).storage.read(lambda _: None)  # what has expired goes first
+        for learner in self._open.learners.values():
+            await learner.flush()
         return await self._open.store.backup(fspath(path), progress)
 
     # Upkeep.

@@ -231,7 +231,7 @@ async def test_the_ring_is_bounded_and_losing_one_loses_only_credit(
         with monkeypatch.context() as patch:
             patch.setattr(learner._storage, "write", refuse)
             for _ in range(TRAJECTORIES_IN_RAM_COUNT_MAX):
-                learner.note(f"rec_{len(learner._ring)}{_}", found.hits, learner.lessons(), None)
+                learner.note(f"rec_{len(learner._ring)}{_}", enumerate(found.hits), learner.lessons(), None)
             await learner._flush_quietly()
         assert len(learner._ring) == TRAJECTORIES_IN_RAM_COUNT_MAX
         with pytest.raises(NotFound):

@@ -126,7 +126,11 @@ async def _run(url: str, count: int) -> list[Figure]:
         storage = memory._open.storage  # noqa: SLF001 - recalls of long ago are written beneath the facade
         shown = await storage.read(_entities)
         seen = [
-            Seen(f"rec_{n}", now, tuple(shown[(n * 7 + place * 13) % len(shown)] for place in range(_SHOWN_COUNT)))
+            Seen(
+                f"rec_{n}",
+                now,
+                tuple((place, *shown[(n * 7 + place * 13) % len(shown)]) for place in range(_SHOWN_COUNT)),
+            )
             for n in range(count)
         ]
         for start in range(0, count, _PORTION_COUNT):

@@ -23,6 +23,7 @@ from umi.types.filters import Filter
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
+    from umi._learning.boosts import Lessons
 
 
 class Contexts(ABC):
@@ -129,12 +130,15 @@ class _Around:
 async def _context(engine: Engine, query: str | None, wanted: _Wanted) -> Context:
     """See `Contexts.context`."""
     found: RecallReceipt | None = None
+    lessons: Lessons | None = None
     view = View(where=wanted.where, now=engine.parts.clock.now(), trust=engine.parts.trust)
     if query is not None:
         asked = Query(query, limits.CONTEXT_ANSWERS_COUNT_MAX, view=View(where=wanted.where, trust=engine.parts.trust))
-        found = await engine.recall(asked, None)
+        found, lessons = await engine.search(asked)
+        engine.recalled_texts.handed_out(found.hits)
     around = await engine.storage.read(lambda snapshot: _around(snapshot, wanted, view))
     if found is not None and not found.hits:
+        engine.shown(found.id, (), lessons, None)
         items = [piece.item for piece in around.pieces]
         unneeded = packing.left_out(items, LeftOutReason.NOT_RELEVANT)
         return _receipt(Context(about=around.about), [*unneeded, *around.outdated], found)
@@ -144,8 +148,12 @@ async def _context(engine: Engine, query: str | None, wanted: _Wanted) -> Contex
     without_room = packing.left_out(packed.without_room, LeftOutReason.BUDGET)
     context = Context(packed.text, packed.tokens, packed.items, about=around.about)
     context = _receipt(context, [*without_room, *around.outdated], found)
+    if found is not None:
+        # What found no room stays in the receipt, and is credited with nothing.
+        held = {item.id for item in context.items if item.section == ContextSection.ANSWERS}
+        engine.shown(found.id, [place for place in enumerate(found.hits) if place[1].id in held], lessons, None)
     if context.items:
-        engine.packed(context)
+        engine.recalled_texts.handed_out_packed(context)
     return context
 
 

@@ -38,7 +38,6 @@ from umi.errors import StoreError, UmiError
 from umi.ports import NamespaceStore, Replica, Store, Transaction
 from umi.types import (
     BulkReceipt,
-    Context,
     Degradation,
     Episode,
     EvolutionRelation,
@@ -102,7 +101,7 @@ class Engine:
         self._later_count = 0  # calls that stored texts to be read later while others waited
         # Monotonic time of the last recall; see `_may_be_behind`.
         self._recalled_s: float | None = None
-        self._recalled_texts = recalled.of(name)
+        self.recalled_texts = recalled.of(name)  # what recalls returned, known when it comes back
         self._known_speakers: set[str] = set()  # names in questions, see `DualRetriever`
 
     @classmethod
@@ -229,7 +228,7 @@ class Engine:
         waits_for_nothing = self.parts.embedder is None and model is None
         worker = None if waits_for_nothing else self._worker(model)
         return Ingest(
-            self.storage, worker, self._recalled_texts, self.parts.clock, self.parts.entropy, self.parts.policy
+            self.storage, worker, self.recalled_texts, self.parts.clock, self.parts.entropy, self.parts.policy
         )
 
     async def drain(self, limit: int) -> Outcome:
@@ -273,7 +272,8 @@ class Engine:
     async def recall(self, asked: Query, task_id: str | None) -> RecallReceipt:
         """Answer a question. Where learning is on, note which hits were shown."""
         receipt, lessons = await self.search(asked)
-        self.shown(receipt.id, receipt.hits, lessons, task_id)
+        self.recalled_texts.handed_out(receipt.hits)
+        self.shown(receipt.id, enumerate(receipt.hits), lessons, task_id)
         return receipt
 
     async def search(self, asked: Query, id_: str | None = None) -> tuple[RecallReceipt, Lessons | None]:
@@ -326,20 +326,14 @@ class Engine:
     def _retriever(self, storage: NamespaceStore, model: Conversation | None, *, behind: bool) -> DualRetriever:
         return DualRetriever(model, self.parts.embedder, storage, storage, behind=behind, known=self._known_speakers)
 
-    def shown(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons | None, task_id: str | None) -> None:
-        """Note which hits a recall showed, so that their texts are known when they come back and feedback credits them."""
-        self._recalled_texts.handed_out(hits)
-        learner = self.learner
-        if learner is not None and lessons is not None:
-            learner.note(recall_id, hits, lessons, task_id)
+    def shown(self, id_: str, hits: Iterable[tuple[int, Hit]], lessons: Lessons | None, task_id: str | None) -> None:
+        """Note which hits a recall showed, each at its place, so that feedback credits them."""
+        if (learner := self.learner) is not None and lessons is not None:
+            learner.note(id_, hits, lessons, task_id)
 
     def new_recall_id(self) -> str:
         """An id by which feedback can name a recall."""
         return self.parts.entropy.new_id("rec", self.parts.clock.now())
-
-    def packed(self, context: Context) -> None:
-        """Note a text that was packed for a prompt, so that it is not remembered as new when it comes back."""
-        self._recalled_texts.handed_out_packed(context)
 
     async def why(self, entity_id: str) -> Explanation:
         """Explain an entity; where learning is on, with its lesson."""
@@ -377,11 +371,11 @@ class Engine:
 
     def let_go(self, episode_ids: Iterable[str]) -> None:
         """Drop the recalled lines of these episodes, which were deleted or changed."""
-        self._recalled_texts.forget(episode_ids)
+        self.recalled_texts.forget(episode_ids)
 
     def forget_all(self) -> None:
         """Drop what RAM holds of this namespace, which was deleted: recalled lines, and notes of recalls."""
-        self._recalled_texts.clear()
+        self.recalled_texts.clear()
         self._something_waits = False
         if self._name in self.learners:
             self.learners[self._name].discard()

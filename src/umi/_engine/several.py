@@ -47,7 +47,9 @@ async def recall_over(engine: Engine, names: Sequence[str], asked: Query, task_i
     merged = list(_merged([one.hits for one in found], cut=asked.min_score is None))[: asked.limit]
     hits = tuple(within_tokens(merged, asked.max_tokens))
     for name, view, (_, lessons) in zip(names, views, answers, strict=True):
-        view.shown(id_, [hit for hit in hits if hit.namespace == name], lessons, task_id)
+        shown = [(place, hit) for place, hit in enumerate(hits) if hit.namespace == name]
+        view.recalled_texts.handed_out(hit for _, hit in shown)
+        view.shown(id_, shown, lessons, task_id)
     ages = [one.stale_s for one in found if one.stale_s is not None]
     scores = [one.best_score for one in found if one.best_score is not None]
     return RecallReceipt(

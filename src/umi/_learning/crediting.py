@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import islice
 
 from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
@@ -20,14 +21,14 @@ from umi.types.learning_rows import EVERY, Belief, Share, SignalRow, Total, Traj
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What one recall showed, waiting in RAM to be stored: (arrival, id, id of the message) of each hit in order. See `Trajectory`.
+    """What one recall showed, waiting in RAM to be stored: (place, arrival, id, id of the message) of each hit. See `Trajectory`.
 
     `sequence` is the namespace's at the recall, 0 when it did not exist.
     """
 
     id: str
     at: datetime
-    shown: tuple[tuple[int, str, str], ...]
+    shown: tuple[tuple[int, int, str, str], ...]
     task_id: str | None = None
     moved: int = 0
     embedding: Vector | None = field(default=None, compare=False)
@@ -35,9 +36,10 @@ class Seen:
     sequence: int = 0
 
 
-def seen_in(hits: Iterable[Hit]) -> tuple[tuple[int, str, str], ...]:
-    """The hits that can be credited, as `Seen` has them."""
-    return tuple((hit.episode.arrival, hit.id, hit.episode.id) for hit in hits)[:TRAJECTORY_SHOWN_COUNT_MAX]
+def seen_in(hits: Iterable[tuple[int, Hit]]) -> tuple[tuple[int, int, str, str], ...]:
+    """The hits that can be credited, each with its place among all that was shown, as `Seen` has them."""
+    first = islice(hits, TRAJECTORY_SHOWN_COUNT_MAX)
+    return tuple((place, hit.episode.arrival, hit.id, hit.episode.id) for place, hit in first)
 
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
@@ -45,7 +47,7 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     seen = [_of_then(tx, one) for one in seen]
     effects = RelationEffects(tx)
     # One query for the relations of all hits.
-    effects.load(id_ for one in seen for _, id_, _ in one.shown)
+    effects.load(id_ for one in seen for _, _, id_, _ in one.shown)
     made = [
         Trajectory(one.id, one.at, one.task_id, one.moved, tuple(_shares(effects, one)), one.embedding, one.embedder)
         for one in seen
@@ -55,9 +57,9 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
 
 def _of_then(tx: Transaction, seen: Seen) -> Seen:
     """A note without hits whose place another message has taken: the namespace was deleted since, and begun anew."""
-    episodes = tx.episodes_at(arrival for arrival, *_ in seen.shown)
+    episodes = tx.episodes_at(arrival for _, arrival, *_ in seen.shown)
     return replace(
-        seen, shown=tuple(one for one in seen.shown if one[0] not in episodes or episodes[one[0]].id == one[2])
+        seen, shown=tuple(one for one in seen.shown if one[1] not in episodes or episodes[one[1]].id == one[3])
     )
 
 
@@ -154,14 +156,16 @@ def require_shown(snapshot: Snapshot, trajectory: Trajectory, used: Sequence[str
     shown |= {id_: by_arrival[each.arrival] for id_, each in episodes.items() if each.arrival in by_arrival}
     for id_ in used:
         if id_ not in shown:
-            raise NotFound(f"recall {trajectory.id} did not show {id_}; `used` takes ids of its hits")
+            raise NotFound(
+                f"recall {trajectory.id} did not show {id_}; `used` takes ids of its first {TRAJECTORY_SHOWN_COUNT_MAX} hits"
+            )
     return [shown[id_] for id_ in used]
 
 
 def _shares(effects: RelationEffects, seen: Seen) -> list[Share]:
     """One share per hit, and below each hit one per entity it was derived from, breadth first."""
     shares = []
-    for place, (arrival, entity_id, _) in enumerate(seen.shown):
+    for place, arrival, entity_id, _ in seen.shown:
         shares.append(Share(arrival, entity_id, place))
         below: dict[str, int] = {}
         frontier = [entity_id]

@@ -1,13 +1,13 @@
 """Learning in one namespace: notes of recalls in RAM, feedback at once (the instant loop), and runs (the background loop).
 
-A recall never waits for a write. Its note is stored later, in a batch.
+A recall never waits for a write. Its note is stored within a second, in a batch with others.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from umi._core.guard import GuardedEmbedder
@@ -17,7 +17,7 @@ from umi._learning.crediting import Seen, credit, require_shown, seen_in, write_
 from umi._learning.loader import FEEDBACK, IntelligenceLoader
 from umi._learning.routing_signals import judge_decisions
 from umi.errors import IdempotencyConflict, InvalidInput, NotFound, UmiError
-from umi.limits import TRAJECTORIES_FLUSH_COUNT, TRAJECTORIES_IN_RAM_COUNT_MAX
+from umi.limits import TRAJECTORIES_FLUSH_COUNT, TRAJECTORIES_FLUSH_S, TRAJECTORIES_IN_RAM_COUNT_MAX
 from umi.ports import Clock, Snapshot, StorageBackend, Transaction
 from umi.types import (
     Explanation,
@@ -60,6 +60,7 @@ class Learner:
         self._loader = loader or IntelligenceLoader()
         self._ring: dict[str, Seen] = {}  # notes not stored yet, oldest first
         self._flushing: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
 
     # The recall path: nothing here waits for the disk.
 
@@ -67,8 +68,8 @@ class Learner:
         """What was learned, for one recall."""
         return Lessons(self._clock.now())
 
-    def note(self, recall_id: str, hits: Sequence[Hit], lessons: Lessons, task_id: str | None) -> None:
-        """Note what a recall showed. A full batch is stored by a background task."""
+    def note(self, recall_id: str, hits: Iterable[tuple[int, Hit]], lessons: Lessons, task_id: str | None) -> None:
+        """Note what a recall showed, each hit with its place. A full batch is stored by a background task, as is one a second old."""
         now = self._clock.now()
         embedding, mark = lessons.embedding, runs.embedder_mark(self._embedder)
         self._ring[recall_id] = Seen(
@@ -76,9 +77,10 @@ class Learner:
         )
         if len(self._ring) > TRAJECTORIES_IN_RAM_COUNT_MAX:
             del self._ring[next(iter(self._ring))]  # only credit is lost, never a memory
-        # One background task at a time; it takes whatever has been noted by then.
-        if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT and (self._flushing is None or self._flushing.done()):
-            self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
+        if len(self._ring) >= TRAJECTORIES_FLUSH_COUNT:
+            self._begin_flushing()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(TRAJECTORIES_FLUSH_S, self._begin_flushing)
 
     @property
     def notes_a_task(self) -> bool:
@@ -103,9 +105,21 @@ class Learner:
 
     async def close(self) -> None:
         """Store the notes that wait. If that fails they are lost, and with them only credit."""
+        self._stop_timer()
         if self._flushing is not None:
             await self._flushing
         await self._flush_quietly()
+
+    def _begin_flushing(self) -> None:
+        """Store the notes in the background: one task at a time, which takes whatever has been noted by then."""
+        self._stop_timer()
+        if self._flushing is None or self._flushing.done():
+            self._flushing = asyncio.get_running_loop().create_task(self._flush_quietly())
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
 
     async def _flush_quietly(self) -> None:
         try:
