@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import apsw
 
-from umi.errors import StoreUnavailable, StoreVersion
+from umi.errors import StoreError, StoreUnavailable, StoreVersion
 from umi.stores.sqlite.errors import mapped, not_a_database, translate
 from umi.stores.sqlite.functions import register
 from umi.stores.sqlite.schema import APPLICATION_ID, STEPS, VERSION
@@ -89,10 +89,12 @@ def _prepared(db: apsw.Connection, path: str, busy_timeout_ms: int) -> apsw.Conn
         # One plan per statement. With STAT4 SQLite plans every join again for each bound value, in case statistics favour another
         # plan. There are no statistics here, and planning took ten times as long as the look-up itself.
         db.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        # Another program's file is left as it was found: closing would move its log into it.
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        version = _version(db, path)
-        db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        try:
+            version = _version(db, path)
+        except StoreError:
+            # Another program's file is left as it was found: closing would move its log into it.
+            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            raise
         db.execute(_SETTINGS).fetchall()  # the script stops at a row until it is fetched
         writable = not db.readonly("main")
         if writable and path != MEMORY:
