@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -17,6 +18,7 @@ from umi import FileSignalProvider, IntelligenceLoader, Memory, ProviderQualityW
 from umi._core.clock import SystemClock
 from umi.errors import InvalidInput
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.signals import JUnitSignalProvider
 
 
 async def test_signals_find_their_recall_by_its_id_or_by_the_task(tmp_path: Path) -> None:
@@ -65,6 +67,21 @@ async def test_the_same_signals_twice_change_nothing(tmp_path: Path) -> None:
         file.write_bytes(b" " * (10 * 1024 * 1024 + 1))
         refused = await memory.learning.run()
         assert "10,485,760" in refused.faults[0].reason
+
+
+async def test_test_results_without_a_time_count_once_however_often_the_file_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "jest.xml"
+    loader = IntelligenceLoader([JUnitSignalProvider(file)])
+    async with Memory.open(str(tmp_path / "umi.db"), embedder=None, intelligence=loader) as memory:
+        await two_ways(memory)
+        found = await memory.recall(QUESTION, min_score=0, limit=1, task_id="T-1")
+        named = "<properties><property name='umi.task_id' value='T-1'/></properties>"
+        file.write_text(f"<testsuite name='s'>{named}<testcase name='a'><failure/></testcase></testsuite>")
+        assert (await memory.learning.run()).new == 1
+        os.utime(file, (1.7e9, 1.7e9))
+        again = await memory.learning.run()
+        assert (again.new, again.known, again.faults) == (0, 1, ())
+        assert (await memory.learning.explain(found.hits[0].id)).counted == 1
 
 
 async def test_a_signal_from_the_future_is_set_aside(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from umi.faces.cli.learning import KEY_VARIABLE
 from umi.faces.cli.main import app
+from umi.faces.cli.reporters import KEY_VARIABLE
 from umi.signals import seal
 
 OK, NOTHING, BAD_INPUT, INCOMPLETE = 0, 1, 2, 4
@@ -89,6 +89,58 @@ def test_a_run_takes_files_in_and_versions_go_back_and_forth(umi: Umi, tmp_path:
     assert umi.data(*QUESTION)["hits"][0]["id"] != first
     umi("learn", "rollback", "7", code=BAD_INPUT)
     umi("learn", "run", "--signals", str(tmp_path / "nowhere.json"), code=BAD_INPUT)
+
+
+def test_a_file_is_one_reporter_however_its_path_is_spelled(
+    umi: Umi, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    umi(*QUESTION, "--task", "T-1")
+    (tmp_path / "ci").mkdir()
+    file = signals(tmp_path / "ci" / "a.json", {"id": "a", "task_id": "T-1"})
+    (tmp_path / "link.json").symlink_to(file)
+    assert umi.data("learn", "run", "--signals", str(file))["new"] == 1
+    monkeypatch.chdir(tmp_path)
+    for spelled in ("ci/a.json", "./ci/../ci/a.json", "link.json"):
+        done = umi.data("learn", "run", "--signals", spelled, "--signals", str(file))
+        assert (done["loaded"], done["new"], done["known"]) == (1, 0, 1)
+    deep = tmp_path / ("x" * 200) / ("y" * 200)
+    deep.mkdir(parents=True)
+    monkeypatch.chdir(deep)
+    signals(Path("b.json"), {"id": "a", "task_id": "T-1"})
+    assert umi.data("learn", "run", "--signals", "b.json")["new"] == 1
+
+
+def test_all_that_is_read_may_report_under_one_name(umi: Umi, tmp_path: Path) -> None:
+    umi(*QUESTION, "--task", "T-1")
+    named = "<properties><property name='umi.task_id' value='T-1'/></properties>"
+    for build in ("1", "2"):
+        (tmp_path / build).mkdir()
+        (tmp_path / build / "junit.xml").write_text(f"<testsuite name='s'>{named}<testcase name='a'/></testsuite>")
+        signals(tmp_path / build / "a.json", {"id": "a", "task_id": "T-1"})
+    (tmp_path / "bad.json").write_text("{")
+    run = ("learn", "run", "--provider", "ci")
+    first = (*run, "--junit", str(tmp_path / "1" / "junit.xml"), "--signals", str(tmp_path / "1" / "a.json"))
+    assert umi.data(*first)["new"] == 2
+    # The files of the next build, from their folder: the results count once, "a" has another time by now and is told. A
+    # file that cannot be read costs itself.
+    second = (
+        *run,
+        "--junit",
+        str(tmp_path / "2"),
+        "--signals",
+        str(tmp_path / "2"),
+        "--signals",
+        str(tmp_path / "bad.json"),
+    )
+    done = umi.data(*second, code=INCOMPLETE)
+    assert (done["new"], done["known"], len(done["faults"])) == (0, 1, 2)
+    assert done["faults"][0] == {
+        "provider": "ci",
+        "record": f"files:{tmp_path / 'bad.json'}",
+        "reason": done["faults"][0]["reason"],
+    }
+    assert "ci 2 (quality" in umi("learn", "status")
+    umi("learn", "run", "--provider", "feedback", "--signals", str(tmp_path / "1"), code=BAD_INPUT)
 
 
 def test_with_a_key_only_sealed_files_teach(umi: Umi, tmp_path: Path) -> None:

@@ -102,6 +102,28 @@ def test_ten_thousand_signals_are_read_and_one_more_is_refused(tmp_path: Path) -
         FileSignalProvider(tmp_path).load_signals()
 
 
+def test_a_bad_file_of_a_folder_is_set_aside_and_the_others_count(tmp_path: Path) -> None:
+    for number, name in enumerate(("a.jsonl", "e.json")):
+        written(tmp_path / name, record(number))
+    (tmp_path / "b.json").write_text("{")
+    (tmp_path / "c.jsonl").write_bytes(b"\xff")
+    (tmp_path / "d.json").write_bytes(b" " * (SIGNAL_FILE_BYTES_MAX + 1))
+    loader = IntelligenceLoader([FileSignalProvider(tmp_path, name="ci")])
+    assert [signal.id for signal in loader.load_all_signals()] == ["s0", "s1"]
+    assert [(fault.provider, fault.record) for fault in loader.errors] == [
+        ("ci", "b.json"),
+        ("ci", "c.jsonl"),
+        ("ci", "d.json"),
+    ]
+    for fault, why in zip(loader.errors, ("not JSON", "not UTF-8", "10,485,760"), strict=True):
+        assert why in fault.reason
+    for name in ("a.jsonl", "b.json", "c.jsonl"):
+        seal(tmp_path / name, KEY)
+    provider = FileSignalProvider(tmp_path, key=KEY)
+    assert [signal.id for signal in provider.load_signals()] == ["s0"]
+    assert [name for name, why in provider.quarantined if "no seal" in why] == ["e.json"]
+
+
 def test_with_a_key_only_what_was_sealed_is_read(tmp_path: Path) -> None:
     path = written(tmp_path / "a.json", record(0))
     provider = FileSignalProvider(path, key=KEY)
@@ -162,7 +184,10 @@ def test_junit_suites_become_signals(tmp_path: Path) -> None:
 
 
 def test_pytests_own_results_are_read(tmp_path: Path) -> None:
-    (tmp_path / "test_two.py").write_text("def test_a():\n    pass\n\ndef test_b():\n    assert False\n")
+    named = '(record_property):\n    record_property("umi.task_id", "ticket-1")\n'
+    (tmp_path / "test_two.py").write_text(
+        f"def test_a():\n    pass\n\ndef test_b():\n    assert False\n\ndef test_c{named}"
+    )
     report = tmp_path / "out.xml"
     args = ["-q", "-p", "no:cacheprovider", "-p", "no:umi", str(tmp_path / "test_two.py"), f"--junitxml={report}"]
     import subprocess
@@ -171,7 +196,10 @@ def test_pytests_own_results_are_read(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": ""}
     subprocess.run([sys.executable, "-m", "pytest", *args], cwd=tmp_path, env=env, capture_output=True, check=False)
     found = JUnitSignalProvider(report).load_signals()
-    assert [(one.outcome, one.quality_score) for one in found] == [("partial_success", 0.5)]
+    assert [(one.task_id, one.outcome, one.quality_score) for one in found] == [
+        (None, "partial_success", 0.5),
+        ("ticket-1", "success", 1.0),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,9 @@ class Source:
 
 
 class SourceProvider:
-    """Base class of providers that read files. Invalid records go to `quarantined`, each with the reason.
+    """Base class of providers that read files.
+
+    Invalid records, and files of a folder that cannot be read, go to `quarantined`, each with the reason.
 
     Args:
         path: A file, or a folder whose files with the right suffix are read in order of name.
@@ -97,7 +99,7 @@ class SourceProvider:
 
     @property
     def quarantined(self) -> Sequence[tuple[str, str]]:
-        """Records that the last load set aside, each with the reason."""
+        """Records, and whole files of a folder, that the last load set aside, each with the reason."""
         return tuple(self._quarantined)
 
     def quality_weights(self) -> ProviderQualityWeights | None:
@@ -107,25 +109,35 @@ class SourceProvider:
     def load_signals(self) -> list[QualitySignal]:
         """All valid signals of the files; empty when there is no file.
 
+        A file of a folder that is unreadable, too large, without a valid seal or of another format is set aside.
+
         Raises:
-            SignalError: When a file is unreadable, too large, without a valid seal or of another format, or when there
-                are too many signals.
+            SignalError: When that is so of the one file that was named, or when there are too many signals.
         """
         self._quarantined = []
         found: list[QualitySignal] = []
         read = 0
-        for source in self._sources():
-            for number, record in enumerate(self.records(source)):
-                read += 1
-                if read > SIGNALS_PER_PROVIDER_COUNT_MAX:
-                    raise SignalError(
-                        f"{source.path} brings more than {SIGNALS_PER_PROVIDER_COUNT_MAX:,} signals; load them in several runs"
-                    )
+        for file, in_folder in self._files():
+            try:
+                source = self._source(file)
+                records = list(self.records(source))
+            except SignalError as error:
+                if not in_folder:
+                    raise
+                # One bad file must not cost the others of its folder: it is set aside and reported.
+                self._quarantined.append((file.name, str(error)))
+                continue
+            read += len(records)
+            if read > SIGNALS_PER_PROVIDER_COUNT_MAX:
+                raise SignalError(
+                    f"{file} brings more than {SIGNALS_PER_PROVIDER_COUNT_MAX:,} signals; load them in several runs"
+                )
+            for number, record in enumerate(records):
                 try:
                     signal = self.signal(source, record)
                 except InvalidInput as error:
                     # One bad record must not cost the others: it is set aside and reported.
-                    self._quarantined.append((f"{source.path.name} record {number + 1}", str(error)))
+                    self._quarantined.append((f"{file.name} record {number + 1}", str(error)))
                 else:
                     found += [] if signal is None else [signal]
         return found
@@ -146,20 +158,22 @@ class SourceProvider:
         """
         raise NotImplementedError
 
-    def _sources(self) -> Iterator[Source]:
+    def _files(self) -> Iterator[tuple[Path, bool]]:
+        """The files to read, and whether each was found in a folder."""
         for path in self._paths:
-            for file in self._files(path):
-                content = _bounded(file)
-                # Verified before anything is parsed.
-                if self._key is not None:
-                    _require_seal(file, content, self._key)
-                yield Source(file, content)
+            if path.is_dir():
+                # In order of name, so that the same folder always gives the same order of signals.
+                for file in sorted(each for each in path.iterdir() if each.suffix in self.suffixes and each.is_file()):
+                    yield file, True
+            elif path.is_file():
+                yield path, False
 
-    def _files(self, path: Path) -> list[Path]:
-        if path.is_dir():
-            # In order of name, so that the same folder always gives the same order of signals.
-            return sorted(each for each in path.iterdir() if each.suffix in self.suffixes and each.is_file())
-        return [path] if path.is_file() else []
+    def _source(self, file: Path) -> Source:
+        content = _bounded(file)
+        # Verified before anything is parsed.
+        if self._key is not None:
+            _require_seal(file, content, self._key)
+        return Source(file, content)
 
 
 def _bounded(file: Path) -> bytes:

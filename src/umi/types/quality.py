@@ -104,6 +104,11 @@ class QualitySignal:
     decision_id: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class UndatedSignal(QualitySignal):
+    """A signal whose source does not say when: `completed_at` is a guess and no part of what the signal says."""
+
+
 def quality(signal: QualitySignal, weights: ProviderQualityWeights | None = None) -> float:
     """The composite score of a sound signal, 0..1.
 
@@ -147,7 +152,11 @@ def factors_quality(factors: QualityFactors | None, weights: ProviderQualityWeig
 
 def digest(signal: QualitySignal) -> str:
     """What a signal says, as a hash: the same id with another digest is a contradiction."""
-    packed = json.dumps(asdict(signal), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    said = asdict(signal)
+    # The guess may be another one each time that the same source is read, which contradicts nothing.
+    if isinstance(signal, UndatedSignal):
+        del said["completed_at"]
+    packed = json.dumps(said, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(packed.encode("ascii")).hexdigest()[:32]
 
 

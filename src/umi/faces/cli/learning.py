@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -14,16 +12,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from umi import IntelligenceLoader
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, on_memory
 from umi.faces.cli.options import DB_DEFAULT, NAMESPACE_DEFAULT, AsJson, Db, Namespace, examples
+from umi.faces.cli.reporters import Sources, loader
 from umi.memory import Memory
-from umi.signals import FileSignalProvider, JUnitSignalProvider, PullRequestSignalProvider
 from umi.types import FeedbackReceipt, LearnStatus, Lesson, Outcome, ProviderStanding, RunReceipt, Verdict
 from umi.types.routing_rows import RouterStatus
 
-KEY_VARIABLE = "UMI_SIGNAL_KEY"
 _FAULTS_SHOWN = 10
 
 app = typer.Typer(
@@ -80,6 +76,13 @@ def run(
         list[Path] | None,
         typer.Option(metavar="PATH", exists=True, help="Pull requests as `gh pr list --json` writes them."),
     ] = None,
+    provider: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Who reports; a signal counts once by provider and id. Unless given the file's full path.",
+        ),
+    ] = None,
     db: Db = DB_DEFAULT,
     namespace: Namespace = NAMESPACE_DEFAULT,
     as_json: AsJson = False,
@@ -98,7 +101,8 @@ def run(
         code = Code.INCOMPLETE if receipt.faults else Code.OK
         return Answer(receipt, lambda console: _show_run(console, receipt), code)
 
-    on_memory(Target(db, namespace, as_json, learn=True, intelligence=partial(_loader, signals, junit, pulls)), work)
+    sources = Sources(signals or (), junit or (), pulls or (), provider)
+    on_memory(Target(db, namespace, as_json, learn=True, intelligence=partial(loader, sources)), work)
 
 
 def status(
@@ -164,25 +168,6 @@ def reset(db: Db = DB_DEFAULT, namespace: Namespace = NAMESPACE_DEFAULT, as_json
         return Answer(found, lambda console: _show_status(console, found))
 
     on_memory(Target(db, namespace, as_json, learn=True), work)
-
-
-def _loader(
-    signals: Sequence[Path] | None, junit: Sequence[Path] | None, pulls: Sequence[Path] | None
-) -> IntelligenceLoader:
-    key = os.environ.get(KEY_VARIABLE, "").encode() or None
-    loader = IntelligenceLoader()
-    for kind, paths in (("files", signals), ("junit", junit), ("pull-requests", pulls)):
-        for path in dict.fromkeys(paths or ()):
-            name = f"{kind}:{path}"
-            if kind == "junit":
-                loader.register_provider(JUnitSignalProvider(path, name=name, key=key))
-            elif kind == "pull-requests":
-                loader.register_provider(PullRequestSignalProvider(path, name=name, key=key))
-            else:
-                loader.register_provider(FileSignalProvider(path, name=name, key=key))
-    if not loader.provider_count:
-        loader.register_provider(FileSignalProvider(key=key))
-    return loader
 
 
 def _show_feedback(console: Console, receipt: FeedbackReceipt) -> None:
