@@ -190,3 +190,13 @@ async def test_a_change_reads_no_earlier_changes_of_the_fact(monkeypatch: pytest
         (hit,) = (await memory.recall("Where does Ana work?", limit=1)).hits
     assert hit.episode.content == "Ana works at Company0150."
     assert reads[150] == reads[20] <= 4, "the changes before it are not read again"
+
+
+async def test_a_page_asks_the_database_as_often_however_long_it_is(counted: tuple[umi.Memory, Counts]) -> None:
+    memory, counts = counted
+    asked = []
+    for limit in (2, 60):
+        page = await memory.list(limit=limit)
+        assert len(page.items) == limit
+        asked.append(counts.take()["statements"])
+    assert asked[0] == asked[1] <= 12
