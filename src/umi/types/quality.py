@@ -40,6 +40,7 @@ OUTCOME_QUALITY: Final = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL_SUCCESS: 0.5, Ou
 OUTCOME_SHARE: Final = 0.5
 SCORE_SHARE: Final = 0.2
 FACTORS_SHARE: Final = 0.3
+WEIGHT_MAX: Final = 1_000_000  # of a group; sums of greater ones may leave the range of a float
 REJECTED_QUALITY: Final = 0.2  # a human's no outweighs every green light
 APPROVED_FAILURE_QUALITY: Final = 0.5  # a human's yes to a failure: one of the two is wrong, and we do not know which
 
@@ -68,7 +69,7 @@ GROUPS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderQualityWeights:
-    """How much each group of factors counts for one provider, 0 or more each, not all 0. People set them; nothing here ever does."""
+    """How much each group of factors counts for one provider, 0 to 1,000,000 each, not all 0. People set them; nothing here ever does."""
 
     task_completion: float = 0.5
     code_quality: float = 0.3
@@ -186,7 +187,11 @@ def weights_fault(weights: object) -> str | None:
     if not isinstance(weights, ProviderQualityWeights):
         return f"quality_weights() gave a {type(weights).__name__}, not ProviderQualityWeights or None"
     values = [getattr(weights, group) for group in GROUPS]
-    if not all(_is_number(value) and 0 <= value < math.inf for value in values) or not sum(values) > 0:
+    sound = all(_is_number(value) and value >= 0 for value in values)
+    if sound and max(values) > WEIGHT_MAX:
+        vast = [group for group, value in zip(GROUPS, values, strict=True) if value > WEIGHT_MAX]
+        return f"weights must be at most {WEIGHT_MAX:,} each, and {', '.join(vast)} is more"
+    if not sound or not sum(values) > 0:
         return f"weights must be 0 or more and not all 0, got {values}"
     return None
 
