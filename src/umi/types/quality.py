@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from umi.errors import InvalidInput
-from umi.limits import NAME_BYTES_MAX, SIGNAL_DESCRIPTION_BYTES_MAX
+from umi.limits import LEARN_WEIGHT_RATIO_MAX, NAME_BYTES_MAX, SIGNAL_DESCRIPTION_BYTES_MAX
 
 
 class Outcome(StrEnum):
@@ -40,7 +40,6 @@ OUTCOME_QUALITY: Final = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL_SUCCESS: 0.5, Ou
 OUTCOME_SHARE: Final = 0.5
 SCORE_SHARE: Final = 0.2
 FACTORS_SHARE: Final = 0.3
-WEIGHT_MAX: Final = 1_000_000  # of a group; sums of greater ones may leave the range of a float
 REJECTED_QUALITY: Final = 0.2  # a human's no outweighs every green light
 APPROVED_FAILURE_QUALITY: Final = 0.5  # a human's yes to a failure: one of the two is wrong, and we do not know which
 
@@ -188,9 +187,9 @@ def weights_fault(weights: object) -> str | None:
         return f"quality_weights() gave a {type(weights).__name__}, not ProviderQualityWeights or None"
     values = [getattr(weights, group) for group in GROUPS]
     sound = all(_is_number(value) and value >= 0 for value in values)
-    if sound and max(values) > WEIGHT_MAX:
-        vast = [group for group, value in zip(GROUPS, values, strict=True) if value > WEIGHT_MAX]
-        return f"weights must be at most {WEIGHT_MAX:,} each, and {', '.join(vast)} is more"
+    if sound and max(values) > LEARN_WEIGHT_RATIO_MAX:
+        vast = [group for group, value in zip(GROUPS, values, strict=True) if value > LEARN_WEIGHT_RATIO_MAX]
+        return f"weights must be at most {LEARN_WEIGHT_RATIO_MAX:,} each, and {', '.join(vast)} is more"
     if not sound or not sum(values) > 0:
         return f"weights must be 0 or more and not all 0, got {values}"
     return None

@@ -149,7 +149,11 @@ class TaskComplexityAnalyzer:
         return self.calibrated(read(text).complexity)
 
     def tier(self, text: str) -> str:
-        """The tier for a task, from its words and the calibration alone."""
+        """The tier for a task, from its words and the calibration alone.
+
+        Raises:
+            InvalidInput: When it is no text.
+        """
         return tier_of(self.analyze(text))
 
     def calibrated(self, complexity: float) -> float:
