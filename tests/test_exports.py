@@ -219,11 +219,9 @@ RAISES_NOTHING = {
     "SystemEntropy.new_id",
     "SystemEntropy.new_secret",
     "SystemEntropy.uniform",
-    "TaskComplexityAnalyzer.analyze",
     "TaskComplexityAnalyzer.applied_bias",
     "TaskComplexityAnalyzer.calibrated",
     "TaskComplexityAnalyzer.calibration_bias",
-    "TaskComplexityAnalyzer.tier",
     "observe_stages",
 }
 

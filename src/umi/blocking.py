@@ -87,6 +87,7 @@ class Learning:
             progress: Called with the number of signals done and the number in all.
 
         Raises:
+            InvalidInput: When `progress` cannot be called.
             StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults
                 of the receipt.
         """

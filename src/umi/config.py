@@ -67,6 +67,9 @@ class Config:
         if not (_is_number(self.act_from) and limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT <= self.act_from <= 1):
             least = limits.EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT
             raise InvalidInput(f"Config.act_from must be a confidence of {least}..1, got {self.act_from!r}")
+        for name in ("learn", "route"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidInput(f"Config.{name} must be True or False, got {getattr(self, name)!r}")
         if not (self.read_url is None or isinstance(self.read_url, str)):
             raise InvalidInput(f"Config.read_url must be an address, got {type(self.read_url).__name__}")
         self._require_origins()

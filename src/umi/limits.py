@@ -190,6 +190,7 @@ LEARN_BATCH_COUNT: Final = 1_000  # signals per transaction of a run
 LEARN_EVIDENCE_COUNT_MAX: Final = 16.0  # of one provider about one memory, in signals of today
 LEARN_EVIDENCE_ALONE_COUNT_MAX: Final = 4.0  # where several providers are known and the others say nothing
 LEARN_HALF_LIFE_DAYS: Final = 90  # of a signal
+LEARN_WEIGHT_RATIO_MAX: Final = 1_000_000  # of a group of quality factors; sums of greater ones leave a float's range
 LEARN_RERANKED_COUNT_MAX: Final = 150  # candidates that learning may move
 
 # Routing tasks to models.

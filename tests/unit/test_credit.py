@@ -115,3 +115,12 @@ def test_what_is_usual_stays_near_a_half_and_one_liar_cannot_move_it() -> None:
     fair = Total(100, 50 * age_weight(NOW), 50 * age_weight(NOW))
     liar = Total(10_000, 0.0, 10_000 * age_weight(NOW))
     assert Judge({"a": fair, "b": fair, "liar": liar}, NOW).usual == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("year", [1, 1800, 2300, 9999])
+def test_a_clock_that_is_centuries_off_judges_within_bounds(year: int) -> None:
+    off = NOW.replace(year=year)
+    assert age_weight(NOW.replace(year=9999)) == age_weight(NOW.replace(year=2300)) > age_weight(NOW)
+    beliefs, totals = told(("ci", GOOD, 5))
+    assert 1.0 <= Judge(totals, off).judge(beliefs).factor <= 3.0
+    assert 0.5 <= Judge({"ci": summed(Total(), signal(at=off))}, NOW).usual <= 0.6

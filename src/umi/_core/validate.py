@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
-from typing import Any
+from typing import Any, Final, TypeGuard
 
 from umi import limits
 from umi.errors import InvalidInput, InvalidOptions
 from umi.types import DetectionOptions, EvolutionType, JSONObject, Message, Origin
+
+_VAST_BITS: Final = 1_000  # of a whole number that a message does not write out
 
 
 def text(value: object, what: str = "text", *, bytes_max: int = limits.TEXT_BYTES_MAX) -> str:
@@ -168,7 +171,8 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
         raise InvalidInput(f"{what} must be a whole number, got {value!r}")
     if not low <= value <= high:
         passed = low if value < low else high
-        raise InvalidInput(f"{what} is {value:,}, it must lie in {low:,}..{high:,}", limit=passed, value=value)
+        shown = brief(value) if value.bit_length() > _VAST_BITS else f"{value:,}"
+        raise InvalidInput(f"{what} is {shown}, it must lie in {low:,}..{high:,}", limit=passed, value=value)
     return value
 
 
@@ -188,10 +192,11 @@ def fraction(value: object, what: str) -> float:
     Raises:
         InvalidInput: Otherwise.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_finite(value):
         raise InvalidInput(f"{what} must be a number in 0..1, got {value!r}")
     if not 0 <= value <= 1:
-        raise InvalidInput(f"{what} is {value}, it must lie in 0..1", limit=0 if value < 0 else 1, value=value)
+        shown = brief(value) if isinstance(value, int) else value
+        raise InvalidInput(f"{what} is {shown}, it must lie in 0..1", limit=0 if value < 0 else 1, value=value)
     return float(value)
 
 
@@ -201,9 +206,21 @@ def seconds(value: object, what: str) -> float:
     Raises:
         InvalidInput: Otherwise.
     """
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value < 0:
-        raise InvalidInput(f"{what} must be a number of seconds, 0 or more, got {value!r}")
+    if not _is_finite(value) or not 0 <= value <= sys.float_info.max:
+        raise InvalidInput(f"{what} must be a number of seconds, 0 or more, got {brief(value)}")
     return float(value)
+
+
+def brief(value: object) -> str:
+    """A refused value, as a message shows it. Python refuses to write out the longest whole numbers."""
+    return "a vast number" if isinstance(value, int) and value.bit_length() > _VAST_BITS else repr(value)
+
+
+def _is_finite(value: object) -> TypeGuard[int | float]:
+    # A whole number beyond the range of a float is finite, and `math.isfinite` raises for it.
+    return not isinstance(value, bool) and (
+        isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    )
 
 
 def one_of(value: object, what: str, allowed: Sequence[str]) -> str:

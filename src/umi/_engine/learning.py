@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
+from itertools import islice
 
 from umi._core import validate
 from umi._learning import Learner
+from umi.errors import InvalidInput
 from umi.limits import TRAJECTORY_SHOWN_COUNT_MAX
 from umi.types import FeedbackReceipt, LearnStatus, Lesson, RunReceipt
 
@@ -32,10 +34,7 @@ class Learning:
             IdempotencyConflict: When this recall was judged differently before.
         """
         key = validate.name(recall_id, "recall id")
-        if used is not None:
-            # A trajectory keeps no more hits than this.
-            validate.count(len(used), "number of used", low=0, high=TRAJECTORY_SHOWN_COUNT_MAX)
-            used = [validate.name(id_, "used") for id_ in used]
+        used = None if used is None else _ids(used)
         score = validate.optional_fraction(quality_score, "quality_score")
         return await self._learner.feedback(key, outcome, score, human_verdict, used)
 
@@ -48,9 +47,12 @@ class Learning:
             progress: Called with the number of signals done and the number in all.
 
         Raises:
+            InvalidInput: When `progress` cannot be called.
             StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults
                 of the receipt.
         """
+        if progress is not None and not callable(progress):
+            raise InvalidInput(f"progress must be a function of two numbers, got {type(progress).__name__}")
         return await self._learner.run(progress or (lambda _done, _of: None))
 
     async def status(self) -> LearnStatus:
@@ -87,3 +89,20 @@ class Learning:
             StoreError: When the store fails.
         """
         return await self._learner.roll_back(0)
+
+
+def _ids(used: object) -> list[str]:
+    """What a caller names as used, as a list of ids.
+
+    Raises:
+        InvalidInput: When it is no list of ids, or longer than what a recall shows.
+    """
+    # A text is a sequence too, of letters.
+    if isinstance(used, str | bytes) or not isinstance(used, Iterable):
+        raise InvalidInput(f"used must be a list of ids of hits, got {type(used).__name__}; write used=[id]")
+    # One more than the limit is enough to know that there are too many; an iterator may be endless.
+    given = list(islice(used, TRAJECTORY_SHOWN_COUNT_MAX + 1))
+    number = len(used) if isinstance(used, Sized) else len(given)
+    # A trajectory keeps no more hits than this.
+    validate.count(number, "number of used", low=0, high=TRAJECTORY_SHOWN_COUNT_MAX)
+    return [validate.name(id_, "used") for id_ in given]

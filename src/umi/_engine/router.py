@@ -9,6 +9,7 @@ from typing import Self
 from umi._core import validate
 from umi._engine.components import choose_parts, close_parts, open_store
 from umi._learning.routing import RouteOptions, TierRouter
+from umi._learning.routing.router import tier_models
 from umi.ports import Clock, EmbeddingProvider, Entropy
 
 _NOTHING_KEPT = "dict:"  # the store in memory, for a router that has nothing to keep
@@ -54,7 +55,7 @@ class Router(TierRouter):
             StoreError: When the store cannot be opened.
         """
         # With one model there is nothing to learn: no embedder is loaded, and nothing is kept.
-        alone = len(models) == 1
+        alone = len(tier_models(models)) == 1
         parts = choose_parts(None, None if alone else embedder, None, clock, entropy)
         make_index = None
         if parts.embedder is not None:

@@ -23,6 +23,7 @@ from umi.types.learning_rows import Belief, Share, SignalRow, Total
 # rewriting rows.
 AGE_ZERO: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
+_AGE_MAX: Final = timedelta(days=120 * 365)
 _AGES: Final = tuple(round(2.0 ** (day / LEARN_HALF_LIFE_DAYS), 9) for day in range(LEARN_HALF_LIFE_DAYS))
 
 DERIVED_DECAY: Final = 0.5  # of the share, per derive relation
@@ -38,9 +39,10 @@ DECIMALS: Final = 6  # results are rounded, so that they are the same on every m
 def age_weight(moment: datetime) -> float:
     """The weight of a signal from this moment, relative to `AGE_ZERO`. Doubles every half-life, in steps of a day.
 
-    A rounded step times a power of two gives the same number on every machine.
+    A rounded step times a power of two gives the same number on every machine. It rises for 120 years and no more, so that
+    with a clock that is centuries ahead sums and their ratios remain within the range of a float.
     """
-    halves, days = divmod((moment - AGE_ZERO) // _DAY, LEARN_HALF_LIFE_DAYS)
+    halves, days = divmod(min(_AGE_MAX, moment - AGE_ZERO) // _DAY, LEARN_HALF_LIFE_DAYS)
     return math.ldexp(_AGES[days], halves)
 
 
@@ -108,7 +110,8 @@ class Judge:
     """
 
     def __init__(self, totals: Mapping[str, Total], now: datetime) -> None:
-        self._today = age_weight(now)
+        # Not 0, which it would be with a clock centuries back.
+        self._today = age_weight(max(now, AGE_ZERO - _AGE_MAX))
         self._known = sum(total.signals > 0 for total in totals.values())
         self.usual = _usual(totals, self._today)
         self._reach = max(self.usual, 1 - self.usual)

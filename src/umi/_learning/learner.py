@@ -216,7 +216,8 @@ def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | No
     """
     # Without a measure of the caller's own, the outcome's quality stands in for it.
     if score is None:
-        score = status.OUTCOME_QUALITY.get(outcome, 0.0)
+        # What is no text cannot be looked up; `fault` refuses it.
+        score = status.OUTCOME_QUALITY.get(outcome, 0.0) if isinstance(outcome, str) else 0.0
     signal = QualitySignal(recall_id, "", outcome, score, at, verdict, recall_id=recall_id)
     if (wrong := fault(signal)) is not None:
         raise InvalidInput(wrong)
@@ -242,11 +243,12 @@ def _credit_recall(
     # None credits everything shown; an empty list credits nothing.
     named = None if used is None else require_shown(tx, trajectory, used)
     # The time is left out of the digest, so that the same feedback sent again is a replay.
-    # Nothing used is another judgement than None, which has no list.
-    told = "" if named is None else "|".join(named) or "|"
+    # In the order shown, because what was used is a set. Nothing used is another judgement than None, which has no list.
+    shown = dict.fromkeys(one.entity_id for one in trajectory.shares if one.depth == 0)
+    told = "" if named is None else "|".join(id_ for id_ in shown if id_ in named) or "|"
     said = digest(QualitySignal(signal.id, told, signal.outcome, signal.quality_score, "", signal.human_verdict))
     score = quality(signal)
-    credited = tuple(named if named is not None else (one.entity_id for one in trajectory.shares if one.depth == 0))
+    credited = tuple(named if named is not None else shown)
     known = tx.learned.known(FEEDBACK, [signal.id]).get(signal.id)
     if known is not None and known != said:
         raise IdempotencyConflict(f"recall {signal.id} was judged otherwise before; each is judged once")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -35,6 +35,8 @@ class IntelligenceLoader:
     def __init__(self, providers: Sequence[IntelligenceProvider] = ()) -> None:
         self._providers: dict[str, IntelligenceProvider] = {}
         self._errors: list[SignalFault] = []
+        if not isinstance(providers, Iterable):
+            raise InvalidInput(f"providers must be a list of providers, got {type(providers).__name__}")
         for provider in providers:
             self.register_provider(provider)
 

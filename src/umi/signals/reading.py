@@ -11,6 +11,7 @@ import hashlib
 import hmac
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Final
 
@@ -34,11 +35,19 @@ def seal(path: str | Path, key: bytes) -> Path:
         The path of the seal.
 
     Raises:
-        InvalidInput: When the key is shorter than 16 bytes.
+        InvalidInput: When the key is shorter than 16 bytes, or the path is none.
+        SignalError: When the file cannot be read, or its seal cannot be written.
     """
-    file = Path(path)
+    file, sound = _path(path), _sound(key)
     beside = file.with_name(file.name + SEAL_SUFFIX)
-    beside.write_text(_seal_of(file.name, file.read_bytes(), _sound(key)) + "\n", "ascii")
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise SignalError(f"{file} cannot be read: {error.strerror}") from error
+    try:
+        beside.write_text(_seal_of(file.name, content, sound) + "\n", "ascii")
+    except OSError as error:
+        raise SignalError(f"{beside} cannot be written: {error.strerror}") from error
     return beside
 
 
@@ -73,7 +82,7 @@ class SourceProvider:
         weights: How quality factors are weighed; None uses the defaults.
 
     Raises:
-        InvalidInput: When the key is shorter than 16 bytes.
+        InvalidInput: When the key is shorter than 16 bytes, or the path is none.
     """
 
     suffixes: tuple[str, ...] = (".json",)
@@ -86,7 +95,7 @@ class SourceProvider:
         key: bytes | None = None,
         weights: ProviderQualityWeights | None = None,
     ) -> None:
-        self._paths: tuple[Path, ...] = () if path is None else (Path(path),)
+        self._paths: tuple[Path, ...] = () if path is None else (_path(path),)
         self._name = name
         self._key = None if key is None else _sound(key)
         self._weights = weights
@@ -210,3 +219,11 @@ def _sound(key: object) -> bytes:
     if not isinstance(key, bytes) or len(key) < _KEY_BYTES_MIN:
         raise InvalidInput(f"a key is at least {_KEY_BYTES_MIN} bytes")
     return key
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, str | PathLike) or not isinstance(name := fspath(path), str):
+        raise InvalidInput(f"path must be a str or a Path, got {type(path).__name__}")
+    if not name or "\0" in name:
+        raise InvalidInput(f"path must name a file or a folder, got {name!r:.80}")
+    return Path(name)

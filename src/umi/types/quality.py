@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from umi.errors import InvalidInput
-from umi.limits import NAME_BYTES_MAX, SIGNAL_DESCRIPTION_BYTES_MAX
+from umi.limits import LEARN_WEIGHT_RATIO_MAX, NAME_BYTES_MAX, SIGNAL_DESCRIPTION_BYTES_MAX
 
 
 class Outcome(StrEnum):
@@ -68,7 +68,7 @@ GROUPS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class ProviderQualityWeights:
-    """How much each group of factors counts for one provider, 0 or more each, not all 0. People set them; nothing here ever does."""
+    """How much each group of factors counts for one provider, 0 to 1,000,000 each, not all 0. People set them; nothing here ever does."""
 
     task_completion: float = 0.5
     code_quality: float = 0.3
@@ -195,7 +195,11 @@ def weights_fault(weights: object) -> str | None:
     if not isinstance(weights, ProviderQualityWeights):
         return f"quality_weights() gave a {type(weights).__name__}, not ProviderQualityWeights or None"
     values = [getattr(weights, group) for group in GROUPS]
-    if not all(_is_number(value) and 0 <= value < math.inf for value in values) or not sum(values) > 0:
+    sound = all(_is_number(value) and value >= 0 for value in values)
+    if sound and max(values) > LEARN_WEIGHT_RATIO_MAX:
+        vast = [group for group, value in zip(GROUPS, values, strict=True) if value > LEARN_WEIGHT_RATIO_MAX]
+        return f"weights must be at most {LEARN_WEIGHT_RATIO_MAX:,} each, and {', '.join(vast)} is more"
+    if not sound or not sum(values) > 0:
         return f"weights must be 0 or more and not all 0, got {values}"
     return None
 

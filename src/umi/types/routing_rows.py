@@ -74,7 +74,10 @@ class Route:
 
 @dataclass(frozen=True, slots=True)
 class RouterStatus:
-    """What a router knows: `chosen` and `mean_quality` (of what was judged) by tier, `bias` as applied."""
+    """What a router knows: `chosen` and `mean_quality` (of what was judged) by tier, `bias` as applied.
+
+    A router's `mean_quality` is of the models that hold the tiers now; where no models are named, of all.
+    """
 
     decisions: int
     judged: int

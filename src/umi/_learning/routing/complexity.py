@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from umi._core.validate import fraction
+from umi.errors import InvalidInput
 from umi.limits import ROUTE_BIAS_RATIO_MAX, ROUTE_TEXT_CHARACTERS_MAX
 from umi.types.routing_rows import TIERS
 
@@ -138,11 +139,21 @@ class TaskComplexityAnalyzer:
         self._told: dict[str, tuple[float, int]] = {}  # by model: sum of predicted - actual, and count
 
     def analyze(self, text: str) -> float:
-        """The calibrated complexity of a task, 0..1."""
+        """The calibrated complexity of a task, 0..1.
+
+        Raises:
+            InvalidInput: When it is no text.
+        """
+        if not isinstance(text, str):
+            raise InvalidInput(f"task must be a str, got {type(text).__name__}")
         return self.calibrated(read(text).complexity)
 
     def tier(self, text: str) -> str:
-        """The tier for a task, from its words and the calibration alone."""
+        """The tier for a task, from its words and the calibration alone.
+
+        Raises:
+            InvalidInput: When it is no text.
+        """
         return tier_of(self.analyze(text))
 
     def calibrated(self, complexity: float) -> float:
@@ -158,8 +169,10 @@ class TaskComplexityAnalyzer:
             model: The model that did the task.
 
         Raises:
-            InvalidInput: For a number outside 0..1.
+            InvalidInput: For a number outside 0..1, or a model that is no text.
         """
+        if not isinstance(model, str):
+            raise InvalidInput(f"model must be a str, got {type(model).__name__}")
         total, count = self._told.get(model, (0.0, 0))
         error = fraction(predicted, "predicted") - fraction(actual, "actual")
         self._told[model] = (total + error, count + 1)

@@ -19,9 +19,10 @@ def quality_of(decision_id: str, outcome: str, score: float | None, at: datetime
     Raises:
         InvalidInput: For an unknown outcome.
     """
-    given = (
-        score if score is not None else {str(one): worth for one, worth in OUTCOME_QUALITY.items()}.get(outcome, 0.0)
-    )
+    worths = {str(one): worth for one, worth in OUTCOME_QUALITY.items()}
+    # What is no text cannot be looked up; `fault` refuses it.
+    worth = worths.get(outcome, 0.0) if isinstance(outcome, str) else 0.0
+    given = score if score is not None else worth
     signal = QualitySignal(decision_id, "", outcome, given, at.isoformat(), decision_id=decision_id)
     if (wrong := fault(signal)) is not None:
         raise InvalidInput(wrong)
@@ -32,7 +33,7 @@ def judge(tx: Transaction, decision_id: str, value: float, actual: float | None,
     """Store the judgement of a decision, inside a transaction.
 
     Returns:
-        False when the same was said before.
+        False when the same was said before, by whomever.
 
     Raises:
         NotFound: For an id that no decision of this namespace has.
@@ -41,11 +42,14 @@ def judge(tx: Transaction, decision_id: str, value: float, actual: float | None,
     row = tx.routed.decisions([decision_id]).get(decision_id)
     if row is None:
         raise NotFound(f"no decision {decision_id!r} in namespace {tx.namespace!r}: forgotten, or never kept")
-    judged = replace(row, quality=value, actual=actual, judge=by)
-    # The first judgement stands; repeating it is fine, contradicting it is not.
     if not row.judge:
-        tx.routed.put(judged)
+        tx.routed.put(replace(row, quality=value, actual=actual, judge=by))
         return True
-    if judged != row:
+    # The first judgement stands; repeating it is fine, contradicting it is not.
+    if row.quality != value or (None not in (actual, row.actual) and row.actual != actual):
         raise IdempotencyConflict(f"decision {decision_id} was judged otherwise by {row.judge}; each is judged once")
-    return False
+    if actual is None or row.actual is not None:
+        return False
+    # How hard the task was contradicts nothing that was said before.
+    tx.routed.put(replace(row, actual=actual))
+    return True

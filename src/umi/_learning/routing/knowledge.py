@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Final
 
@@ -25,13 +25,14 @@ class Knowledge:
     """What is known from the decisions of one namespace. `made` and `explored` count decisions, those in progress included.
 
     Args:
-        tiers: The tiers that exist, cheapest first.
+        models: The model of each tier, cheapest first. Only what these did on their tiers teaches; rows of other models stay.
         make_index: Creates an index of nearest neighbours; None works without.
     """
 
-    def __init__(self, tiers: Sequence[str], make_index: MakeIndex | None) -> None:
+    def __init__(self, models: Mapping[str, str], make_index: MakeIndex | None) -> None:
         self.analyzer = TaskComplexityAnalyzer()
-        self._edges = {tier: EDGES[tier] for tier in tiers}
+        self._models = dict(models)
+        self._edges = {tier: EDGES[tier] for tier in models}
         self._make_index = make_index
         self.classifier = OutcomeClassifier(self._edges, make_index)
         self.rows: dict[str, Decision] = {}
@@ -66,7 +67,7 @@ class Knowledge:
             self._tried += before is None and row.explored
             self._turn = max(self._turn, row.turn)
             # A decision teaches once, when its quality becomes known.
-            if before is None or before.quality is None:
+            if (before is None or before.quality is None) and _held(row, self._models):
                 self.classifier.learn(row)
             if row.actual is not None and (before is None or before.actual is None):
                 self.analyzer.record_feedback(row.complexity, row.actual, row.model)
@@ -79,7 +80,7 @@ class Knowledge:
         Rows written in the meantime are read by the next `follow`, whose start is the newest turn seen here.
         """
         classifier = OutcomeClassifier(self._edges, self._make_index)
-        await asyncio.to_thread(classifier.load, rows)
+        await asyncio.to_thread(classifier.load, [row for row in rows if _held(row, self._models)])
         self.classifier, self.analyzer = classifier, _told(rows)
         self.rows = {row.id: row for row in rows}
         self._turn = max((row.turn for row in rows), default=0)
@@ -87,24 +88,35 @@ class Knowledge:
         self.made, self.explored = max(self.made, len(rows)), max(self.explored, self._tried)
 
 
-def standing(rows: Sequence[Decision]) -> RouterStatus:
-    """The state of routing, computed from the rows."""
+def standing(rows: Sequence[Decision], models: Mapping[str, str] | None = None) -> RouterStatus:
+    """The state of routing, computed from the rows.
+
+    Args:
+        rows: All decisions of a namespace.
+        models: The model of each tier; `mean_quality` is then of what these did on their tiers. None takes all models.
+    """
     made = [row for row in rows if row.kind != TOLD]
+    judged = [row for row in made if row.quality is not None]
     qualities: dict[str, list[float]] = {}
-    for row in made:
-        if row.quality is not None:
+    for row in judged:
+        if row.quality is not None and (models is None or _held(row, models)):
             qualities.setdefault(row.tier, []).append(row.quality)
     chosen = Counter(row.tier for row in made)
     analyzer = _told(rows)
     return RouterStatus(
         decisions=len(made),
-        judged=sum(map(len, qualities.values())),
+        judged=len(judged),
         explored=sum(row.explored for row in made),
         bias=round(analyzer.applied_bias(), 6),
         feedback=analyzer.feedback_count,
         chosen={tier: chosen[tier] for tier in TIERS if chosen[tier]},
         mean_quality={tier: round(fmean(qualities[tier]), 6) for tier in TIERS if tier in qualities},
     )
+
+
+def _held(row: Decision, models: Mapping[str, str]) -> bool:
+    """Whether a decision went to the model that holds its tier. What another model did says nothing about this one."""
+    return models.get(row.tier) == row.model
 
 
 def _told(rows: Iterable[Decision]) -> TaskComplexityAnalyzer:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -17,7 +18,7 @@ from typing import Final
 import numpy as np
 
 from umi._core.guard import GuardedEmbedder
-from umi._core.validate import fraction, name, optional_fraction
+from umi._core.validate import brief, fraction, name, optional_fraction
 from umi._core.validate import text as valid_text
 from umi._learning.routing.classifier import MakeIndex, climbed
 from umi._learning.routing.complexity import Reading, TaskComplexityAnalyzer, read
@@ -62,9 +63,29 @@ class RouteOptions:
             raise InvalidOptions(
                 f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore"
             )
+        if not isinstance(self.prices, Mapping):
+            raise InvalidOptions(f"prices must be a mapping of tiers to numbers, got {type(self.prices).__name__}")
+        if unknown := [repr(tier) for tier in self.prices if tier not in TIERS]:
+            raise InvalidOptions(f"prices are of tiers {', '.join(TIERS)}; got {', '.join(unknown)}")
         for what, value in (*self.prices.items(), ("budget", self.budget)):
-            if value is not None and not 0 <= value < float("inf"):
-                raise InvalidOptions(f"{what} must be a number, 0 or more, got {value!r}")
+            if what == "budget" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
+                raise InvalidOptions(f"{what} must be a number, 0 or more, got {brief(value)}")
+
+
+def tier_models(models: object) -> dict[str, str]:
+    """The caller's names of models, by tier, cheapest first.
+
+    Raises:
+        InvalidInput: For no mapping, an unknown tier, or a name outside its limits.
+    """
+    if not isinstance(models, Mapping):
+        raise InvalidInput(f"models must be a mapping of tiers to names of models, got {type(models).__name__}")
+    unknown = sorted(repr(tier) for tier in models if tier not in TIERS)
+    if unknown or not models:
+        raise InvalidInput(f"tiers are {', '.join(TIERS)}; got {', '.join(unknown) or 'none'}")
+    return {tier: name(models[tier], f"model of {tier}") for tier in TIERS if tier in models}
 
 
 class TierRouter:
@@ -90,10 +111,9 @@ class TierRouter:
         options: RouteOptions | None = None,
         make_index: MakeIndex | None = None,
     ) -> None:
-        unknown = sorted(set(models) - set(TIERS))
-        if unknown or not models:
-            raise InvalidInput(f"tiers are {', '.join(TIERS)}; got {', '.join(map(repr, unknown)) or 'none'}")
-        self._models = {tier: models[tier] for tier in TIERS if tier in models}
+        self._models = tier_models(models)
+        if options is not None and not isinstance(options, RouteOptions):
+            raise InvalidInput(f"options must be umi.RouteOptions or None, got {type(options).__name__}")
         self._options = options or RouteOptions()
         if self._options.budget is not None and set(self._models) - set(self._options.prices):
             raise InvalidOptions("a budget needs the price of every tier")
@@ -101,7 +121,7 @@ class TierRouter:
         self._embedder = embedder
         self._clock = clock
         self._entropy = entropy
-        self._known = Knowledge(tuple(self._models), make_index)
+        self._known = Knowledge(self._models, make_index)
         self._spent = 0.0
 
     @property
@@ -129,18 +149,23 @@ class TierRouter:
                 tier.
 
         Raises:
-            InvalidInput: For a text that is too long, or a tier that does not exist here.
+            InvalidInput: For a text, kind or complexity outside its limits, or a tier that does not exist here.
         """
         for one in (tier, at_least):
-            if one is not None and one not in self._models:
+            if one is not None and one not in tuple(self._models):
                 raise InvalidInput(f"tier {one!r} is not there; there are {', '.join(self._models)}")
+        if text != "":
+            valid_text(text, "task", bytes_max=TEXT_BYTES_MAX)
+        if kind != "":
+            name(kind, "kind")
+        given = optional_fraction(complexity, "complexity")
         # With one tier there is nothing to choose, and nothing to learn from.
-        if len(self._models) == 1:
-            only = next(iter(self._models))
-            return Route("", only, self._models[only], 0.0, {}, "the only tier there is")
-        reading = read(valid_text(text, "task", bytes_max=TEXT_BYTES_MAX) if text else text)
-        if complexity is not None:
-            reading = replace(reading, complexity=fraction(complexity, "complexity"))
+        if self._alone:
+            only, id_ = next(iter(self._models)), self._entropy.new_id("dec", self._clock.now())
+            return Route(id_, only, self._models[only], 0.0, {}, "the only tier there is")
+        reading = read(text)
+        if given is not None:
+            reading = replace(reading, complexity=given)
         degraded: list[str] = []
         vector = await self._vector(text, reading, degraded)
         await self._catch_up(degraded)
@@ -157,7 +182,9 @@ class TierRouter:
         *,
         actual: float | None = None,
     ) -> float:
-        """Report the outcome of a routed task. Reporting the same again changes nothing.
+        """Report the outcome of a routed task. Reporting the same again changes nothing, whoever reports it.
+
+        With a single model nothing is kept, and nothing changes whatever the id.
 
         Args:
             decision_id: `Route.id`.
@@ -175,6 +202,8 @@ class TierRouter:
         key, told = name(decision_id, "decision id"), optional_fraction(actual, "actual")
         # As a signal with the same fields, so that both ways of judging agree.
         quality = quality_of(key, outcome, optional_fraction(quality_score, "quality_score"), self._clock.now())
+        if self._alone:
+            return quality
         await self._storage.write(lambda tx: judge(tx, key, quality, told, FEEDBACK))
         await self._known.follow(self._storage)
         return quality
@@ -218,6 +247,8 @@ class TierRouter:
             StoreError: When the store fails.
         """
         key = name(decision_id, "decision id")
+        if self._alone:
+            return False
         gone = await self._storage.write(lambda tx: tx.routed.remove([key]))
         await self._known.follow(self._storage)
         return gone > 0
@@ -233,13 +264,18 @@ class TierRouter:
         return gone
 
     async def status(self) -> RouterStatus:
-        """The state of routing: counts, bias and mean quality by tier.
+        """The state of routing: counts, bias and, of the models that hold the tiers now, mean quality by tier.
 
         Raises:
             StoreError: When the store cannot be read.
         """
         await self._known.follow(self._storage)
-        return standing(list(self._known.rows.values()))
+        return standing(list(self._known.rows.values()), self._models)
+
+    @property
+    def _alone(self) -> bool:
+        """Whether there is a single model: decisions are then neither kept nor judged."""
+        return len(self._models) == 1
 
     # Choosing.
 
