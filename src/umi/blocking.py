@@ -381,14 +381,14 @@ class Memory:
         ids of what is written are then held in memory.
 
         Args:
-            target: A path, which holds the export once it is whole, or a binary stream.
+            target: A path, which holds the export once it is whole, or a binary stream. An earlier export there is replaced, and nothing else.
             every_namespace: All of the store instead.
             progress: Called now and then with the number of lines written, from another thread.
             where: Only messages like `{"session": "monday"}`, with all that was read in them; see `umi.Where`.
             types: Only messages with a statement of these kinds.
 
         Raises:
-            InvalidInput: When the file cannot be written, or a filter is outside its limits.
+            InvalidInput: When the file cannot be written or is there and no export, or a filter is outside its limits.
         """
         return self._thread.run(
             self._twin.export(target, every_namespace=every_namespace, progress=progress, where=where, types=types)

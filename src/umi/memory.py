@@ -211,9 +211,9 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         defaults = {"at": at, "speaker": speaker, "role": role, "session": session, "metadata": metadata}
         defaults["origin"] = origin
         defaults["expires_at"] = validate.expiry(expires_at, ttl, now)
-        messages = [validate.ahead(validate.check_message(one, defaults), now) for one in given]
-        if isinstance(derived_from, str):
-            raise InvalidInput(f"derived_from must be a list of ids, got the text {derived_from!r:.80}")
+        messages = [validate.check_message(one, defaults) for one in given]
+        if isinstance(derived_from, str) or not isinstance(derived_from, Sequence):
+            raise InvalidInput(f"derived_from must be a list of ids, got {derived_from!r:.80}")
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
         options = RememberOptions(
             extract_entities=extract_entities,
@@ -348,14 +348,14 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         ids of what is written are then held in memory.
 
         Args:
-            target: A path, which holds the export once it is whole, or a binary stream.
+            target: A path, which holds the export once it is whole, or a binary stream. An earlier export there is replaced, and nothing else.
             every_namespace: All of the store instead.
             progress: Called now and then with the number of lines written, from another thread.
             where: Only messages like `{"session": "monday"}`, with all that was read in them; see `umi.Where`.
             types: Only messages with a statement of these kinds.
 
         Raises:
-            InvalidInput: When the file cannot be written, or a filter is outside its limits.
+            InvalidInput: When the file cannot be written or is there and no export, or a filter is outside its limits.
         """
         chosen = read_filter(where, types)
         names = None if every_namespace else [self._name]

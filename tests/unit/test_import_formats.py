@@ -142,7 +142,7 @@ class TestChatGPT:
         )
         assert question.at == datetime.fromtimestamp(1_750_000_000.5, UTC)
         assert (answer.content, answer.role, answer.speaker) == ("In Berlin, \nyou said.", "assistant", None)
-        assert answer.at == datetime.fromtimestamp(1_750_000_000, UTC)
+        assert answer.at == question.at  # and behind it
         assert (answer.session, answer.metadata) == ("c", {"conversation": "Home"})
         assert [one.reason[:11] for one in found if isinstance(one, Skipped)] == ["in a branch"]
 
@@ -262,3 +262,67 @@ class TestMarkdown:
         assert (bad.line, bad.where) == (2, "front matter")
         (bad,) = rejected(items(f"---\nx: {'y' * TEXT_BYTES_MAX}\n---\nhello", Format.AUTO, "a.md"))
         assert bad.line == 2
+
+
+def test_a_chat_message_without_a_time_stays_behind_the_one_before_it() -> None:
+    said = [("n1", "user", "I live in Berlin.", 1_700_000_010), ("n2", "assistant", "Noted.", 1_700_000_020)]
+    said.append(("n3", "user", "I moved to Lisbon.", None))
+    mapping = {
+        id_: {
+            "parent": f"n{number}" if number else None,
+            "children": [],
+            "message": {
+                "id": id_,
+                "author": {"role": role},
+                "content": {"content_type": "text", "parts": [text]},
+                "create_time": time,
+            },
+        }
+        for number, (id_, role, text, time) in enumerate(said)
+    }
+    chat = {"title": "t", "create_time": 1_700_000_000, "mapping": mapping, "current_node": "n3"}
+    found = messages(items(json.dumps([chat]), Format.CHATGPT))
+    assert [one.at.timestamp() for one in found if isinstance(one.at, datetime)] == [
+        1_700_000_010,
+        1_700_000_020,
+        1_700_000_020,
+    ]
+    talk = [
+        {"uuid": str(number), "sender": "human", "text": text, "created_at": time}
+        for number, (text, time) in enumerate([("Rome.", "2026-03-01T09:00:00Z"), ("Oslo.", "bad")])
+    ]
+    claude = {"uuid": "c", "name": "t", "created_at": "2026-02-01T09:00:00Z", "chat_messages": talk}
+    found = messages(items(json.dumps([claude]), Format.CLAUDE))
+    assert [one.at for one in found] == [datetime(2026, 3, 1, 9, tzinfo=UTC)] * 2
+
+
+def test_what_mem0_hides_from_a_day_on_expires_then() -> None:
+    kept = {"id": "1", "memory": "The code is 5.", "user_id": "bob", "created_at": "2026-01-01T00:00:00Z"}
+    dump = [kept | {"expiration_date": day} for day in ("2031-12-31", None, "soon")]
+    found = items(json.dumps(dump), Format.MEM0)
+    ends = [item.message.expires_at for item in found if isinstance(item, Record)]
+    assert ends == [datetime(2032, 1, 1, tzinfo=UTC), None]
+    assert "soon" in rejected(found)[0].reason
+
+
+def test_an_expired_record_is_rejected_and_the_rest_is_kept(umi: Umi) -> None:
+    file = umi.folder / "log.jsonl"
+    lines = [{"content": "one"}, {"content": "two", "expires_at": "2020-01-01T00:00:00Z"}, {"content": "three"}]
+    file.write_text("\n".join(map(json.dumps, lines)))
+    told = umi.data("import", str(file), "--embedder", "none", code=INCOMPLETE, status="incomplete")
+    assert (told["rejected_count"], told["rejected"][0]["line"]) == (1, 2)
+    assert "has passed" in told["rejected"][0]["reason"]
+    assert sum(one["messages"] for one in told["namespaces"]) == 2
+
+
+def test_nothing_said_of_a_speaker_takes_the_given_one_and_assistants_do_not() -> None:
+    lines = [
+        {"id": "1", "content": "I moved to Lisbon.", "speaker": None, "session": None},
+        {"id": "2", "content": "Noted.", "role": "assistant"},
+        {"id": "3", "content": "Hi.", "role": "user", "speaker": "Ben"},
+    ]
+    defaults = {"speaker": "Alice", "session": "S"}
+    found = messages(items("\n".join(map(json.dumps, lines)), Format.JSONL, **defaults))
+    assert [(one.speaker, one.session) for one in found] == [("Alice", "S"), (None, "S"), ("Ben", "S")]
+    table = b"id,content,role\n1,I moved to Lisbon.,user\n2,Noted.,assistant\n"
+    assert [one.speaker for one in messages(items(table, Format.CSV, **defaults))] == ["Alice", None]

@@ -54,6 +54,9 @@ class Kind(StrEnum):
     END = "end"
 
 
+BEGINNING: Final = f'{{"{Kind.HEADER}"'.encode()  # of every export
+
+
 def to_line(kind: Kind, fields: Fields) -> bytes:
     """A row as a line, including the newline."""
     # 0 and False are kept: only what stands for "nothing" is left out.

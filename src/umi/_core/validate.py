@@ -311,20 +311,6 @@ def expiry(expires_at: object, ttl: object, now: datetime) -> datetime | None:
     return optional_when(expires_at, "expires_at")
 
 
-def ahead(message: Message, now: datetime) -> Message:
-    """A checked message that does not expire by now.
-
-    Raises:
-        InvalidInput: For one that does: it would be gone before anybody reads it.
-    """
-    expires_at = optional_when(message.expires_at, "expires_at")
-    if expires_at is not None and expires_at <= now:
-        raise InvalidInput(
-            f"expires_at {expires_at.isoformat()} has passed, now is {now.isoformat()}; leave out what is gone already"
-        )
-    return message
-
-
 def check_message(value: object, defaults: Mapping[str, Any] | None = None) -> Message:
     """Make a `Message` from a str, a `Message`, or a mapping of its fields of which "content" is required.
 

@@ -192,8 +192,7 @@ class Engine:
         try:
             with self.may_be_given_up():
                 async for batch in in_batches(messages, limits.BULK_BATCH_COUNT):
-                    now = self.parts.clock.now()
-                    ahead.append(await self._begin([validate.ahead(validate.check_message(one), now) for one in batch]))
+                    ahead.append(await self._begin([validate.check_message(one) for one in batch]))
                     # One batch ahead is enough to keep both busy, and bounds the memory.
                     if len(ahead) > 1:
                         await finish(ahead.popleft())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from umi._archive import Dump, Restore
+from umi._archive.lines import BEGINNING
 from umi._engine.components import Components, has_file, open_store
 from umi._engine.engine import Engine
 from umi.errors import InvalidInput
@@ -86,13 +87,24 @@ async def _beside(store: Store, url: str, parts: Components) -> AsyncIterator[St
 def _sink(target: FileLike) -> Iterator[BinaryIO]:
     """The stream to write to.
 
-    A path is written as `PATH.part`, synced, and renamed at the end, so that PATH never holds half an export.
+    A path is written as `PATH.part`, synced, and renamed at the end, so that PATH never holds half an export. What is there already is
+    replaced if it is an export, or empty. A device or a pipe is written to as it is, and a link to where it points.
+
+    Raises:
+        InvalidInput: When it cannot be written, or something else is there: it may be somebody's database.
     """
     if not isinstance(target, str | os.PathLike):
         _require_stream(target, "write")
         yield target
         return
-    path = Path(target)
+    path = _replaceable(target)
+    if path.exists() and not path.is_file():
+        try:
+            with path.open("wb") as sink:
+                yield sink
+        except OSError as error:
+            raise InvalidInput(f"{target} cannot be written: {error.strerror or error}") from error
+        return
     part = path.with_name(f"{path.name}.part")
     done = False
     try:
@@ -111,6 +123,26 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
             part.unlink(missing_ok=True)
 
 
+def _replaceable(target: str | os.PathLike[str]) -> Path:
+    """Where an export to this path is written, links followed.
+
+    Raises:
+        InvalidInput: When it is no name of a file, or of one that holds something else.
+    """
+    try:
+        path = Path(target).resolve()
+        if path.is_dir():
+            raise InvalidInput(f"{target!s:.200} is a folder; name a file in it")
+        if path.is_file():
+            with path.open("rb") as there:
+                head = there.read(len(BEGINNING))
+            if head not in (b"", BEGINNING):
+                raise InvalidInput(f"{target!s:.200} is there already and is no export; choose another name")
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: a null byte; RuntimeError: a circle of links
+        raise InvalidInput(f"{target!s:.200} cannot be written: {error}") from error
+    return path
+
+
 def _require_stream(given: object, method: str) -> None:
     if not callable(getattr(given, method, None)):
         raise InvalidInput(f"give a path, or a binary stream with {method}(), got {type(given).__name__}")
@@ -124,3 +156,5 @@ def _source(source: FileLike) -> AbstractContextManager[BinaryIO]:
         return Path(source).open("rb")
     except OSError as error:
         raise InvalidInput(f"{source} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:  # a null byte, or half a character
+        raise InvalidInput(f"{source!r:.200} is no path: {error}") from error

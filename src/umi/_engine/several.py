@@ -26,8 +26,8 @@ def read_names(given: Iterable[str]) -> tuple[str, ...]:
     Raises:
         InvalidInput: For a single text, a name outside its limits, none, or too many.
     """
-    if isinstance(given, str):
-        raise InvalidInput(f"namespaces must be a list of names such as [{given!r}]")
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidInput(f"namespaces must be a list of names such as ['team'], got {given!r:.80}")
     names = tuple(dict.fromkeys(validate.name(one, "namespace") for one in given))
     validate.count(len(names), "number of namespaces", low=1, high=limits.RECALL_NAMESPACES_COUNT_MAX)
     return names

@@ -13,7 +13,7 @@ from umi._core.style_flags import read_traits
 from umi._core.text import analyse, count_words
 from umi._core.validate import in_zone, optional_when
 from umi._remember.keys import call_key, known_rows, message_key
-from umi.errors import IdempotencyConflict, NotFound
+from umi.errors import IdempotencyConflict, InvalidInput, NotFound
 from umi.ports import Entropy, EpisodeRow, ReplayRow, Transaction
 from umi.types import Episode, Message, OutboxItem, origin_of
 
@@ -94,6 +94,7 @@ def admit(tx: Transaction, now: datetime, drafts: Sequence[Draft], options: Reme
 
     Raises:
         IdempotencyConflict: When a known key comes with different content.
+        InvalidInput: When something is new and has expired: it would be gone before anybody reads it.
         NotFound: When something is new, and `derived_from` names an id that is not in this namespace.
     """
     if options.idempotency_key is not None:
@@ -115,6 +116,7 @@ def admit(tx: Transaction, now: datetime, drafts: Sequence[Draft], options: Reme
                 forgotten.append(message.id)
             continue
         # `next_arrival` advances only with `add_episodes`, so the episodes of this batch are counted by hand.
+        _require_ahead(draft.episode.expires_at, now)
         episode = replace(draft.episode, recorded_at=now, arrival=tx.next_arrival() + len(fresh))
         fresh.append(episode)
         episode_ids.append(episode.id)
@@ -146,6 +148,13 @@ def _admit_under_key(tx: Transaction, now: datetime, drafts: Sequence[Draft], op
     admitted = admit(tx, now, drafts, replace(options, idempotency_key=None))
     tx.add_replay(ReplayRow(key, told, admitted.episode_ids))
     return admitted
+
+
+def _require_ahead(expires_at: datetime | None, now: datetime) -> None:
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput(
+            f"expires_at {expires_at.isoformat()} has passed, now is {now.isoformat()}; leave out what is gone already"
+        )
 
 
 def _require_same(row: ReplayRow, told: str) -> None:

@@ -265,14 +265,14 @@ def _arrival(cursor: str) -> int:
     return int(cursor)
 
 
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) <= _CURSOR_DIGITS_MAX
+def _is_count(text: object) -> bool:
+    return isinstance(text, str) and text.isascii() and text.isdecimal() and len(text) <= _CURSOR_DIGITS_MAX
 
 
 def _cursor(text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    arrival, _, place = text.partition(".")
+    arrival, _, place = text.partition(".") if isinstance(text, str) else ("", "", "")
     if not (_is_count(arrival) and _is_count(place)):
         raise InvalidInput(f"after={text!r:.40} is not a cursor; give the `next` of the page before")
     return int(arrival), int(place)

@@ -55,7 +55,8 @@ def export(
     """Write all of a namespace as JSON Lines.
 
     Messages, statements with all their times, relations, waiting work and vectors: `umi restore` brings it back as it was,
-    into any store. The file appears once it is whole; others may go on writing meanwhile.
+    into any store. The file appears once it is whole; others may go on writing meanwhile. Of what is there already only an
+    export is replaced.
     """
 
     async def work(memory: Memory) -> Answer:

@@ -223,15 +223,15 @@ async def _store(
 
 
 async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcome: Outcome) -> None:
-    """A batch is atomic; where one of its ids is known with other content, the others are stored one by one."""
+    """A batch is atomic; where one of its ids is known with other content, or one has expired, the others are stored one by one."""
     try:
         await _keep(memory, batch, tally)
-    except IdempotencyConflict:
+    except (IdempotencyConflict, InvalidInput):
         for record in batch:
             try:
                 await _keep(memory, [record], tally)
-            except IdempotencyConflict as conflict:
-                outcome.reject(Rejected(record.line, record.where, str(conflict)))
+            except (IdempotencyConflict, InvalidInput) as refused:
+                outcome.reject(Rejected(record.line, record.where, str(refused)))
 
 
 async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:

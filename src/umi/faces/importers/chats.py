@@ -7,9 +7,10 @@ the message's id here. What nobody said (a tool's output, a hidden prompt, a pic
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, BinaryIO, Final
 
-from umi.faces.importers.records import Defaults, Item, Rejected, Skipped, moment_or_none, objects, record
+from umi.faces.importers.records import Defaults, Item, Record, Rejected, Skipped, moment_or_none, objects, record
 
 _SAID: Final = ("user", "assistant")
 _TEXTS: Final = ("text", "multimodal_text")
@@ -31,9 +32,12 @@ def chatgpt(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
         path, broken = _branch(mapping, value.get("current_node"))
         if broken:
             yield Rejected(line, where, broken)
+        since: object = value.get("create_time")
         for node_id in path:
             if mapping[node_id].get("message") is not None:  # the root holds none
-                yield _chatgpt_message(value, node_id, mapping[node_id], line, where, defaults)
+                item = _chatgpt_message(value, node_id, mapping[node_id], line, where, since, defaults)
+                since = _since(item, since)
+                yield item
         taken = frozenset(path)
         for node_id, node in mapping.items():
             if node_id not in taken and isinstance(node, Mapping) and node.get("message"):
@@ -76,7 +80,7 @@ def _last_leaf(mapping: Fields) -> str | None:
 
 
 def _chatgpt_message(
-    conversation: Fields, node_id: str, node: Fields, line: int, where: str, defaults: Defaults
+    conversation: Fields, node_id: str, node: Fields, line: int, where: str, since: object, defaults: Defaults
 ) -> Item:
     message = node.get("message")
     if not isinstance(message, Mapping):
@@ -98,7 +102,7 @@ def _chatgpt_message(
         return Rejected(line, f"{where}: {node_id[:60]}", "its 'parts' are not a list")
     if not text.strip():
         return Skipped("without words, such as a picture alone")
-    times = (message.get("create_time"), conversation.get("create_time"))
+    times = (message.get("create_time"), since)
     session = conversation.get("conversation_id") or conversation.get("id")
     return _message(text, role, message.get("id") or node_id, session, where, times, line, defaults)
 
@@ -122,12 +126,15 @@ def claude(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:
         if not isinstance(messages, list):
             yield Rejected(line, where, "has no list of 'chat_messages'")
             continue
+        since: object = value.get("created_at")
         for number, message in enumerate(messages, 1):
-            yield from _claude_message(value, message, number, line, where, defaults)
+            for item in _claude_message(value, message, number, line, where, since, defaults):
+                since = _since(item, since)
+                yield item
 
 
 def _claude_message(
-    conversation: Fields, message: object, number: int, line: int, where: str, defaults: Defaults
+    conversation: Fields, message: object, number: int, line: int, where: str, since: object, defaults: Defaults
 ) -> Iterator[Item]:
     place = f"{where} message {number}"
     if not isinstance(message, Mapping) or message.get("sender") not in ("human", "assistant"):
@@ -147,8 +154,14 @@ def _claude_message(
         yield Skipped("without words, such as an attachment alone")
     else:
         role = "user" if message["sender"] == "human" else "assistant"
-        times = (message.get("created_at"), conversation.get("created_at"))
+        times = (message.get("created_at"), since)
         yield _message(text, role, message.get("uuid"), conversation.get("uuid"), where, times, line, defaults)
+
+
+def _since(item: Item, before: object) -> object:
+    """The time of a message, which the next one has too if its own is missing: so it stays behind this one."""
+    at = item.message.at if isinstance(item, Record) else None
+    return at.isoformat() if isinstance(at, datetime) else before
 
 
 def _list(value: object) -> list[Any]:

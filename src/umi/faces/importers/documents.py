@@ -191,7 +191,7 @@ def _row(row: list[str], header: list[str], names: Mapping[int, str], line: int,
     given = {
         "content": cells.get("content"),
         "role": cells.get("role"),
-        "speaker": cells.get("speaker", defaults.speaker),
+        "speaker": cells.get("speaker", defaults.speaker_of(cells.get("role"))),
         "session": cells.get("session", defaults.session),
         "id": cells.get("id") or defaults.id_of("row", packed),
         "at": at,

@@ -9,10 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO, Final
 
 from umi.faces.importers.records import Defaults, Item, Rejected, digest, moment_or_none, objects, record
 
+_DAY_CHARS: Final = len("2026-12-31")
 _MEM0_KEPT: Final = ("agent_id", "app_id", "actor_id", "categories", "metadata")
 _TEXTS: Final = ("content", "text", "memory", "data", "message")
 _WRAPPED: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"(?:results|memories|items)"\s*:\s*(?=\[)')
@@ -43,8 +45,14 @@ def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
     if not isinstance(id_, str | int) or not isinstance(text, str):
         return Rejected(line, str(id_ or "")[:80], "has no 'id' or no text in 'memory'")
     kept = {name: value[name] for name in _MEM0_KEPT if value.get(name)}
+    try:
+        expires_at = _expiry(value.get("expiration_date"), defaults)
+    except (TypeError, ValueError, OverflowError):
+        reason = f"its expiration_date {value['expiration_date']!r:.40} is no day such as 2026-12-31"
+        return Rejected(line, str(id_)[:80], reason)
     given = {
         "content": text,
+        "expires_at": expires_at,
         "id": digest("mem0", str(id_), text),
         "speaker": defaults.speaker or user,
         "session": value.get("run_id") or defaults.session,
@@ -52,6 +60,13 @@ def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
         "metadata": kept | {"mem0_id": id_},
     }
     return record(given, line, str(id_)[:80], user if isinstance(user, str) else None)
+
+
+def _expiry(day: object, defaults: Defaults) -> datetime | None:
+    """The end of the last day on which mem0 shows a memory."""
+    if day in (None, ""):
+        return None
+    return datetime.combine(date.fromisoformat(str(day)[:_DAY_CHARS]) + timedelta(days=1), time(), defaults.zone)
 
 
 def langgraph(stream: BinaryIO, defaults: Defaults) -> Iterator[Item]:

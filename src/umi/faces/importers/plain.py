@@ -83,8 +83,8 @@ def _json_line(line: bytes, number: int, defaults: Defaults) -> Item:
         given["id"] = defaults.id_of("line", packed)
     elif isinstance(given["id"], int) and not isinstance(given["id"], bool):
         given["id"] = str(given["id"])
-    for field in ("speaker", "session"):
-        given.setdefault(field, getattr(defaults, field))
+    unsaid = {"session": defaults.session, "speaker": defaults.speaker_of(given.get("role"))}
+    given |= {field: one for field, one in unsaid.items() if given.get(field) is None}
     try:
         given["at"] = defaults.at if given.get("at") is None else moment(given["at"], defaults.zone)
     except InvalidInput as error:

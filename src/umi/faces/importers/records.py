@@ -61,6 +61,10 @@ class Defaults:
     columns: Mapping[str, str] = field(default_factory=dict)
     _told: Counter[str] = field(default_factory=Counter, init=False, compare=False)
 
+    def speaker_of(self, role: object) -> str | None:
+        """Who speaks in a role where nobody is named: assistants and tools are not the speaker."""
+        return self.speaker if role in (None, "user") else None
+
     def id_of(self, kind: str, content: str) -> str:
         """An id that is the same whenever the same content comes from the same file; what stands there again has one of its own."""
         id_ = digest(kind, self.name, content)

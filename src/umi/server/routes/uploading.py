@@ -148,15 +148,15 @@ def _note(told: FileProgress, one: FileItem) -> None:
 
 
 async def _store(space: Space, batch: list[FileItem], told: FileProgress) -> None:
-    """A batch is atomic; where one of its ids is known with other content, the others are stored one by one."""
+    """A batch is atomic; where one of its ids is known with other content, or one has expired, the others are stored one by one."""
     try:
         await _keep(space, [one.message for one in batch if one.message is not None], told)
-    except IdempotencyConflict:
+    except (IdempotencyConflict, InvalidInput):
         for one in batch:
             try:
                 await _keep(space, [one.message] if one.message is not None else [], told)
-            except IdempotencyConflict as conflict:
-                rejected = FileItem(None, one.done_bytes, one.line, one.where, str(conflict), is_rejected=True)
+            except (IdempotencyConflict, InvalidInput) as refused:
+                rejected = FileItem(None, one.done_bytes, one.line, one.where, str(refused), is_rejected=True)
                 _note(told, rejected)
 
 
