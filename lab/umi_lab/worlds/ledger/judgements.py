@@ -34,7 +34,7 @@ class Judgements(Journal):
         if given["restart"] and self._opened.plan.store != "dict":
             await self._opened.open()
         for name in spaces:
-            mine = [hit.id for hit in found.hits if hit.namespace == name]
+            mine = _places(found, name)
             others = [hit.id for hit in found.hits if hit.namespace != name]
             await self._judge_in(name, found.id, mine, others, given)
         if "elsewhere" not in spaces:
@@ -55,21 +55,21 @@ class Judgements(Journal):
     async def _judge_one_of_many(self, spaces: list[str], found: Any) -> None:
         """Each recall can be judged, in each of its namespaces, however many were made at once."""
         for name in spaces:
-            mine = tuple(hit.id for hit in found.hits if hit.namespace == name)
+            mine = _places(found, name)
             receipt = await self._view(name).feedback(found.id, outcome="success")
-            right = {"recall_id": found.id, "quality": 1.0, "credited": mine, "replayed": False}
+            right = {"recall_id": found.id, "quality": 1.0, "credited": tuple(mine), "replayed": False}
             self.compared.record("feedback on one of many recalls", receipt, right)
             if name == "ledger":
                 self.learned.judge(self.book, mine, 1.0, None, self.now)
 
     async def _judge_in(
-        self, name: str, recall: str, mine: list[str], others: list[str], given: dict[str, Any]
+        self, name: str, recall: str, mine: dict[str, int], others: list[str], given: dict[str, Any]
     ) -> None:
         """One namespace is credited for its own hits, once, and another judgement of the same recall is refused."""
         memory = self._view(name)
         if others:
             await self._refused("NotFound", memory.feedback(recall, outcome="success", used=others[:1]))
-        used = {None: None, "none": [], "first": mine[:1]}[given["used"]]
+        used = {None: None, "none": [], "first": list(mine)[:1]}[given["used"]]
         said = {name: given[name] for name in ("outcome", "human_verdict", "quality_score")} | {"used": used}
         right = {"recall_id": recall, "quality": _quality(said), "credited": tuple(mine if used is None else used)}
         for replayed in (False, True):
@@ -78,7 +78,7 @@ class Judgements(Journal):
             self.compared.record("feedback", found, right | {"replayed": replayed})
         if name == "ledger":
             self.learned.judge(self.book, mine, _quality(said), used, self.now)
-            await Lessons(self._opened, self).after_judging(mine)
+            await Lessons(self._opened, self).after_judging(list(mine))
             await Questions(self._opened, self).of_all()
         if given["otherwise"] is not None:
             await self._refused(
@@ -88,9 +88,10 @@ class Judgements(Journal):
             await memory.learning.reset()
             if name == "ledger":
                 self.learned.clear()
-            lesson = await memory.learning.explain(mine[0])
+            first = next(iter(mine))
+            lesson = await memory.learning.explain(first)
             fresh = {
-                "id": mine[0],
+                "id": first,
                 "factor": 1.0,
                 "counted": 0,
                 "evidence": {},
@@ -100,6 +101,11 @@ class Judgements(Journal):
             self.compared.record("the lesson after a reset", lesson, fresh)
             same("what is usual when nothing counts", lesson.usual, Learned().usual(self.now))
             self._opened.tally.saw("Lesson", {"usual": 0})
+
+
+def _places(found: Any, namespace: str) -> dict[str, int]:
+    """The place of each hit of a namespace among all that a recall shows, by its id."""
+    return {hit.id: place for place, hit in enumerate(found.hits) if hit.namespace == namespace}
 
 
 def _quality(said: dict[str, Any]) -> float:

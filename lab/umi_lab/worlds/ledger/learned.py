@@ -5,7 +5,7 @@ In small worlds one provider judges, whoever calls `feedback`, so no median is t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
@@ -78,13 +78,13 @@ class Learned:
         return list(self._of)
 
     def judge(
-        self, book: Book, shown: Sequence[str], quality: float, used: Sequence[str] | None, now: datetime
+        self, book: Book, shown: Mapping[str, int], quality: float, used: Sequence[str] | None, now: datetime
     ) -> None:
         """Credit what a recall has shown, or what of it was used, and what that was concluded from.
 
         Args:
             book: The rows.
-            shown: Ids of the hits, in order.
+            shown: The place of each hit of this namespace among all that were shown, by its id.
             quality: What the judgement counts as, 0..1.
             used: Ids of those hits that were used; None where nobody says.
             now: The moment of the judgement.
@@ -92,7 +92,7 @@ class Learned:
         by_id = {one.id: one for one in book.statements}
         shares: dict[Statement, float] = {}
         about: dict[str, Said] = {}
-        for place, id_ in enumerate(shown):
+        for id_, place in shown.items():
             counts = used is None or id_ in used
             level, share, seen = [by_id[id_]], 1.0 if used is not None else 1 / (1 + place), {by_id[id_]}
             for _ in range(1 + _DERIVED_DEPTH):

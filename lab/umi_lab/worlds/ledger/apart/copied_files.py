@@ -16,6 +16,7 @@ from umi_lab.worlds.ledger.plan import Step
 
 _REST: Final = b"half of a copy"
 _OTHERS: Final = b"somebody's own"
+_EXPORT: Final = b'{"umi_export":'
 
 
 class CopiedFiles(Journal):
@@ -73,12 +74,11 @@ class CopiedFiles(Journal):
             same("what a backup's own check says", list(await copy.check()), [])
 
     async def _write_out(self, memory: Memory, target: Path) -> None:
-        """An export takes the place of a file, and of nothing else; where it cannot be written all stays as it was."""
-        if target == self._opened.folder / target.name:
-            return  # nobody writes it over the memory itself
+        """An export takes the place of an export, and of nothing else, not of the memory itself; where it is refused all stays as it was."""
         was, stream = _below(target), io.BytesIO()
         await memory.export(stream)
-        refused = _is_folder(target) or not _has_folder(target)
+        is_free = was is None or was[0][1].startswith(_EXPORT)
+        refused = _is_folder(target) or not _has_folder(target) or not is_free
         try:
             receipt = await self._opened.call_of(memory, "export", target)
         except InvalidInput:

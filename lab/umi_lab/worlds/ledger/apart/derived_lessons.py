@@ -49,7 +49,8 @@ class DerivedLessons(Journal):
         named = used if used is None or one["by"] == "statement" else [owners[id_] for id_ in used]
         receipt = await self._opened.call_of(memory, "feedback", found.id, outcome=one["outcome"], used=named)
         same("what was credited", receipt.credited, tuple(shown if used is None else used))
-        learned.judge(book, shown, _QUALITIES[one["outcome"]], used, self.now)
+        places = {id_: place for place, id_ in enumerate(shown)}
+        learned.judge(book, places, _QUALITIES[one["outcome"]], used, self.now)
         await self._require_taught(memory, book, learned)
 
     async def _require_taught(self, memory: Memory, book: Book, learned: Learned) -> None:

@@ -152,9 +152,8 @@ class Signalled(Journal):
 
 
 def _shares(recall: Any, ids: Sequence[str]) -> dict[int, float]:
-    """The share of each of these messages in a recall, by their own places in it."""
-    mine = [ids.index(hit.id) for hit in recall.hits if hit.id in ids]
-    return {message: 1 / (1 + place) for place, message in enumerate(mine)}
+    """The share of each of these messages in a recall, by their places among all that it showed."""
+    return {ids.index(hit.id): 1 / (1 + place) for place, hit in enumerate(recall.hits) if hit.id in ids}
 
 
 def _lesson(found: Any, counting: Sequence[Brought], message: int, now: Any) -> None:
