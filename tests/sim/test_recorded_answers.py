@@ -22,8 +22,10 @@ def test_nothing_answers_otherwise_than_it_did(kind):
     assert record.differing(runs) == [], record.REMEDY
 
 
-def test_the_record_holds_just_these_runs():
-    assert list(record.read()) == NAMES
+def test_the_record_holds_just_these_runs_and_none_that_fails():
+    known = record.read()
+    assert list(known) == NAMES
+    assert [name for name, told in known.items() if told.startswith("fails: ")] == []
 
 
 def test_another_bound_of_the_reader_is_noticed(monkeypatch):
