@@ -6,7 +6,7 @@ import sys
 
 from umi.faces.cli.loading import for_good
 
-_INTERRUPTED = 130  # as shells say it
+_INTERRUPTED = 130  # `Code.INTERRUPTED` of the command line, which may not be imported yet
 
 
 def main() -> None:

@@ -33,6 +33,7 @@ from umi.types import (
     quality,
 )
 from umi.types.learning_rows import SignalRow
+from umi.types.quality import worth_of
 
 log = logging.getLogger("umi")
 
@@ -216,8 +217,7 @@ def _signal(recall_id: str, outcome: str, score: float | None, verdict: str | No
     """
     # Without a measure of the caller's own, the outcome's quality stands in for it.
     if score is None:
-        # What is no text cannot be looked up; `fault` refuses it.
-        score = status.OUTCOME_QUALITY.get(outcome, 0.0) if isinstance(outcome, str) else 0.0
+        score = worth_of(outcome)
     signal = QualitySignal(recall_id, "", outcome, score, at, verdict, recall_id=recall_id)
     if (wrong := fault(signal)) is not None:
         raise InvalidInput(wrong)

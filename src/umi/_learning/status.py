@@ -13,11 +13,9 @@ from umi._learning.routing.knowledge import standing as route_standing
 from umi.errors import NotFound
 from umi.limits import LEARN_BATCH_COUNT
 from umi.ports import Snapshot
-from umi.types import OUTCOME_QUALITY as _BY_OUTCOME
 from umi.types import Explanation, LearnStatus, Lesson, ProviderStanding, QualityPoint
 from umi.types.learning_rows import Belief, SignalRow
 
-OUTCOME_QUALITY: Final = {str(outcome): value for outcome, value in _BY_OUTCOME.items()}
 _MOST_COUNT: Final = 5  # memories reported as raised most, and as many as lowered most
 _EVEN: Final = 0.5  # a quality that takes neither side
 _COMPARED_COUNT_LEAST: Final = 10  # recalls judged by others too, before an agreement is reported

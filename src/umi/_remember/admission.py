@@ -115,8 +115,8 @@ def admit(tx: Transaction, now: datetime, drafts: Sequence[Draft], options: Reme
             if not row.episode_ids and message.id is not None:
                 forgotten.append(message.id)
             continue
-        # `next_arrival` advances only with `add_episodes`, so the episodes of this batch are counted by hand.
         _require_ahead(draft.episode.expires_at, now)
+        # `next_arrival` advances only with `add_episodes`, so the episodes of this batch are counted by hand.
         episode = replace(draft.episode, recorded_at=now, arrival=tx.next_arrival() + len(fresh))
         fresh.append(episode)
         episode_ids.append(episode.id)

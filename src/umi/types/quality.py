@@ -104,6 +104,12 @@ class QualitySignal:
     decision_id: str | None = None
 
 
+def worth_of(outcome: object) -> float:
+    """What an outcome counts as where no score says more; 0 for what is none, which `fault` refuses."""
+    # Compared and not looked up: what a caller gives may have no hash.
+    return next((worth for one, worth in OUTCOME_QUALITY.items() if one == outcome), 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class UndatedSignal(QualitySignal):
     """A signal whose source does not say when: `completed_at` is a guess and no part of what the signal says."""

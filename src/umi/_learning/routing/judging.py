@@ -8,7 +8,8 @@ from typing import Final
 
 from umi.errors import IdempotencyConflict, InvalidInput, NotFound
 from umi.ports import Transaction
-from umi.types import OUTCOME_QUALITY, QualitySignal, fault, quality
+from umi.types import QualitySignal, fault, quality
+from umi.types.quality import worth_of
 
 FEEDBACK: Final = "feedback"  # the judge's name for `TierRouter.feedback`
 
@@ -19,10 +20,7 @@ def quality_of(decision_id: str, outcome: str, score: float | None, at: datetime
     Raises:
         InvalidInput: For an unknown outcome.
     """
-    worths = {str(one): worth for one, worth in OUTCOME_QUALITY.items()}
-    # What is no text cannot be looked up; `fault` refuses it.
-    worth = worths.get(outcome, 0.0) if isinstance(outcome, str) else 0.0
-    given = score if score is not None else worth
+    given = score if score is not None else worth_of(outcome)
     signal = QualitySignal(decision_id, "", outcome, given, at.isoformat(), decision_id=decision_id)
     if (wrong := fault(signal)) is not None:
         raise InvalidInput(wrong)

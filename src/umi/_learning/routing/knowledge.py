@@ -96,16 +96,15 @@ def standing(rows: Sequence[Decision], models: Mapping[str, str] | None = None) 
         models: The model of each tier; `mean_quality` is then of what these did on their tiers. None takes all models.
     """
     made = [row for row in rows if row.kind != TOLD]
-    judged = [row for row in made if row.quality is not None]
     qualities: dict[str, list[float]] = {}
-    for row in judged:
+    for row in made:
         if row.quality is not None and (models is None or _held(row, models)):
             qualities.setdefault(row.tier, []).append(row.quality)
     chosen = Counter(row.tier for row in made)
     analyzer = _told(rows)
     return RouterStatus(
         decisions=len(made),
-        judged=len(judged),
+        judged=sum(row.quality is not None for row in made),
         explored=sum(row.explored for row in made),
         bias=round(analyzer.applied_bias(), 6),
         feedback=analyzer.feedback_count,
