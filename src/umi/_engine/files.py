@@ -130,16 +130,16 @@ def _replaceable(target: str | os.PathLike[str]) -> Path:
         InvalidInput: When it is no name of a file, or of one that holds something else.
     """
     try:
-        path = Path(target).resolve()
-        if path.is_dir():
-            raise InvalidInput(f"{target!s:.200} is a folder; name a file in it")
+        path, head = Path(target).resolve(), b""
         if path.is_file():
             with path.open("rb") as there:
                 head = there.read(len(BEGINNING))
-            if head not in (b"", BEGINNING):
-                raise InvalidInput(f"{target!s:.200} is there already and is no export; choose another name")
     except (OSError, ValueError, RuntimeError) as error:  # ValueError: a null byte; RuntimeError: a circle of links
         raise InvalidInput(f"{target!s:.200} cannot be written: {error}") from error
+    if path.is_dir():
+        raise InvalidInput(f"{target!s:.200} is a folder; name a file in it")
+    if head not in (b"", BEGINNING):
+        raise InvalidInput(f"{target!s:.200} is there already and is no export; choose another name")
     return path
 
 
