@@ -28,7 +28,7 @@ async def test_one_message_is_no_row_of_messages(memory: umi.Memory, given: Any)
 
 
 async def test_sources_are_a_list(memory: umi.Memory) -> None:
-    with pytest.raises(InvalidInput, match="derived_from must be a list of ids, got the text 'ent_1'"):
+    with pytest.raises(InvalidInput, match="derived_from must be a list of ids, got 'ent_1'"):
         await memory.remember("I live in Graz.", derived_from="ent_1")
     assert (await memory.stats()).episodes == 0
 
