@@ -92,7 +92,7 @@ async def test_a_full_disk_has_its_status_and_is_survived(tmp_path: Path) -> Non
 
 async def test_a_model_that_hangs_makes_a_poorer_answer_and_no_error(tmp_path: Path) -> None:
     # Half a second, for the call that is answered at once must end in time on a busy machine too.
-    model, config = Hanging(), umi.Config(deadline_s=1.0, call_timeout_s=0.5)
+    model, config = Hanging(), umi.Config(deadline_s=0.6, call_timeout_s=0.5)
     async with (
         umi.Memory.open(str(tmp_path / "umi.db"), embedder=None, llm=model, config=config) as memory,
         serving(memory) as client,
