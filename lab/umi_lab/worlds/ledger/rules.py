@@ -96,8 +96,8 @@ class Recorder:
         self._join(link.old, heir.new, reason, min(link.confidence, heir.confidence), link.nature)
 
     def _join(self, old: Statement, new: Statement, reason: str, sure: float, nature: str = "") -> None:
-        acts = sure >= self._act_from and self._act_from < 1
-        self.record(Link("", old, new, "update", reason, sure, self._now, "relink", acts, nature))
+        # It stands for steps that acted, so it acts, whatever confidence others need.
+        self.record(Link("", old, new, "update", reason, sure, self._now, "relink", acted=True, nature=nature))
 
     def set_fact(self, new: Statement) -> None:
         """Put a fact that was just set in its place among the values of its attribute."""
