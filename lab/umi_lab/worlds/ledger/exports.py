@@ -77,6 +77,13 @@ class Exports(Journal):
 
     async def _call_again(self, elsewhere: Memory, part: Book) -> None:
         """A call under a key is known where all that is left of it came along, and else it is new: nothing is lost."""
+        noted = list(self._opened.model.verdicts)
+        try:
+            await self._known_or_new(elsewhere, part)
+        finally:
+            self._opened.model.verdicts = noted  # what the model judged elsewhere changes nothing here
+
+    async def _known_or_new(self, elsewhere: Memory, part: Book) -> None:
         for content, arguments, added, keyed in self._calls.values():
             left = [said for said in added if said in self.book.said]
             if not keyed or not left or arguments.get("derived_from") or not _lasting(added, arguments):
