@@ -30,8 +30,7 @@ class Carrying(Deletions):
         kept = [said for said in self.book.said if passes(where or {}, said)]
         waiting = [said for said in added if said in kept]
         self.compared.record("the export of what waits", found, {"episodes": len(kept)})
-        asked = list(self._opened.model.verdicts)
-        async with self._opened.other("dict:") as elsewhere:
+        async with self._opened.elsewhere() as elsewhere:
             await elsewhere.restore(io.BytesIO(written.getvalue()))
             # Nothing there names a message that was left out.
             named = [one for one in sources if one.said in kept]
@@ -42,7 +41,6 @@ class Carrying(Deletions):
             same("texts that were read elsewhere", (done.completed, done.waiting), (len(waiting), ()))
             if where is None and given["between"] != "erase":
                 self._read_there = await _rows(elsewhere)
-        self._opened.model.verdicts = asked  # those of elsewhere are no answers for the book
 
     async def _require_as_there(self) -> None:
         """What was read elsewhere is what is read here."""

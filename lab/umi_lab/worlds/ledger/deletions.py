@@ -111,7 +111,7 @@ class Deletions(Journal):
         if receipt.deleted or self.book.said:
             await self._refused("RestoreConflict", self._opened.memory.restore(io.BytesIO(kept.getvalue())))
             self._was_deferred = True  # rows that were restored might wait, so the background looks for them
-        async with self._opened.other("dict:") as elsewhere:
+        async with self._opened.elsewhere() as elsewhere:
             await elsewhere.restore(io.BytesIO(kept.getvalue()))
             self._opened.count("verify_erasure", {})
             check = await elsewhere.verify_erasure(receipt)

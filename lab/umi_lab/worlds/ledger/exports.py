@@ -31,7 +31,7 @@ class Exports(Journal):
         self.compared.record("the export of all namespaces", found, counts)
         text = written.getvalue().decode()
         same("messages of the other namespace", [one.id for one in self.beyond if f'"{one.id}"' not in text], [])
-        async with self._opened.other("dict:") as elsewhere:
+        async with self._opened.elsewhere() as elsewhere:
             self._opened.count("restore", {})
             await elsewhere.restore(io.BytesIO(written.getvalue()))
             here = await elsewhere.episodes(limit=10_000)
@@ -59,7 +59,7 @@ class Exports(Journal):
             "relations": len(part.links),
         }
         self.compared.record("export", found, {**rows, "bytes": len(first.getvalue())})
-        async with self._opened.other("dict:") as elsewhere:
+        async with self._opened.elsewhere() as elsewhere:
             self._opened.count("restore", {"progress": lines.append})
             lines.clear()
             back = await elsewhere.restore(io.BytesIO(first.getvalue()), progress=lines.append)
@@ -77,13 +77,6 @@ class Exports(Journal):
 
     async def _call_again(self, elsewhere: Memory, part: Book) -> None:
         """A call under a key is known where all that is left of it came along, and else it is new: nothing is lost."""
-        noted = list(self._opened.model.verdicts)
-        try:
-            await self._known_or_new(elsewhere, part)
-        finally:
-            self._opened.model.verdicts = noted  # what the model judged elsewhere changes nothing here
-
-    async def _known_or_new(self, elsewhere: Memory, part: Book) -> None:
         for content, arguments, added, keyed in self._calls.values():
             left = [said for said in added if said in self.book.said]
             if not keyed or not left or arguments.get("derived_from") or not _lasting(added, arguments):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -95,8 +96,17 @@ class OpenedMemory:
         """The clock and the source of ids, for a store that is opened without a memory."""
         return {"clock": self.clock, "entropy": self._entropy}
 
-    def other(self, url: str) -> Memory:
-        """Another memory with the same parts, not yet open."""
+    @asynccontextmanager
+    async def elsewhere(self) -> AsyncIterator[Memory]:
+        """Another memory with the same parts, in RAM. What the model judges in it is forgotten: it is no answer for the book."""
+        noted = list(self.model.verdicts)
+        try:
+            async with self._memory_at("dict:") as memory:
+                yield memory
+        finally:
+            self.model.verdicts = noted
+
+    def _memory_at(self, url: str) -> Memory:
         config = Config(act_from=self.plan.act_from, learn=self.plan.learn, trust=self.plan.trust)
         return Memory.open(
             url, namespace=SPACE, llm=self.model, embedder=None, config=config, clock=self.clock, entropy=self._entropy
@@ -154,10 +164,10 @@ class OpenedMemory:
         if self._memory is not None:
             await self._memory.close()
         url = self.address or ("dict:" if self.file is None else f"sqlite:///{self.file}")
-        self._memory = await self.other(url)
+        self._memory = await self._memory_at(url)
         # It stays open when the first is opened again, and follows what that writes.
         if self.plan.beside and self._second is None:
-            self._second = await self.other(url)
+            self._second = await self._memory_at(url)
 
     async def close(self) -> None:
         """Close the memory, and the second one."""

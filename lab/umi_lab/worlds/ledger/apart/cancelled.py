@@ -31,10 +31,9 @@ class Cancelled(Journal):
     """Cancels calls, in memories of their own."""
 
     async def _cancelled(self, step: Step) -> None:
+        by_one = self._opened.plan.portions.get("BULK_BATCH_COUNT") == 1  # batches are stored one after the other
         for number, case in enumerate(step.arguments["cases"]):
             right = [await self._end(None, case, times) for times in ((1,) if case["again"] else (0, 1))]
-            by_one = self._opened.plan.portions.get("BULK_BATCH_COUNT") == 1
-            # Batches are stored one after the other.
             if case["call"] == "remember_many" and by_one and not case["again"]:
                 right.append(await self._end(None, {**case, "call": _FIRST}, 1))
             file = f"cancelled{step.number}-{number}.db"
