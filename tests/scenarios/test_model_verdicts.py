@@ -397,6 +397,23 @@ async def test_read_again_with_a_model_what_was_read_without(tmp_path: object) -
         assert await memory.check() == []
 
 
+async def test_what_was_replaced_ends_when_the_new_reading_begins(tmp_path: object) -> None:
+    old, new = "We ship from train.", "Since February we have shipped from shipline."
+    path = f"{tmp_path}/umi.db"
+    async with umi.Memory.open(path) as memory:
+        first = await memory.remember(old, speaker="Ann", at=day("2026-01-01"), extract_entities=False)
+        second = await memory.remember(new, speaker="Ann", at=day("2026-03-01"), extract_entities=False)
+        await memory.relate(first.entities[0].id, second.entities[0].id, type="update", reason="the branch changed")
+    model = Scripted(
+        {old: [states(old, "release branch")], new: [states(new, "release branch", from_="2026-02-01")]}, {}
+    )
+    async with umi.Memory.open(path, llm=model) as memory:
+        await memory.reread()
+        ended = {one.entity.content: one.entity.valid_to for one in await memory.history("release branch")}
+        assert ended == {old: datetime.fromisoformat("2026-02-01T00:00+00:00"), new: None}
+        assert await memory.check() == []
+
+
 async def test_a_set_fact_is_asked_of_no_model_and_is_not_read_again(tmp_path: object) -> None:
     model = Scripted({"hello": [states("hello", "greeting")]}, {})
     async with umi.Memory.open(f"{tmp_path}/umi.db", llm=model) as memory:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -107,6 +108,17 @@ def test_the_sentence_that_shares_words_with_the_question_survives_the_cut() -> 
     (item,) = packed.items
     assert item.shortened
     assert "... The spare key is under the blue flowerpot. ..." in item.line
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"), [("The key is under the pot.", ["ent_0"]), (f"The key is {'very ' * 99}far.", [])]
+)
+def test_without_room_for_a_sentence_that_answers_no_other_one_is_shown(key: str, shown: list[str]) -> None:
+    content = f"Good morning. It rains. {key} So long."
+    pieces = packing.answer_pieces([replace(hit(0, content), matched=(24, 24 + len(key)))])
+    packed = packing.pack(pieces, "", 50, of_words, query_terms("Where is the key?"))
+    assert [item.id for item in packed.items] == shown
+    assert all("under the pot" in item.line for item in packed.items)
 
 
 def test_a_sentence_that_does_not_fit_is_left_out_and_never_cut() -> None:

@@ -309,6 +309,12 @@ LEARNED: Final[tuple[Mutation, ...]] = (
         ),
     ),
     Mutation(
+        "read-again-and-ends-as-before",
+        "What was replaced keeps its end where what replaced it is read again with another beginning.",
+        "umi._remember.apply.ReadingWriter._read_again",
+        partial(edited, ReadingWriter, "_read_again", "*(row.source_id for row in moved), ", ""),
+    ),
+    Mutation(
         "reset-and-still-told",
         "What a provider has said is told with the judgements that do not count any more.",
         "umi._learning.status._counting",

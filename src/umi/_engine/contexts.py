@@ -55,7 +55,8 @@ class Contexts(ABC):
         without a question, and ask each turn with `profile=False, changes=False`.
 
         Room is given to answers first, best first, then to the profile, then to changes. A line is whole or absent; a message
-        that is too long is cut between sentences, " ... " marks where. `left_out` says what found no room.
+        that is too long is cut between sentences, " ... " marks where, or absent when no sentence fits that is about the question.
+        `left_out` says what found no room.
 
         Args:
             query: The question or message to be answered, 1 to 10,000 bytes. None packs profile and changes alone.

@@ -215,7 +215,8 @@ class ReadingWriter:
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
         # the validity of every statement concerned.
         self._writer.start_over()
-        for id_ in (*reopened, *(one.id for one in entities)):
+        # A new statement may begin at another time than the old one, and so may the end of what it replaced.
+        for id_ in dict.fromkeys((*reopened, *(row.source_id for row in moved), *(one.id for one in entities))):
             self._writer.review(id_)
         self._entities += entities
         self._act_on(reading.judgement)

@@ -201,7 +201,10 @@ def _fill(pieces: Sequence[Piece], measured: _Measured, terms: frozenset[str]) -
 
 
 def _cut(piece: Piece, chosen: Sequence[Piece], measured: _Measured, terms: frozenset[str]) -> Piece | None:
-    """A message cut to whole sentences that fit: those that matched and share most words with the question, and then others."""
+    """A message cut to whole sentences that fit: those that matched and share most words with the question, and then others.
+
+    None where none of the former fits: the others alone would say nothing of the question.
+    """
     hit = piece.hit
     if hit is None:
         return None
@@ -213,7 +216,9 @@ def _cut(piece: Piece, chosen: Sequence[Piece], measured: _Measured, terms: froz
     share = _Measured(measured.counter, measured.about, used + (measured.tokens_max - used) // _SHARE_OF_CUT)
     taken: list[tuple[int, int]] = []
     best: Piece | None = None
-    for span in _by_relevance(hit, spans, terms)[:_SENTENCES_TRIED_MAX]:
+    for span, relevant in _by_relevance(hit, spans, terms)[:_SENTENCES_TRIED_MAX]:
+        if not taken and not relevant:
+            break
         shorter = _shortened(piece, hit, sorted([*taken, span]))
         # The first sentence may take all the room there is; further ones only their share.
         if (share if taken else measured).fits([*chosen, shorter]):
@@ -224,8 +229,13 @@ def _cut(piece: Piece, chosen: Sequence[Piece], measured: _Measured, terms: froz
     return best
 
 
-def _by_relevance(hit: Hit, spans: Sequence[tuple[int, int]], terms: frozenset[str]) -> list[tuple[int, int]]:
-    """Sentences, the most relevant first: by words of the question, then those that the match touches, then in order."""
+def _by_relevance(
+    hit: Hit, spans: Sequence[tuple[int, int]], terms: frozenset[str]
+) -> list[tuple[tuple[int, int], bool]]:
+    """Sentences, the most relevant first: by words of the question, then those that the match touches, then in order.
+
+    With each, whether it is relevant at all.
+    """
     whole = hit.content == hit.episode.content
     start, end = hit.matched if hit.matched is not None and whole else (0, len(hit.content))
 
@@ -233,7 +243,8 @@ def _by_relevance(hit: Hit, spans: Sequence[tuple[int, int]], terms: frozenset[s
         shared = terms & frozenset(analyse(hit.content[span[0] : span[1]]))
         return -len(shared), not (span[0] < end and start < span[1]), span[0]
 
-    return sorted(spans, key=key)
+    keyed = sorted((key(span), span) for span in spans)
+    return [(span, bool(shared) or not apart) for (shared, apart, _), span in keyed]
 
 
 def _shortened(piece: Piece, hit: Hit, spans: Sequence[tuple[int, int]]) -> Piece:

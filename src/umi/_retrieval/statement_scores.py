@@ -15,7 +15,7 @@ from typing import Final
 
 import numpy as np
 
-from umi._core.ranking import Ranking, log_odds, logistic
+from umi._core.ranking import SCORE_DECIMALS, Ranking, log_odds, logistic
 from umi._core.text import analyse
 from umi._reading.model.extraction import says_it_all
 from umi.limits import STATEMENT_CANDIDATES_COUNT
@@ -76,15 +76,15 @@ def candidates(snapshot: Snapshot, ranking: Ranking, question: Question, where: 
         read = [one for one in groups.get(episode.id, ()) if _is_read(one)]
         # A message that no model read stands for itself, with the score of its place.
         if not read:
-            found.append(Candidate(place, episode, None, float(logistic(odds))))
+            found.append(Candidate(place, episode, None, _score(odds)))
         mine = _Message(episode, read, windows.get(episode.id), question, weights)
-        found += [
-            Candidate(place, episode, one.id, float(logistic(odds + mine.gain(one))))
-            for one in read
-            if where.takes(one)
-        ]
-    # Rounded, so that the last bits of a float, which differ between machines, cannot change the order.
-    return sorted(found, key=lambda one: (-round(one.score, 6), one.place))
+        found += [Candidate(place, episode, one.id, _score(odds + mine.gain(one))) for one in read if where.takes(one)]
+    return sorted(found, key=lambda one: (-one.score, one.place))
+
+
+def _score(odds: float) -> float:
+    """A score as rankings have them: rounded, so that the last bits of a float, which differ between machines, decide nothing."""
+    return round(float(logistic(odds)), SCORE_DECIMALS)
 
 
 class _Message:

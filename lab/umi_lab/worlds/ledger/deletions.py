@@ -164,7 +164,8 @@ class Deletions(Journal):
     def _searched(self, check: Any, gone: Sequence[Said]) -> None:
         """The words of what was erased were looked for, and those that nobody else says are found nowhere."""
         words = {match[0] for said in gone for match in ITEM.finditer(said.content)}
-        alone = {word for word in words if not any(word in said.content for said in self.book.said)}
+        others = [*(said.content for said in self.book.said), *self.said_beyond]  # they share the file
+        alone = {word for word in words if not any(word in other for other in others)}
         for kind, count in check.searched.items():
             same(f"{kind} found nowhere, at most", 0 <= check.absent[kind] <= count, True)  # noqa: FBT003
         same("words that were looked for", check.searched["words"] >= len(words), True)  # noqa: FBT003

@@ -47,6 +47,7 @@ class Journal:
         self._followed: dict[str, Followed] = {}  # by namespace
         self._read_again = False  # messages, since somebody followed
         self.beyond: list[Beyond] = []  # what the other namespace holds
+        self.said_beyond: list[str] = []  # what it was ever told
 
     @property
     def now(self) -> datetime:
@@ -171,6 +172,7 @@ class Journal:
         found = await self._view("elsewhere").remember(said, speaker="Kiba", **told)
         expires = None if expires_s is None else self.now + timedelta(seconds=expires_s)
         self.beyond.append(Beyond(found.episode_ids[0], said, expires))
+        self.said_beyond.append(said)
 
     async def follow(self, name: str) -> None:
         """Who follows the changes of a namespace and keeps the last sequence is told of all that was done since, also when it begins anew."""

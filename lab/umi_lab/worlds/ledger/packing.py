@@ -22,7 +22,7 @@ LEFT_OUT_MAX: Final = 100  # things left out that are listed; more are counted
 _TITLES: Final = {"changes": "Changed lately:", "answers": "On the question:"}
 _SINGLE_TRIES: Final = 12  # pieces tried one by one once not all fit
 _SENTENCES_TRIED: Final = 24
-_SENTENCE: Final = re.compile(r"\S.*?\.(?=\s|$)|\S.*$")
+_SENTENCE: Final = re.compile(r"\S.*?\.(?=\s|$)|\S(?:.*\S)?")  # to its stop, or to the end of its line
 _GAP: Final = "..."
 
 Counter = Callable[[str], int]
@@ -95,7 +95,10 @@ def pack(pieces: Sequence[Piece], about: str, room: int, counter: Counter, query
 def _cut(
     piece: Piece, chosen: Sequence[Piece], fits: Callable[..., bool], half: int, terms: Sequence[str]
 ) -> Piece | None:
-    """A message with those of its sentences that fit, the most relevant first; after the first they take half of the room that is left."""
+    """A message with those of its sentences that fit, the most relevant first; after the first they take half of the room that is left.
+
+    The first has a word of the question, or is of what matched.
+    """
     if piece.hit is None:
         return None
     spans = [match.span() for match in _SENTENCE.finditer(piece.hit.content) if match[0] != _GAP]
@@ -104,6 +107,9 @@ def _cut(
     taken: list[tuple[int, int]] = []
     best: Piece | None = None
     for span in sorted(spans, key=lambda span: _relevance(piece.hit, span, terms))[:_SENTENCES_TRIED]:
+        shared, apart, _ = _relevance(piece.hit, span, terms)
+        if not taken and not shared and apart:
+            break
         said = _sentences(piece.hit.content, sorted([*taken, span]))
         shorter = replace(piece, line=_answer(piece.hit, said), shortened=True)
         if fits([*chosen, shorter], half) if taken else fits([*chosen, shorter]):
