@@ -24,6 +24,13 @@ def same(what: str, found: object, right: object) -> None:
         raise Wrong(f"{what} is {found!r}, and must be {right!r}")
 
 
+def learn(link: Link, row: Any) -> None:
+    """Take over what the oracle cannot know of a new relation: its id, and words that are the rules' own."""
+    link.id = link.id or row.id
+    if link.reason == "?":
+        link.reason, link.confidence = row.reason, row.confidence
+
+
 def tokens_of(text: str) -> int:
     """Tokens as they are counted without a counter: four bytes each (docs/reference.md)."""
     return -(-len(text.encode()) // 4)
@@ -86,10 +93,8 @@ class Compared:
             self.link(row, link, known_at)
 
     def link(self, found: Any, link: Link, known_at: datetime | None = None) -> None:
-        """Require a relation, as known at a moment. The id of a new one, and words that are the rules' own, are learnt."""
-        link.id = link.id or found.id
-        if link.reason == "?":
-            link.reason, link.confidence = found.reason, found.confidence
+        """Require a relation, as known at a moment. What the oracle cannot know of a new one is learnt."""
+        learn(link, found)
         right = {
             "id": link.id,
             "source_id": link.old.id,

@@ -11,7 +11,7 @@ from umi.errors import UmiError
 from umi.memory import Memory
 from umi.types import Usage
 from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
-from umi_lab.worlds.ledger.expected import Compared, Wrong, same
+from umi_lab.worlds.ledger.expected import Compared, Wrong, learn, same
 from umi_lab.worlds.ledger.following import Followed
 from umi_lab.worlds.ledger.learned import Learned
 from umi_lab.worlds.ledger.opened import OpenedMemory
@@ -91,7 +91,7 @@ class Journal:
             ends = (row.source_id, row.target_id, str(row.evolution_type))
             for link in self.book.links:
                 if not link.id and row.id not in known and (link.old.id, link.new.id, link.type) == ends:
-                    link.id = row.id
+                    learn(link, row)
                     known.add(row.id)
 
     async def adopt_all(self) -> None:
