@@ -57,6 +57,15 @@ def _wait_for_a_write(url: str) -> None:
     raise AssertionError(f"{url} applied no write within a minute")
 
 
+def _wait_for_sessions(db: psycopg.Connection, count: int) -> None:
+    """Wait until those who left are gone: a server ends a session a while after its client has."""
+    for _ in range(600):
+        if db.execute("SELECT count(*) FROM pg_stat_activity WHERE datid IS NOT NULL").fetchone() == (count,):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"the server has not come down to {count} sessions within a minute")
+
+
 def test_the_doctor_of_a_server_in_good_order(tmp_path: Path, url: str) -> None:
     cli = Umi(tmp_path)
     empty = {one["what"]: one["detail"] for one in cli.data("doctor", "--db", url)["findings"]}
@@ -169,14 +178,16 @@ async def test_standbys_and_the_replica_are_looked_at() -> None:
 
 async def test_a_server_without_connections_left_is_flagged(server: Server) -> None:
     server.start("max_connections=10", *IN_ORDER)  # 3 of them reserved
-    with closing(psycopg.connect(server.url)), closing(psycopg.connect(server.url)):
+    with closing(psycopg.connect(server.url, autocommit=True)) as held, closing(psycopg.connect(server.url)):
         assert _by_name(await umi.diagnose(server.url))["connections"].ok
         with closing(psycopg.connect(server.url)), closing(psycopg.connect(server.url)):
+            _wait_for_sessions(held, 4)
             scarce = _by_name(await umi.diagnose(server.url))["connections"]
             assert not scarce.ok
             assert scarce.detail.startswith("3 left under max_connections")
             _tell(server.url, "CREATE ROLE app LOGIN")
             app = server.url.replace("postgres@", "app@")
+            _wait_for_sessions(held, 4)
             with (
                 closing(psycopg.connect(app)),
                 closing(psycopg.connect(app)),
