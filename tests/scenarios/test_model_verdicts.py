@@ -397,7 +397,10 @@ async def test_read_again_with_a_model_what_was_read_without(tmp_path: object) -
         assert await memory.check() == []
 
 
-async def test_what_was_replaced_ends_when_the_new_reading_begins(tmp_path: object) -> None:
+@pytest.mark.parametrize(
+    ("begins", "ends"), [("2026-02-01", "2026-02-01T00:00+00:00"), ("2025-12-01", "2026-01-01T12:00+00:00")]
+)
+async def test_what_was_replaced_ends_when_the_new_reading_begins(tmp_path: object, begins: str, ends: str) -> None:
     old, new = "We ship from train.", "Since February we have shipped from shipline."
     path = f"{tmp_path}/umi.db"
     async with umi.Memory.open(path) as memory:
@@ -405,12 +408,13 @@ async def test_what_was_replaced_ends_when_the_new_reading_begins(tmp_path: obje
         second = await memory.remember(new, speaker="Ann", at=day("2026-03-01"), extract_entities=False)
         await memory.relate(first.entities[0].id, second.entities[0].id, type="update", reason="the branch changed")
     model = Scripted(
-        {old: [states(old, "release branch")], new: [states(new, "release branch", from_="2026-02-01")]}, {}
+        {old: [states(old, "release branch")], new: [states(new, "release branch", from_=begins)]},
+        {(new, old): "update"},
     )
     async with umi.Memory.open(path, llm=model) as memory:
-        await memory.reread()
+        assert (await memory.reread()).changes == (), "the caller had said so before"
         ended = {one.entity.content: one.entity.valid_to for one in await memory.history("release branch")}
-        assert ended == {old: datetime.fromisoformat("2026-02-01T00:00+00:00"), new: None}
+        assert ended == {old: datetime.fromisoformat(ends), new: None}
         assert await memory.check() == []
 
 

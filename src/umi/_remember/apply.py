@@ -242,12 +242,15 @@ class ReadingWriter:
             closed = old.valid_to is not None and new.valid_from is not None and old.valid_to <= new.valid_from
             if closed or proposal.confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 continue  # the older one had ended before, perhaps through another write; or too unsure to keep
+            standing = {row.id for row in self._writer.effects.relations(proposal.source_id)}
             try:
                 row = self._writer.record(proposal)
             except RelationCycle as error:
                 log.warning("a model's verdict is left out: %s", error)
                 continue
-            self._evolutions.append(row)
+            # Where a caller has said the same before, that is no change of this reading.
+            if row.id not in standing:
+                self._evolutions.append(row)
             if row.acted and row.part is None:
                 self._close_twins(proposal)
 
