@@ -237,20 +237,17 @@ class ReadingWriter:
         """Record a model's verdicts. A statement that says the same as one that is closed here is closed with it."""
         ids = [id_ for row in judgement.relations for id_ in (row.related_id, row.new_id)]
         ends = self._writer.effects.entities(ids)
+        self._writer.effects.load(ends)
         for proposal in model_judge.proposals(judgement, ends):
             old, new = ends[proposal.source_id], ends[proposal.target_id]
             closed = old.valid_to is not None and new.valid_from is not None and old.valid_to <= new.valid_from
             if closed or proposal.confidence < EVOLUTION_CONFIDENCE_THRESHOLD_DEFAULT:
                 continue  # the older one had ended before, perhaps through another write; or too unsure to keep
-            standing = {row.id for row in self._writer.effects.relations(proposal.source_id)}
             try:
-                row = self._writer.record(proposal)
+                row = self._record(proposal)
             except RelationCycle as error:
                 log.warning("a model's verdict is left out: %s", error)
                 continue
-            # Where a caller has said the same before, that is no change of this reading.
-            if row.id not in standing:
-                self._evolutions.append(row)
             if row.acted and row.part is None:
                 self._close_twins(proposal)
 
@@ -270,7 +267,15 @@ class ReadingWriter:
             over, begun = effects.validity(twin.id)[0], newer.valid_from
             closed = over is not None and begun is not None and over <= begun
             if not closed and statement_order(twin) < statement_order(newer):
-                self._evolutions.append(self._writer.record(replace(proposal, source_id=twin.id)))
+                self._record(replace(proposal, source_id=twin.id))
+
+    def _record(self, proposal: Proposal) -> EvolutionRelation:
+        """Record a verdict. What a caller has said before is no change of this reading."""
+        standing = {row.id for row in self._writer.effects.relations(proposal.source_id)}
+        row = self._writer.record(proposal)
+        if row.id not in standing:
+            self._evolutions.append(row)
+        return row
 
     def _notice(self, episode: Episode, entities: Sequence[Entity]) -> None:
         """Flag statements that repeat an older one with another value, unless the two are related already."""

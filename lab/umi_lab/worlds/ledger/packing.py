@@ -106,8 +106,8 @@ def _cut(
         return None
     taken: list[tuple[int, int]] = []
     best: Piece | None = None
-    for span in sorted(spans, key=lambda span: _relevance(piece.hit, span, terms))[:_SENTENCES_TRIED]:
-        shared, apart, _ = _relevance(piece.hit, span, terms)
+    ranked = sorted((_relevance(piece.hit, span, terms), span) for span in spans)
+    for (shared, apart, _), span in ranked[:_SENTENCES_TRIED]:
         if not taken and not shared and apart:
             break
         said = _sentences(piece.hit.content, sorted([*taken, span]))
