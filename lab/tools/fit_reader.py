@@ -3,6 +3,7 @@
     pip install torch
     python lab/tools/fit_reader.py [--write src/umi/providers/reader.npz]
     python lab/tools/fit_reader.py --more attributes,harmless  # what is there already learns from voices that came later
+    python lab/tools/fit_named.py                              # and then to read behind a speaker's name
 
 Two transformer layers, which begin as the upper two of the local embedder, on what its lower four make of a message (`umi.providers.reader`): they learn
 which kind of fact it speaks of, what it does with the fact that it is taken to speak of, and the role of each token. All examples are made from

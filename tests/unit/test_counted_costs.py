@@ -157,7 +157,7 @@ async def test_a_batch_of_an_import(counted: tuple[umi.Memory, Counts]) -> None:
     each = {name: count / limits.BULK_BATCH_COUNT for name, count in counts.take().items()}
     assert each["statements"] <= 22
     assert each["rows"] <= 15
-    assert each["runs"] <= 5.5
+    assert each["runs"] <= 4.5
     assert each["locked"] <= 0.25
 
 

@@ -261,10 +261,9 @@ def test_a_forked_child_shares_nothing_with_its_parent(own_folder: Path) -> None
 async def test_a_text_that_is_open_with_the_reader_is_embedded_without_a_second_run_of_the_lower_layers(
     embedder: LocalEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = ["I moved to Lisbon.", "", "The rota hangs in the hall. " * 60]
+    texts = ["I moved to Lisbon.", "", "Ada: I moved to Lisbon.", "The rota hangs in the hall. " * 60]
     before = await embedder.embed_many(texts)
-    opened = [embedder.read(text) for text in texts[:2]]
-    assert embedder.read(texts[0]) is opened[0]
+    opened = [*(embedder.read(text) for text in texts[:2]), embedder.read(texts[0], "Ada: ")]
     ran: list[int] = []
     states = minilm.MiniLM.states
 
@@ -274,12 +273,12 @@ async def test_a_text_that_is_open_with_the_reader_is_embedded_without_a_second_
 
     monkeypatch.setattr(minilm.MiniLM, "states", counting)
     after = await embedder.embed_many(texts)
-    assert len(ran) == len(after[2])  # only the windows of the long text, which is not open
+    assert len(ran) == len(after[3])  # only the windows of the long text, which is not open
     assert all(np.array_equal(*pair) for pair in zip(before, after, strict=True))
     del opened
     gc.collect()
     await embedder.embed_many(texts[:1])
-    assert len(ran) == len(after[2]) + 1
+    assert len(ran) == len(after[3]) + 1
 
 
 @pytest.mark.parametrize(

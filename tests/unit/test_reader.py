@@ -31,21 +31,24 @@ def role(judged: Judged, text: str, words: str) -> str:
     return max(ROLES, key=lambda one: sum(piece[one] for piece in pieces))
 
 
-def test_who_left_what_for_what_is_told_by_the_order_of_the_words() -> None:
+@pytest.mark.parametrize("name", ["", "Alice: ", "Jonathan Miller: ", "Kitchen desk: ", "Nordlicht: ", "ὖ-7: "])
+def test_who_left_what_for_what_is_told_by_the_order_of_the_words(name: str) -> None:
     turned = "Priya has left Emberline for Nordlicht."
     for text, old, new in ((LEFT, "Nordlicht", "Emberline"), (turned, "Emberline", "Nordlicht")):
-        judged = LOCAL.reader.read(text).judge(taken(text, "Priya", old))
+        judged = LOCAL.reader.read(text, name).judge(taken(text, "Priya", old))
         assert max(ACTS, key=lambda act: judged.acts[act]) == "update"
         assert (role(judged, text, old), role(judged, text, new)) == ("O", "V")
 
 
 def test_a_text_is_judged_the_same_whatever_was_read_before() -> None:
     take = taken(LEFT, "Priya", "Nordlicht")
-    first = LocalEmbedder().read(LEFT).judge(take)
-    opened = LOCAL.read(LEFT)
-    opened.judge(Interpretation(()))
-    LOCAL.read("Something else altogether.").judge(Interpretation(()))
-    assert opened.judge(take) == first
+    for name in ("", "Alice: "):
+        first = LocalEmbedder().read(LEFT, name).judge(take)
+        opened = LOCAL.read(LEFT, name)
+        opened.judge(Interpretation(()))
+        LOCAL.read("Something else altogether.").judge(Interpretation(()))
+        assert opened.judge(take) == first
+        assert [LEFT[start:end] for start, end, _ in first.roles[:3]] == ["Pri", "ya", "has"]
     assert set(first.kinds) == set(KINDS)
     assert sum(first.acts.values()) == pytest.approx(1)
 
@@ -61,8 +64,8 @@ class Readerless:
     def reader(self) -> TextReader:
         return self
 
-    def read(self, text: str) -> OpenText:
-        raise EmbedderUnavailable(f"no weights to read {len(text)} characters with")
+    def read(self, text: str, before: str = "") -> OpenText:
+        raise EmbedderUnavailable(f"no weights to read {len(before + text)} characters with")
 
     async def embed(self, text: str) -> Vector:
         return await LOCAL.embed(text)

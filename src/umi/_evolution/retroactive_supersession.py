@@ -16,6 +16,7 @@ from umi._reading.grammar.slots import slot_words
 from umi._reading.grammar.subjects import subject_key
 from umi._reading.short_messages import predict
 from umi._reading.short_messages.features import same
+from umi._reading.short_messages.named import reader_of
 from umi.limits import RETROACTIVE_MESSAGES_COUNT_MAX
 from umi.ports import Snapshot
 from umi.ports.text_reader import TextReader
@@ -82,4 +83,4 @@ def _says(episode: Episode, fact: tuple[str, str, str], reader: TextReader | Non
     speaks = subject_key(later.speaker or later.role) or later.role
     # The speaker's own fact: the same person said both messages, so the older one need not name the subject.
     mine = (episode.speaker, episode.role) == (later.speaker, later.role) and fact[0] == speaks
-    return predict.says(episode.content, episode.at, fact, reader, mine=mine)
+    return predict.says(episode.content, episode.at, fact, reader_of(episode, reader), mine=mine)

@@ -26,6 +26,7 @@ from umi._reading.grammar.values import value_key
 from umi._reading.model.contracts import EXTRACT, SCHEMAS, read_extraction
 from umi._reading.model.prompts import build_extraction_prompt
 from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing_known
+from umi._reading.short_messages.named import reader_of
 from umi._reading.short_messages.predict import Parsed
 from umi._reading.short_messages.reader import is_looked_into, parse, read_parsed
 from umi.errors import LLMError
@@ -96,14 +97,17 @@ def opened(episode: Episode, reader: TextReader) -> OpenText | None:
     Raises:
         EmbeddingError: When the reader's model cannot be loaded, or fails.
     """
-    return None if _is_drafted(episode) or not is_looked_into(episode.content) else reader.read(episode.content)
+    looked_into = not _is_drafted(episode) and is_looked_into(episode.content)
+    named = reader_of(episode, reader) if looked_into else None
+    return None if named is None else named.read(episode.content)
 
 
 def _begin(episode: Episode, reader: TextReader | None) -> ReadAhead:
     text, at = episode.content, episode.at
     room = ENTITIES_PER_MESSAGE_COUNT_MAX // 2  # the other half is for notes
     statements = islice(iter_statements(text, speaker=episode.speaker, role=episode.role, at=at), room)
-    return ReadAhead(tuple(statements), None if _is_drafted(episode) else parse(text, at, reader))
+    parsed = None if _is_drafted(episode) else parse(text, at, reader_of(episode, reader))
+    return ReadAhead(tuple(statements), parsed)
 
 
 def _is_drafted(episode: Episode) -> bool:

@@ -10,7 +10,7 @@ from datetime import datetime
 
 from umi._core.stages import stage
 from umi._core.style_flags import read_traits
-from umi._core.text import analyse, count_words
+from umi._core.text import analyse, count_words, indexed_line
 from umi._core.validate import in_zone, optional_when
 from umi._remember.keys import call_key, known_rows, message_key
 from umi.errors import IdempotencyConflict, InvalidInput, NotFound
@@ -49,7 +49,7 @@ class Admitted:
 
 def embedding_text(episode: Episode) -> str:
     """The text that is embedded for an episode: the speaker's name, if there is one, and the content."""
-    return f"{episode.speaker}: {episode.content}" if episode.speaker else episode.content
+    return indexed_line(episode.content, episode.speaker)
 
 
 def episode_row(episode: Episode) -> EpisodeRow:

@@ -232,13 +232,12 @@ class OutboxWorker:
 
     @stage("read statements")
     async def _opened(self, episodes: Sequence[Episode]) -> list[OpenText | None]:
-        """Those whose own content is embedded, open with the reader."""
+        """What will be both read and embedded, open with the reader."""
         reader = self._reader
-        alone = [one for one in episodes if embedding_text(one) == one.content]
-        if reader is None or not alone:
+        if reader is None or not episodes:
             return []
         try:
-            return await spread(lambda one: opened(one, reader), alone)
+            return await spread(lambda one: opened(one, reader), episodes)
         except EmbeddingError:
             return []  # whoever reads next sees it fail again, and says so
 

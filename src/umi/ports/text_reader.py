@@ -56,10 +56,13 @@ class OpenText(Protocol):
 
 
 class TextReader(Protocol):
-    """Reads short English texts. The same text, taken the same way, is judged the same, whatever was read before."""
+    """Reads short English texts. The same text behind the same name, taken the same way, is judged the same, whatever was read before."""
 
-    def read(self, text: str) -> OpenText:
+    def read(self, text: str, before: str = "") -> OpenText:
         """A text, of any length that the reader's model takes, which then may be taken in several ways.
+
+        `before` stands before it where it is embedded: the speaker's name. It is not judged; whoever embeds
+        `before + text` while this is open pays for one pass of the lower layers, not two.
 
         Raises:
             EmbeddingError: When its model cannot be loaded, or fails.

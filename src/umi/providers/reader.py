@@ -37,18 +37,24 @@ class LocalReader:
     upper: Any
     tables: dict[str, Floats]
 
-    def read(self, text: str) -> LocalText:
-        """Run the lower layers on a text; see `umi.ports.text_reader.TextReader`.
+    def line(self, text: str) -> LocalLine:
+        """Run the lower layers on a line, as the embedder does.
 
         Raises:
             EmbeddingError: When onnxruntime fails.
         """
-        # The lower layers do not depend on the interpretation, so they run once per text.
+        # The lower layers do not depend on the interpretation, so they run once per line.
         encoded = self.tokenizer.encode(text, add_special_tokens=False)
         try:
-            return LocalText(self, encoded.offsets, self.encoder.states(encoded.ids))
+            return LocalLine(encoded.offsets, self.encoder.states(encoded.ids))
         except RuntimeError as error:  # base class of onnxruntime's exceptions
             raise EmbeddingError(f"the reader of messages failed on {len(text)} characters: {error}") from error
+
+    def text(self, line: LocalLine, start: int) -> LocalText:
+        """The text that begins at a character of a line, to be judged. The upper layers do not see what stands before it."""
+        before = sum(1 for first, _ in line.offsets if first < start)
+        offsets = [(first - start, end - start) for first, end in line.offsets[before:]]
+        return LocalText(self, line, offsets, np.concatenate([line.states[:1], line.states[1 + before :]]))
 
     def asked(self, take: Interpretation) -> Floats:
         """The vector that is added to [CLS] for an interpretation."""
@@ -63,13 +69,25 @@ class LocalReader:
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)
-class LocalText:
-    """A text after the lower layers. Satisfies `umi.ports.text_reader.OpenText`.
+class LocalLine:
+    """A line after the lower layers.
 
     `offsets` are the characters of each token, `states` the lower layers' output, shape (tokens + 2, 384).
     """
 
+    offsets: Sequence[tuple[int, int]]
+    states: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class LocalText:
+    """A text in a line that is open. Satisfies `umi.ports.text_reader.OpenText`.
+
+    `offsets` and `states` as of `LocalLine`, of the text alone.
+    """
+
     reader: LocalReader
+    line: LocalLine  # held, so that whoever embeds the line finds it open
     offsets: Sequence[tuple[int, int]]
     states: Floats
 

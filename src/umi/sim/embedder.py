@@ -84,9 +84,9 @@ class SimEmbedder:
         """The reader of short messages, if there is one; see `umi.ports.text_reader.HasTextReader`."""
         return self if self._reads else None
 
-    def read(self, text: str) -> OpenText:
+    def read(self, text: str, before: str = "") -> OpenText:
         """Open a text with the local embedder's reader."""
-        return _reader().read(text)
+        return _reader().read(text, before)
 
     @property
     def answer_reader(self) -> AnswerReader | None:
