@@ -45,8 +45,8 @@ ORDERS: Final[tuple[Mutation, ...]] = (
             edited,
             rereading,
             "carried_over",
-            "if row.detector in _JUDGED and row.target_id in old:",
-            "if row.target_id in old:",
+            "if row.detector in _JUDGED and row.target_id in old and row.target_id not in kept:",
+            "if row.target_id in old and row.target_id not in kept:",
         ),
     ),
     Mutation(
@@ -59,7 +59,13 @@ ORDERS: Final[tuple[Mutation, ...]] = (
         "least-like-it-inherits",
         "What was recorded of a statement moves to the new one that has least in common with it.",
         "umi._evolution.rereading._heir",
-        partial(edited, rereading, "_heir", "return max(now, key=shared)", "return min(now, key=shared)"),
+        partial(
+            edited,
+            rereading,
+            "_heir",
+            "max((other for other in now if shared(other) > 0), key=shared, default=None)",
+            "min(now, key=shared)",
+        ),
     ),
     Mutation(
         "wish-lost-where-the-model-failed",

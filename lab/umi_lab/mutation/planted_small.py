@@ -304,7 +304,7 @@ LEARNED: Final[tuple[Mutation, ...]] = (
             edited,
             ReadingWriter,
             "_read_again",
-            "inherit(self._tx, episode.arrival, {old: new.id for old, new in heirs.items()})",
+            "inherit(self._tx, episode.arrival, {old: new.id for old, new in carried.heirs.items()})",
             "self._tx.learned.forget([episode.arrival])",
         ),
     ),
@@ -312,7 +312,7 @@ LEARNED: Final[tuple[Mutation, ...]] = (
         "read-again-and-ends-as-before",
         "What was replaced keeps its end where what replaced it is read again with another beginning.",
         "umi._remember.apply.ReadingWriter._read_again",
-        partial(edited, ReadingWriter, "_read_again", "*(row.source_id for row in moved), ", ""),
+        partial(edited, ReadingWriter, "_read_again", "*(row.source_id for row in carried.relations), ", ""),
     ),
     Mutation(
         "reset-and-still-told",

@@ -92,15 +92,17 @@ def inherit(tx: Transaction, arrival: int, heirs: Mapping[str, str]) -> None:
         tx: The transaction that replaces them.
         arrival: Of the episode.
         heirs: The id of the new statement, by that of the old one. Of two with one heir a signal about both counts once.
+            What counts about another counts of its message all the same.
     """
     learned = tx.learned
+    held = {belief.entity_id for belief in learned.beliefs([arrival]).get(arrival, ())}
     learned.inherit(arrival, heirs)
     version = learned.open_version()
     if version is None:
         return
     counting = chain(learned.versions(), version.number)
     beliefs: dict[BeliefKey, Belief] = {}
-    for id_ in sorted({*heirs.values()}):
+    for id_ in sorted({heirs.get(id_, id_) for id_ in held}):
         rows = learned.signals_about(arrival, id_, counting, EVERY)[::-1]
         of = learned.trajectories(trajectory for row in rows for trajectory in row.trajectories)
         mine = {trajectory: replace(one, shares=_about(one, arrival, id_)) for trajectory, one in of.items()}

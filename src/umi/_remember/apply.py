@@ -200,23 +200,25 @@ class ReadingWriter:
         """Replace an episode's statements by what a model reads today, with the model's verdicts on older statements.
 
         Relations by which later statements closed the old ones, everything a caller recorded, and what was learned of the
-        old ones move to the new statements.
+        old ones move to the new statements of the same words. See `rereading.carried_over`.
         """
         entities = reading.extracted.result.entities
         self._require_judged(episode, entities, reading)
         touching = [row for group in self._tx.relations_of([old.id for old in before]).values() for row in group]
-        heirs = rereading.heirs_of(before, entities)
-        moved, reopened = rereading.carried_over(touching, before, heirs)
+        learned = {belief.entity_id for belief in self._tx.learned.beliefs([episode.arrival]).get(episode.arrival, ())}
+        carried = rereading.carried_over(touching, before, entities, learned)
         self._tx.replace_entities(episode.id, {})
-        self._tx.add_entities(entities)
-        inherit(self._tx, episode.arrival, {old: new.id for old, new in heirs.items()})
-        for row in moved:
+        self._tx.add_entities(sorted((*carried.kept, *entities), key=statement_order))
+        inherit(self._tx, episode.arrival, {old: new.id for old, new in carried.heirs.items()})
+        for row in carried.relations:
             self._tx.put_relation(row)
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
         # the validity of every statement concerned.
         self._writer.start_over()
         # A new statement may begin at another time than the old one, and so may the end of what it replaced.
-        for id_ in dict.fromkeys((*reopened, *(row.source_id for row in moved), *(one.id for one in entities))):
+        for id_ in dict.fromkeys(
+            (*carried.reopened, *(row.source_id for row in carried.relations), *(one.id for one in entities))
+        ):
             self._writer.review(id_)
         self._entities += entities
         self._act_on(reading.judgement)

@@ -1,0 +1,93 @@
+"""A message that a model reads again: what people said and taught of the old reading goes on with the words that it was about."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from conftest import day
+from scripted import Row, Scripted, states
+
+from umi import Config, Memory
+
+JOB, HATE, LOVE = "I work at Acme.", "I hate tea.", "I love tea."
+
+
+def _reads(*words: str) -> dict[str, list[Row]]:
+    """Each of these is a message with one statement, and so are all of them together one with several."""
+    each = {one: [states(one, "Ann")] for one in words}
+    return each | {" ".join(words): [row for rows in each.values() for row in rows]}
+
+
+async def _stands(memory: Memory) -> dict[str, str]:
+    """The state of each statement."""
+    return {one.entity.content: str(one.state) for one in (await memory.list()).items}
+
+
+@pytest.fixture
+def model() -> Scripted:
+    """A model whose `texts` and `pairs` a test changes."""
+    return Scripted({})
+
+
+@pytest.fixture(params=["umi.db", "dict:"])
+async def memory(request: pytest.FixtureRequest, tmp_path: Path, model: Scripted) -> AsyncIterator[Memory]:
+    url = request.param if request.param == "dict:" else str(tmp_path / request.param)
+    async with Memory.open(url, embedder=None, llm=model, config=Config(learn=True)) as opened:
+        yield opened
+        assert await opened.check() == []
+
+
+# Words that the new reading leaves out.
+
+
+async def test_what_a_caller_said_of_words_that_are_left_out_is_said_of_no_other_words(
+    memory: Memory, model: Scripted
+) -> None:
+    both = f"{JOB} {HATE}"
+    model.texts = _reads(JOB, HATE) | _reads(LOVE)
+    job, hate = (await memory.remember(both, speaker="Ann", at=day("2026-01-01"))).entities
+    (love,) = (await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))).entities
+    said = await memory.relate(hate.id, love.id, "update", "changed her mind")
+    model.texts[both] = [states(JOB, "Ann")]
+    for _ in range(2):
+        await memory.reread()
+        assert await _stands(memory) == {JOB: "current", HATE: "superseded", LOVE: "current"}
+        assert [row.id for row in (await memory.why(hate.id)).evolutions] == [said.id]
+    await memory.undo(said.id)
+    assert (await _stands(memory))[HATE] == "current"
+    model.texts[both] = _reads(JOB, HATE)[both]
+    await memory.reread()
+    assert [one.entity.id for one in (await memory.list()).items] == [job.id, hate.id, love.id]
+
+
+async def test_what_was_learned_of_words_that_are_left_out_counts_of_no_other_words(
+    memory: Memory, model: Scripted
+) -> None:
+    both = f"{JOB} {HATE}"
+    model.texts = _reads(JOB, HATE)
+    receipt = await memory.remember(both, speaker="Ann", at=day("2026-01-01"))
+    found = await memory.recall("Does Ann hate tea?", min_score=0, deep=False)
+    assert [hit.id for hit in found.hits] == [receipt.entities[1].id]
+    await memory.feedback(found.id, outcome="failure")
+    before = (await memory.learning.explain(receipt.episode_ids[0])).factor
+    model.texts[both] = [states(JOB, "Ann")]
+    await memory.reread()
+    counted = [(await memory.learning.explain(one.id)).counted for one in receipt.entities]
+    assert counted == [0, 1], "of the job nothing was judged"
+    assert (await memory.learning.explain(receipt.episode_ids[0])).factor == before
+
+
+async def test_a_statement_of_which_nothing_was_said_goes_with_the_reading_that_had_it(
+    memory: Memory, model: Scripted
+) -> None:
+    both = f"{JOB} {HATE}"
+    model.texts = _reads(JOB, HATE) | _reads(LOVE)
+    model.pairs = {(LOVE, HATE): "update"}
+    await memory.remember(both, speaker="Ann", at=day("2026-01-01"))
+    await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))
+    assert await _stands(memory) == {JOB: "current", HATE: "superseded", LOVE: "current"}
+    model.texts[both] = [states(JOB, "Ann")]
+    await memory.reread()
+    assert await _stands(memory) == {JOB: "current", LOVE: "current"}
