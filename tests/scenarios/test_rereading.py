@@ -91,3 +91,67 @@ async def test_a_statement_of_which_nothing_was_said_goes_with_the_reading_that_
     model.texts[both] = [states(JOB, "Ann")]
     await memory.reread()
     assert await _stands(memory) == {JOB: "current", LOVE: "current"}
+
+
+# What somebody has decided.
+
+DECIDED = {"old": ("current", "superseded"), "new": ("superseded", "current"), "both": ("current", "current")}
+
+
+@pytest.mark.parametrize("keep", DECIDED)
+@pytest.mark.parametrize("again", ["contradict", "update"])
+async def test_a_dispute_that_was_resolved_is_no_question_for_a_new_reading(
+    memory: Memory, model: Scripted, keep: str, again: str
+) -> None:
+    model.texts, model.pairs = _reads(HATE) | _reads(LOVE), {(LOVE, HATE): "contradict"}
+    await memory.remember(HATE, speaker="Ann", at=day("2026-01-01"))
+    told = await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))
+    resolved = await memory.resolve(told.evolutions[0].id, keep=keep)
+    model.pairs = {(LOVE, HATE): again}
+    for _ in range(2):
+        assert (await memory.reread()).changes == ()
+        (row,) = (await memory.why(told.entities[0].id)).evolutions
+        assert row == resolved
+        assert tuple((await _stands(memory)).values()) == DECIDED[keep]
+
+
+async def test_an_update_that_was_undone_is_not_made_again(memory: Memory, model: Scripted) -> None:
+    model.texts, model.pairs = _reads(HATE) | _reads(LOVE), {(LOVE, HATE): "update"}
+    await memory.remember(HATE, speaker="Ann", at=day("2026-01-01"))
+    told = await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))
+    undone = await memory.undo(told.evolutions[0].id)
+    assert (await memory.reread()).changes == ()
+    assert await _stands(memory) == {HATE: "current", LOVE: "current"}
+    rows = [row for one in (await memory.list()).items for row in one.evolutions]
+    assert all(row == undone for row in rows)
+    model.pairs = {(LOVE, HATE): "contradict"}
+    await memory.reread()
+    assert await _stands(memory) == {HATE: "disputed", LOVE: "disputed"}, "that is another question"
+
+
+async def test_what_was_decided_of_words_that_are_left_out_is_still_known(memory: Memory, model: Scripted) -> None:
+    both = f"{JOB} {HATE}"
+    model.texts, model.pairs = _reads(JOB, HATE) | _reads(LOVE), {(LOVE, HATE): "contradict"}
+    await memory.remember(both, speaker="Ann", at=day("2026-01-01"))
+    told = await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))
+    await memory.resolve(told.evolutions[0].id, keep="new")
+    model.texts[both] = [states(JOB, "Ann")]
+    await memory.reread()
+    assert await _stands(memory) == {JOB: "current", HATE: "superseded", LOVE: "current"}
+
+
+async def test_what_was_joined_by_an_undo_is_joined_where_the_new_reading_still_has_the_next_step(
+    memory: Memory, model: Scripted
+) -> None:
+    rents = [f"The rent is {count}00." for count in (1, 2, 3)]
+    model.texts = {one: [states(one, "rent")] for one in rents}
+    model.pairs = {(rents[1], rents[0]): "update", (rents[2], rents[1]): "update"}
+    told = [await memory.remember(one, at=day(f"2026-0{place}-01")) for place, one in enumerate(rents, 1)]
+    await memory.undo(told[1].evolutions[0].id)
+    ends = dict(zip(rents, ("superseded", "superseded", "current"), strict=True))
+    assert await _stands(memory) == ends
+    await memory.reread()
+    assert await _stands(memory) == ends
+    del model.pairs[rents[2], rents[1]]
+    await memory.reread()
+    assert await _stands(memory) == dict.fromkeys(rents, "current")

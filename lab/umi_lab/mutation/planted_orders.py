@@ -45,7 +45,7 @@ ORDERS: Final[tuple[Mutation, ...]] = (
             edited,
             rereading,
             "carried_over",
-            "if row.detector in _JUDGED and row.target_id in old and row.target_id not in kept:",
+            "if _is_open(row) and row.target_id in old and row.target_id not in kept:",
             "if row.target_id in old and row.target_id not in kept:",
         ),
     ),

@@ -255,7 +255,7 @@ IN_TIME: Final[tuple[Mutation, ...]] = (
         "undone-and-still-closed",
         "What a relation closed stays closed when the relation is taken back.",
         "umi._evolution.relation_writer.RelationWriter.undo",
-        partial(edited, RelationWriter, "undo", "row.acted and row.part is None", "False"),
+        partial(edited, RelationWriter, "undo", "self._relink(undone)", "pass"),
     ),
     Mutation(
         "what-was-touched-not-sealed",

@@ -15,7 +15,13 @@ VERDICTS = (
         "twin-left-current",
         "What says the same as a statement that is closed stays current.",
         "umi._remember.apply.ReadingWriter._act_on",
-        partial(edited, ReadingWriter, "_act_on", "if row.acted and row.part is None:", "if False:"),
+        partial(
+            edited,
+            ReadingWriter,
+            "_act_on",
+            "if row.acted and row.part is None and row.undone_at is None:",
+            "if False:",
+        ),
     ),
     Mutation(
         "verdict-on-the-wrong-part",

@@ -51,6 +51,15 @@ def _without_effect(proposal: Proposal, one: Entity, other: Entity) -> Proposal:
     return replace(proposal, source_id=old.id, target_id=new.id, evolution_type=update, acts=False, part=part)
 
 
+def _is_said(row: EvolutionRelation, proposal: Proposal) -> bool:
+    """Whether a relation of the same statements says what is proposed, or is a person's decision that a model leaves alone."""
+    judged = proposal.detector is Detector.MODEL
+    if row.evolution_type is proposal.evolution_type and row.part == proposal.part:
+        return row.undone_at is None or judged
+    settles = row.resolved is not None and row.undone_at is None and row.part in (None, proposal.part)
+    return judged and settles and proposal.evolution_type in (EvolutionType.UPDATE, EvolutionType.CONTRADICT)
+
+
 class RelationWriter:
     """Writes the relations of one transaction. Nothing else may write them meanwhile: `effects` caches what was read.
 
@@ -78,6 +87,9 @@ class RelationWriter:
     def record(self, proposal: Proposal) -> EvolutionRelation:
         """Write a relation and act on it. When the same one exists, it is returned instead.
 
+        So is what a person has decided about both statements, where a model says what that has settled: an update that
+        was undone, or a change or contradiction where one was resolved.
+
         What was noticed, and not said by a caller, changes nothing that a more trusted origin said: such an update is only
         flagged, a contradiction is flagged as an update, and a conclusion extends its source.
 
@@ -92,9 +104,9 @@ class RelationWriter:
         if not self._is_trusted(proposal, older, newer):
             proposal = _without_effect(proposal, older, newer)
         # Recording is idempotent, so work that is repeated after a failure writes nothing twice.
-        for row in self.effects.relations(proposal.source_id):
-            same_ends = (row.source_id, row.target_id) == (proposal.source_id, proposal.target_id)
-            if same_ends and row.evolution_type is proposal.evolution_type and row.part == proposal.part:
+        source, target = proposal.source_id, proposal.target_id
+        for row in (*self.effects.relations(source), *self.effects.rows(source)):
+            if (row.source_id, row.target_id) == (source, target) and _is_said(row, proposal):
                 return row
         # Staleness is computed along derive relations, which must not form a cycle.
         if proposal.evolution_type is EvolutionType.DERIVE and self._rests_on(proposal.source_id, proposal.target_id):
@@ -193,9 +205,14 @@ class RelationWriter:
         row = self._require(relation_id)
         undone = replace(row, undone_at=self._now)
         self._put(undone)
-        if row.evolution_type is EvolutionType.UPDATE and row.acted and row.part is None:
-            self._relink(row)
+        self._relink(undone)
         return undone
+
+    def relink(self, entity_id: str) -> None:
+        """Link a statement again to the successors of the steps from it that were undone, as `undo` did."""
+        for row in self.effects.rows(entity_id):
+            if row.source_id == entity_id and row.undone_at is not None:
+                self._relink(row)
 
     def mark_source_deleted(self, entity_id: str) -> EvolutionRelation | None:
         """Record that a source of the entity was deleted, so that it is stale until that is undone.
@@ -240,7 +257,9 @@ class RelationWriter:
             self.effects.know([replace(entity, valid_to=valid_to, invalidated_at=invalidated_at)])
 
     def _relink(self, row: EvolutionRelation) -> None:
-        """Link the older side of an undone update to the successor of its newer side."""
+        """Link the older side of an undone update that acted to the successor of its newer side."""
+        if row.evolution_type is not EvolutionType.UPDATE or not row.acted or row.part is not None:
+            return
         effects = self.effects
         successors = [
             closing

@@ -22,12 +22,14 @@ class Carried:
             statement that is gone has none.
         relations: The relations to write.
         reopened: Ids of the older statements that lose a relation and must be judged again.
+        unlinked: Ids of those that lose a link to the successor of a step that was undone: it depends on the new reading.
     """
 
     kept: tuple[Entity, ...]
     heirs: Mapping[str, Entity]
     relations: tuple[EvolutionRelation, ...]
     reopened: tuple[str, ...]
+    unlinked: tuple[str, ...]
 
 
 def carried_over(
@@ -36,8 +38,9 @@ def carried_over(
     """Move the relations of statements that are read again to the statements that replace them.
 
     Relations that a judge derived from the old reading towards older statements are dropped: the new reading gets its
-    own verdicts. Relations of later statements to these, and a caller's own, are kept. A caller's word about words that
-    are in no new statement is about nothing else that was said: their old statement stays as it was.
+    own verdicts. Relations of later statements to these are kept, and so is what people said: a caller's own relations,
+    and those that somebody has resolved or undone. What they said about words that are in no new statement is about
+    nothing else that was said: their old statement stays as it was.
 
     Args:
         rows: All relations at either end of the old statements, undone ones too.
@@ -46,17 +49,20 @@ def carried_over(
         learned: Ids of the old statements about which an outcome counts.
     """
     heirs = {one.id: heir for one in before if (heir := _heir(one, now)) is not None}
-    said = {end for row in rows if row.detector not in _JUDGED for end in (row.source_id, row.target_id)}
+    said = {end for row in rows if not _is_open(row) for end in (row.source_id, row.target_id)}
     kept = {one.id: one for one in before if one.id not in heirs and (one.id in said or one.id in learned)}
     heirs |= kept
     old = {one.id: one for one in before}
     moved: dict[str, EvolutionRelation] = {}
     reopened: dict[str, None] = {}
+    unlinked: dict[str, None] = {}
     for row in rows:
         # It is judged again from the new reading; the older statement it closed is open until then.
-        if row.detector in _JUDGED and row.target_id in old and row.target_id not in kept:
+        if _is_open(row) and row.target_id in old and row.target_id not in kept:
             if row.source_id not in old:
                 reopened[row.source_id] = None
+            if row.detector is Detector.RELINK and (row.source_id in heirs or row.source_id not in old):
+                unlinked[heirs[row.source_id].id if row.source_id in heirs else row.source_id] = None
             continue
         if any(end in old and end not in heirs for end in (row.source_id, row.target_id)):
             continue  # the verdict of a later statement on one that is gone
@@ -67,7 +73,12 @@ def carried_over(
         if row.part is not None and part is None:
             continue  # the words that it concerned are not in the new statement
         moved[row.id] = replace(row, source_id=source, target_id=target, part=part)
-    return Carried(tuple(kept.values()), heirs, tuple(moved.values()), tuple(reopened))
+    return Carried(tuple(kept.values()), heirs, tuple(moved.values()), tuple(reopened), tuple(unlinked))
+
+
+def _is_open(row: EvolutionRelation) -> bool:
+    """Whether a relation is a judge's alone, about which nobody has decided."""
+    return row.detector in _JUDGED and row.resolved is None and row.undone_at is None
 
 
 def _heir(one: Entity, now: Sequence[Entity]) -> Entity | None:

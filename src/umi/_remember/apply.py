@@ -222,6 +222,8 @@ class ReadingWriter:
             self._writer.review(id_)
         self._entities += entities
         self._act_on(reading.judgement)
+        for id_ in carried.unlinked:
+            self._writer.relink(id_)
 
     def _require_judged(self, episode: Episode, entities: Sequence[Entity], reading: Reading) -> None:
         """Check that the model has judged every pair of statements that exists now.
@@ -250,7 +252,7 @@ class ReadingWriter:
             except RelationCycle as error:
                 log.warning("a model's verdict is left out: %s", error)
                 continue
-            if row.acted and row.part is None:
+            if row.acted and row.part is None and row.undone_at is None:
                 self._close_twins(proposal)
 
     def _close_twins(self, proposal: Proposal) -> None:
@@ -272,8 +274,8 @@ class ReadingWriter:
                 self._record(replace(proposal, source_id=twin.id))
 
     def _record(self, proposal: Proposal) -> EvolutionRelation:
-        """Record a verdict. What a caller has said before is no change of this reading."""
-        standing = {row.id for row in self._writer.effects.relations(proposal.source_id)}
+        """Record a verdict. What people have said before is no change of this reading."""
+        standing = {row.id for row in self._writer.effects.rows(proposal.source_id)}
         row = self._writer.record(proposal)
         if row.id not in standing:
             self._evolutions.append(row)

@@ -47,11 +47,14 @@ class Rereading(Words):
         """
         recorder = self.recorder()
         for said in sorted(read, key=lambda one: one.arrival):
-            before = [link for link in self.book.links if link.detector in _JUDGED and link.new.said is said]
+            before = [link for link in self.book.links if _is_open(link) and link.new.said is said]
             self.book.links = [link for link in self.book.links if link not in before]
             if _is_unread(self.book, said):
                 self._read_first(said)
             self._judged(recorder, self.book.of(said))
+            joined = [link.old for link in before if link.detector == "relink"]
+            for link in [link for link in self.book.links if link.undone_at is not None and link.old in joined]:
+                self.recorder().rejoin(link)  # it stood before, and is no change
         return recorder.made
 
     def _read_first(self, said: Said) -> None:
@@ -62,6 +65,11 @@ class Rereading(Words):
         self.learned.inherit(note, heir)
         for link in self.book.links:
             link.old, link.new = (heir if one is note else one for one in (link.old, link.new))
+
+
+def _is_open(link: Link) -> bool:
+    """Whether a relation is a judge's alone, about which nobody has decided."""
+    return link.detector in _JUDGED and link.resolved is None and link.undone_at is None
 
 
 def _is_plainly_read(book: Book, said: Said) -> bool:

@@ -47,6 +47,9 @@ class Recorder:
         for one in self._book.links_of(link.old):
             if (one.old, one.new, one.type) == (link.old, link.new, link.type):
                 return one
+        decided = next((one for one in self._book.all_links_of(link.old) if _is_decided(one, link)), None)
+        if decided is not None:
+            return decided
         if link.type == "derive" and self._book.rests_on(link.old, link.new):
             raise Refused("RelationCycle")
         if link.type == "update" and link.old.order > link.new.order:
@@ -85,6 +88,10 @@ class Recorder:
         if link.undone_at is not None:
             raise Refused("EvolutionError")
         link.undone_at = self._now
+        self.rejoin(link)
+
+    def rejoin(self, link: Link) -> None:
+        """What an undone update had closed is closed by what came after."""
         if not (link.type == "update" and link.acted):
             return
         after = [end for end in self._book.ends(link.new) if end.link.type == "update"]
@@ -219,6 +226,15 @@ def concluded(book: Book, messages: Sequence[Said]) -> list[Said]:
                 if new.said not in found:
                     found.append(new.said)
     return found[len(messages) :]
+
+
+def _is_decided(one: Link, link: Link) -> bool:
+    """Whether a person has decided what a model says of two statements."""
+    if link.detector != "model" or (one.old, one.new) != (link.old, link.new):
+        return False
+    if one.undone_at is not None:
+        return one.type == link.type
+    return one.resolved is not None and link.type in ("update", "contradict")
 
 
 def _touching(book: Book, gone: Sequence[Statement]) -> list[Link]:
