@@ -155,3 +155,73 @@ async def test_what_was_joined_by_an_undo_is_joined_where_the_new_reading_still_
     del model.pairs[rents[2], rents[1]]
     await memory.reread()
     assert await _stands(memory) == dict.fromkeys(rents, "current")
+
+
+# One statement that is read as two, and two as one.
+
+HOUSE, DOG, RENAMED, BARKS = "The house stands by the lake.", "The dog is Rex.", "The dog is Max.", "Rex barks."
+
+
+@pytest.mark.parametrize("source", ["message", "statement"])
+async def test_a_conclusion_rests_on_both_halves_of_a_statement(memory: Memory, model: Scripted, source: str) -> None:
+    both = f"{HOUSE} {DOG}"
+    model.texts = {both: [states(both, "Ann")]} | _reads(RENAMED) | _reads(BARKS)
+    told = await memory.remember(both, speaker="Ann", at=day("2026-01-01"))
+    from_ = told.episode_ids[0] if source == "message" else told.entities[0].id
+    barks = await memory.remember(BARKS, speaker="Bob", at=day("2026-01-02"), derived_from=[from_])
+    await memory.remember(RENAMED, speaker="Ann", at=day("2026-01-03"))
+    model.texts[both], model.pairs = _reads(HOUSE, DOG)[both], {(RENAMED, DOG): "update"}
+    for _ in range(2):
+        await memory.reread()
+        assert await _stands(memory) == {HOUSE: "current", DOG: "superseded", BARKS: "stale", RENAMED: "current"}
+        rests = (await memory.why(barks.entities[0].id)).derived_from
+        assert [one.content for one in rests] == [HOUSE, DOG]
+    model.texts[both] = [states(both, "Ann")]
+    await memory.reread()
+    rows = [row for row in (await memory.why(barks.entities[0].id)).evolutions if row.evolution_type == "derive"]
+    assert [row.id for row in rows] == [row.id for row in barks.evolutions], "it is one again"
+
+
+async def test_both_halves_of_a_conclusion_rest_on_its_source(memory: Memory, model: Scripted) -> None:
+    both = f"{BARKS} {LOVE}"
+    model.texts = {both: [states(both, "Ann")]} | _reads(DOG) | _reads(RENAMED)
+    model.pairs = {(RENAMED, DOG): "update"}
+    told = await memory.remember(DOG, speaker="Ann", at=day("2026-01-01"))
+    await memory.remember(both, speaker="Bob", at=day("2026-01-02"), derived_from=told.episode_ids)
+    await memory.remember(RENAMED, speaker="Ann", at=day("2026-01-03"))
+    model.texts[both] = _reads(BARKS, LOVE)[both]
+    await memory.reread()
+    assert await _stands(memory) == {DOG: "superseded", BARKS: "stale", LOVE: "stale", RENAMED: "current"}
+    await memory.forget(told.episode_ids[0])
+    model.texts[both] = [states(both, "Ann")]
+    await memory.reread()
+    model.texts[both] = _reads(BARKS, LOVE)[both]
+    await memory.reread()
+    assert await _stands(memory) == {BARKS: "stale", LOVE: "stale", RENAMED: "current"}
+
+
+async def test_conclusions_make_no_cycle_where_statements_are_joined(memory: Memory, model: Scripted) -> None:
+    both = f"{HOUSE} {DOG}"
+    model.texts = _reads(HOUSE, DOG) | _reads(BARKS)
+    house, dog = (await memory.remember(both, speaker="Ann", at=day("2026-01-01"))).entities
+    (barks,) = (await memory.remember(BARKS, speaker="Ann", at=day("2026-01-02"))).entities
+    await memory.relate(dog.id, barks.id, "derive", "dogs bark")
+    await memory.relate(barks.id, house.id, "derive", "dogs live in houses")
+    model.texts[both] = [states(both, "Ann")]
+    await memory.reread()
+    assert await _stands(memory) == {both: "current", BARKS: "current"}
+    assert [one.content for one in (await memory.why(barks.id)).derived_from] == [both], "the later is left out"
+
+
+async def test_what_was_said_of_some_words_goes_to_the_half_that_has_them(memory: Memory, model: Scripted) -> None:
+    both = f"{HOUSE} {DOG}"
+    model.texts = {both: [states(both, "Ann")]} | _reads(RENAMED)
+    model.pairs = {(RENAMED, both): ("update", "Rex")}
+    await memory.remember(both, speaker="Ann", at=day("2026-01-01"))
+    told = await memory.remember(RENAMED, speaker="Ann", at=day("2026-01-02"))
+    await memory.undo(told.evolutions[0].id)
+    model.texts[both], model.pairs = _reads(HOUSE, DOG)[both], {}
+    await memory.reread()
+    (row,) = (await memory.why(told.entities[0].id)).evolutions
+    found = {one.entity.id: one.entity.content for one in (await memory.list()).items}
+    assert (found[row.source_id], row.part) == (DOG, (DOG.index("Rex"), DOG.index("Rex") + 3))

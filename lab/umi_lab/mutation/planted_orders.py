@@ -58,13 +58,13 @@ ORDERS: Final[tuple[Mutation, ...]] = (
     Mutation(
         "least-like-it-inherits",
         "What was recorded of a statement moves to the new one that has least in common with it.",
-        "umi._evolution.rereading._heir",
+        "umi._evolution.rereading._heirs",
         partial(
             edited,
             rereading,
-            "_heir",
-            "max((other for other in now if shared(other) > 0), key=shared, default=None)",
-            "min(now, key=shared)",
+            "_heirs",
+            "sorted((other for other in now if shared(other) > 0), key=shared, reverse=True)",
+            "sorted(now, key=shared)",
         ),
     ),
     Mutation(

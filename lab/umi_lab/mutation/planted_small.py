@@ -304,7 +304,7 @@ LEARNED: Final[tuple[Mutation, ...]] = (
             edited,
             ReadingWriter,
             "_read_again",
-            "inherit(self._tx, episode.arrival, {old: new.id for old, new in carried.heirs.items()})",
+            "inherit(self._tx, episode.arrival, {old: group[0].id for old, group in carried.heirs.items() if group})",
             "self._tx.learned.forget([episode.arrival])",
         ),
     ),

@@ -238,6 +238,18 @@ class RelationWriter:
         self.effects.take(row)
         return row
 
+    def carry_over(self, row: EvolutionRelation) -> None:
+        """Write a relation of an earlier reading; one without an id gets its own. Validity is left to `review`.
+
+        A derive relation that would close a cycle, because the new reading joins what was apart, is left out.
+        """
+        derived = row.evolution_type is EvolutionType.DERIVE and row.undone_at is None and not is_bereavement(row)
+        if derived and self._rests_on(row.source_id, row.target_id):
+            return
+        kept = row if row.id else replace(row, id=self._entropy.new_id("rel", self._now))
+        self._tx.put_relation(kept)
+        self.effects.take(kept)
+
     def start_over(self) -> None:
         """Empty the cache, because relations were changed in another way."""
         self.effects = RelationEffects(self._tx)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Final
 
-from umi.types import Detector, Entity, EvolutionRelation
+from umi.types import Detector, Entity, EvolutionRelation, EvolutionType
 
 # Detectors whose relations are derived from the statements, and can be derived again.
 _JUDGED: Final = frozenset({Detector.RULES, Detector.MODEL, Detector.RELINK})
@@ -18,15 +19,15 @@ class Carried:
 
     Attributes:
         kept: Old statements that stay as they are.
-        heirs: The statement that stands for each old one from now on, by the id of the old: itself where it is kept. A
-            statement that is gone has none.
-        relations: The relations to write.
+        heirs: The statements that stand for each old one from now on, by the id of the old, the one with most of its words
+            first: itself where it is kept, none where it is gone.
+        relations: The relations to write, in this order. A further copy of one has no id yet.
         reopened: Ids of the older statements that lose a relation and must be judged again.
         unlinked: Ids of those that lose a link to the successor of a step that was undone: it depends on the new reading.
     """
 
     kept: tuple[Entity, ...]
-    heirs: Mapping[str, Entity]
+    heirs: Mapping[str, Sequence[Entity]]
     relations: tuple[EvolutionRelation, ...]
     reopened: tuple[str, ...]
     unlinked: tuple[str, ...]
@@ -42,37 +43,34 @@ def carried_over(
     and those that somebody has resolved or undone. What they said about words that are in no new statement is about
     nothing else that was said: their old statement stays as it was.
 
+    A relation goes to the statement with most of the words, a conclusion to all that have any: it was drawn from all of
+    the old statement, and becomes stale with any part of it.
+
     Args:
         rows: All relations at either end of the old statements, undone ones too.
         before: The old statements.
         now: The new statements.
         learned: Ids of the old statements about which an outcome counts.
     """
-    heirs = {one.id: heir for one in before if (heir := _heir(one, now)) is not None}
+    heirs = {one.id: _heirs(one, now) for one in before}
     said = {end for row in rows if not _is_open(row) for end in (row.source_id, row.target_id)}
-    kept = {one.id: one for one in before if one.id not in heirs and (one.id in said or one.id in learned)}
-    heirs |= kept
+    kept = {one.id: one for one in before if not heirs[one.id] and (one.id in said or one.id in learned)}
+    heirs |= {id_: [one] for id_, one in kept.items()}
     old = {one.id: one for one in before}
-    moved: dict[str, EvolutionRelation] = {}
+    moved: dict[object, EvolutionRelation] = {}
     reopened: dict[str, None] = {}
     unlinked: dict[str, None] = {}
-    for row in rows:
+    # A caller's come first: of two conclusions that are the same now, and of those that make a cycle, the later is left out.
+    for row in sorted({row.id: row for row in rows}.values(), key=lambda row: (_is_open(row), row.created_at, row.id)):
         # It is judged again from the new reading; the older statement it closed is open until then.
         if _is_open(row) and row.target_id in old and row.target_id not in kept:
             if row.source_id not in old:
                 reopened[row.source_id] = None
-            if row.detector is Detector.RELINK and (row.source_id in heirs or row.source_id not in old):
-                unlinked[heirs[row.source_id].id if row.source_id in heirs else row.source_id] = None
+            if row.detector is Detector.RELINK:
+                unlinked |= dict.fromkeys(_ids(row.source_id, heirs)[:1])
             continue
-        if any(end in old and end not in heirs for end in (row.source_id, row.target_id)):
-            continue  # the verdict of a later statement on one that is gone
-        source, target = (heirs[end].id if end in heirs else end for end in (row.source_id, row.target_id))
-        if source == target != row.source_id and row.source_id != row.target_id:
-            continue  # both ends became the same statement
-        part = row.part if row.source_id not in old else _part(row, old[row.source_id], heirs[row.source_id])
-        if row.part is not None and part is None:
-            continue  # the words that it concerned are not in the new statement
-        moved[row.id] = replace(row, source_id=source, target_id=target, part=part)
+        for one in _moved(row, old, heirs):
+            moved.setdefault((one.source_id, one.target_id) if _concludes(one) else one.id, one)
     return Carried(tuple(kept.values()), heirs, tuple(moved.values()), tuple(reopened), tuple(unlinked))
 
 
@@ -81,21 +79,40 @@ def _is_open(row: EvolutionRelation) -> bool:
     return row.detector in _JUDGED and row.resolved is None and row.undone_at is None
 
 
-def _heir(one: Entity, now: Sequence[Entity]) -> Entity | None:
-    """The new statement that shares most of the text with an old one, the first of equals; None where none shares any."""
+def _concludes(row: EvolutionRelation) -> bool:
+    return row.evolution_type is EvolutionType.DERIVE and row.undone_at is None
+
+
+def _moved(
+    row: EvolutionRelation, old: Mapping[str, Entity], heirs: Mapping[str, Sequence[Entity]]
+) -> Iterator[EvolutionRelation]:
+    """A relation between the statements that stand for its ends; none where an end is gone, or both became one.
+
+    One about some words of the older statement moves with these words.
+    """
+    sources, targets = _ids(row.source_id, heirs), _ids(row.target_id, heirs)
+    if row.part is not None and row.source_id in old:
+        words = old[row.source_id].content[slice(*row.part)]
+        having = [(one.id, one.content.find(words)) for one in heirs[row.source_id] if words in one.content]
+        sources = [id_ for id_, _ in having]
+        row = replace(row, part=next(((start, start + len(words)) for _, start in having), None))
+    alone = row.source_id == row.target_id  # it tells that what this was concluded from was deleted
+    pairs = [(one, one) for one in sources] if alone else list(product(sources, targets))
+    for place, (source, target) in enumerate(pairs if _concludes(row) else pairs[:1]):
+        if alone or source != target:
+            yield replace(row, id="" if place else row.id, source_id=source, target_id=target)
+
+
+def _ids(end: str, heirs: Mapping[str, Sequence[Entity]]) -> list[str]:
+    return [one.id for one in heirs[end]] if end in heirs else [end]
+
+
+def _heirs(one: Entity, now: Sequence[Entity]) -> list[Entity]:
+    """The new statements that share some of the text with an old one, the one that shares most of it first."""
     start, end = one.span or (0, len(one.content))
 
     def shared(other: Entity) -> int:
         begin, finish = other.span or (0, len(other.content))
         return min(end, finish) - max(start, begin)
 
-    return max((other for other in now if shared(other) > 0), key=shared, default=None)
-
-
-def _part(row: EvolutionRelation, old: Entity, new: Entity) -> tuple[int, int] | None:
-    """The words that a relation concerns, as a range of the new statement; None when it does not contain them."""
-    if row.part is None:
-        return None
-    words = old.content[slice(*row.part)]
-    start = new.content.find(words)
-    return (start, start + len(words)) if start >= 0 else None
+    return sorted((other for other in now if shared(other) > 0), key=shared, reverse=True)

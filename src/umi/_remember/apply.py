@@ -209,12 +209,12 @@ class ReadingWriter:
         carried = rereading.carried_over(touching, before, entities, learned)
         self._tx.replace_entities(episode.id, {})
         self._tx.add_entities(sorted((*carried.kept, *entities), key=statement_order))
-        inherit(self._tx, episode.arrival, {old: new.id for old, new in carried.heirs.items()})
-        for row in carried.relations:
-            self._tx.put_relation(row)
+        inherit(self._tx, episode.arrival, {old: group[0].id for old, group in carried.heirs.items() if group})
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
         # the validity of every statement concerned.
         self._writer.start_over()
+        for row in carried.relations:
+            self._writer.carry_over(row)
         # A new statement may begin at another time than the old one, and so may the end of what it replaced.
         for id_ in dict.fromkeys(
             (*carried.reopened, *(row.source_id for row in carried.relations), *(one.id for one in entities))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
-from umi_lab.worlds.ledger.book import Book, Link, Said
+from umi_lab.worlds.ledger.book import Book, Link, Said, Statement
 from umi_lab.worlds.ledger.expected import same
 from umi_lab.worlds.ledger.model import SENTENCE
 from umi_lab.worlds.ledger.plan import Step
@@ -58,13 +59,25 @@ class Rereading(Words):
         return recorder.made
 
     def _read_first(self, said: Said) -> None:
-        """What was recorded and learned of the note that a message was kept as is now of the longest of its statements."""
+        """What was recorded and learned of the note that a message was kept as is now of the longest of its statements.
+
+        What was concluded from it, or what it was concluded from, concerns all of them.
+        """
         (note,) = self.book.of(said)
         self.book.statements.remove(note)
-        heir = max(self._read(said, extract=True), key=lambda one: one.span[1] - one.span[0])
+        new = self._read(said, extract=True)
+        heir = max(new, key=lambda one: one.span[1] - one.span[0])
         self.learned.inherit(note, heir)
-        for link in self.book.links:
-            link.old, link.new = (heir if one is note else one for one in (link.old, link.new))
+        for link in [link for link in self.book.links if note in (link.old, link.new)]:
+            if link.type == "derive" and link.undone_at is None:
+                self.book.links += [_between(replace(link, id=""), note, one) for one in new if one is not heir]
+            _between(link, note, heir)
+
+
+def _between(link: Link, note: Statement, heir: Statement) -> Link:
+    """A relation with another statement in the place of the note."""
+    link.old, link.new = (heir if one is note else one for one in (link.old, link.new))
+    return link
 
 
 def _is_open(link: Link) -> bool:
