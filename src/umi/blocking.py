@@ -982,6 +982,7 @@ class Memory:
         For use after configuring a model, or a better one. Each message's earlier reading is replaced in one
         transaction; relations recorded by a caller stay, and so does what was learned of it. If it is interrupted or runs
         out of budget, the next `reread`, `work` or `maintain` continues. Each change is a relation that `undo` takes back.
+        What `remember` was told with `extract_entities=False` or `track_evolution=False` is read as all else.
 
         Args:
             progress: Called after each portion with the number of texts read so far and the number that wait.
