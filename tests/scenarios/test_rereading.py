@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -225,3 +227,46 @@ async def test_what_was_said_of_some_words_goes_to_the_half_that_has_them(memory
     (row,) = (await memory.why(told.entities[0].id)).evolutions
     found = {one.entity.id: one.entity.content for one in (await memory.list()).items}
     assert (found[row.source_id], row.part) == (DOG, (DOG.index("Rex"), DOG.index("Rex") + 3))
+
+
+# What was known then.
+
+
+async def test_a_verdict_that_is_given_again_has_been_known_since_it_was_given_first(
+    memory: Memory, model: Scripted
+) -> None:
+    model.texts, model.pairs = _reads(HATE) | _reads(LOVE), {(LOVE, HATE): "update"}
+    await memory.remember(HATE, speaker="Ann", at=day("2026-01-01"))
+    told = await memory.remember(LOVE, speaker="Ann", at=day("2026-01-02"))
+    (first,) = told.evolutions
+    then = datetime.now(UTC)
+    for confidence in (0.9, 0.8):
+        model.confidence = confidence
+        await memory.reread()
+        (row,) = (await memory.why(told.entities[0].id)).evolutions
+        assert row == replace(first, confidence=confidence)
+        found = await memory.recall("Does Ann love or hate tea?", known_at=then, min_score=0)
+        assert [hit.content for hit in found.hits] == [LOVE]
+    model.confidence = 0.4
+    await memory.reread()
+    (flagged,) = (await memory.why(told.entities[0].id)).evolutions
+    assert not flagged.acted
+    assert flagged.created_at > then, "it says something else"
+    assert flagged.id != first.id
+
+
+async def test_of_two_verdicts_where_there_was_one_the_first_is_known_since_then(
+    memory: Memory, model: Scripted
+) -> None:
+    both = f"{LOVE} {DOG}"
+    model.texts = _reads(HATE) | {both: [states(both, "Ann")]}
+    model.pairs = {(both, HATE): "contradict"}
+    await memory.remember(HATE, speaker="Ann", at=day("2026-01-01"))
+    (first,) = (await memory.remember(both, speaker="Ann", at=day("2026-01-02"))).evolutions
+    model.texts[both] = _reads(LOVE, DOG)[both]
+    model.pairs = {(LOVE, HATE): "contradict", (DOG, HATE): "contradict"}
+    await memory.reread()
+    rows = {row.id: row for one in (await memory.list()).items for row in one.evolutions}
+    assert len(rows) == 2
+    assert [row.id == first.id for row in rows.values()].count(True) == 1
+    assert rows[first.id].created_at == first.created_at

@@ -60,6 +60,14 @@ def _is_said(row: EvolutionRelation, proposal: Proposal) -> bool:
     return judged and settles and proposal.evolution_type in (EvolutionType.UPDATE, EvolutionType.CONTRADICT)
 
 
+def _is_as_before(row: EvolutionRelation, before: EvolutionRelation) -> bool:
+    """Whether a relation does what one did that was dropped."""
+    changes = {row.nature, before.nature} <= {Nature.NONE, Nature.CHANGED}  # rules name no nature
+    ends = (row.source_id, row.target_id) == (before.source_id, before.target_id)
+    does = (row.evolution_type, row.part, row.acted) == (before.evolution_type, before.part, before.acted)
+    return ends and does and (changes or row.nature is before.nature)
+
+
 class RelationWriter:
     """Writes the relations of one transaction. Nothing else may write them meanwhile: `effects` caches what was read.
 
@@ -83,6 +91,7 @@ class RelationWriter:
         self._entropy = entropy
         self._now = now
         self._origins: dict[str, Origin] = {}  # by episode id
+        self._dropped: tuple[EvolutionRelation, ...] = ()  # those of an earlier reading, see `start_over`
 
     def record(self, proposal: Proposal) -> EvolutionRelation:
         """Write a relation and act on it. When the same one exists, it is returned instead.
@@ -128,6 +137,11 @@ class RelationWriter:
             nature=proposal.nature,
             part=proposal.part,
         )
+        before = next((one for one in self._dropped if _is_as_before(row, one)), None)
+        # It has been known since then, and by its id it is undone.
+        if before is not None:
+            row = replace(row, id=before.id, created_at=before.created_at)
+            self._dropped = tuple(one for one in self._dropped if one.id != before.id)
         self._put(row)
         return row
 
@@ -250,9 +264,14 @@ class RelationWriter:
         self._tx.put_relation(kept)
         self.effects.take(kept)
 
-    def start_over(self) -> None:
-        """Empty the cache, because relations were changed in another way."""
+    def start_over(self, dropped: tuple[EvolutionRelation, ...] = ()) -> None:
+        """Empty the cache, because relations were changed in another way.
+
+        Args:
+            dropped: Those that were deleted to be judged again: one that is recorded as it was is the same relation.
+        """
         self.effects = RelationEffects(self._tx)
+        self._dropped = dropped
 
     def review(self, entity_id: str) -> None:
         """Recompute an entity's validity, because some of its relations were deleted."""

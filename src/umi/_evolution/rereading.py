@@ -22,6 +22,7 @@ class Carried:
         heirs: The statements that stand for each old one from now on, by the id of the old, the one with most of its words
             first: itself where it is kept, none where it is gone.
         relations: The relations to write, in this order. A further copy of one has no id yet.
+        dropped: Relations that are judged again, between all statements that stand for their ends.
         reopened: Ids of the older statements that lose a relation and must be judged again.
         unlinked: Ids of those that lose a link to the successor of a step that was undone: it depends on the new reading.
     """
@@ -29,6 +30,7 @@ class Carried:
     kept: tuple[Entity, ...]
     heirs: Mapping[str, Sequence[Entity]]
     relations: tuple[EvolutionRelation, ...]
+    dropped: tuple[EvolutionRelation, ...]
     reopened: tuple[str, ...]
     unlinked: tuple[str, ...]
 
@@ -58,6 +60,7 @@ def carried_over(
     heirs |= {id_: [one] for id_, one in kept.items()}
     old = {one.id: one for one in before}
     moved: dict[object, EvolutionRelation] = {}
+    dropped: list[EvolutionRelation] = []
     reopened: dict[str, None] = {}
     unlinked: dict[str, None] = {}
     # A caller's come first: of two conclusions that are the same now, and of those that make a cycle, the later is left out.
@@ -68,10 +71,12 @@ def carried_over(
                 reopened[row.source_id] = None
             if row.detector is Detector.RELINK:
                 unlinked |= dict.fromkeys(_ids(row.source_id, heirs)[:1])
+            dropped += [replace(one, id=row.id) for one in _moved(row, old, heirs, everywhere=True)]
             continue
         for one in _moved(row, old, heirs):
             moved.setdefault((one.source_id, one.target_id) if _concludes(one) else one.id, one)
-    return Carried(tuple(kept.values()), heirs, tuple(moved.values()), tuple(reopened), tuple(unlinked))
+    moving, again = tuple(moved.values()), tuple(dropped)
+    return Carried(tuple(kept.values()), heirs, moving, again, tuple(reopened), tuple(unlinked))
 
 
 def _is_open(row: EvolutionRelation) -> bool:
@@ -84,7 +89,11 @@ def _concludes(row: EvolutionRelation) -> bool:
 
 
 def _moved(
-    row: EvolutionRelation, old: Mapping[str, Entity], heirs: Mapping[str, Sequence[Entity]]
+    row: EvolutionRelation,
+    old: Mapping[str, Entity],
+    heirs: Mapping[str, Sequence[Entity]],
+    *,
+    everywhere: bool = False,
 ) -> Iterator[EvolutionRelation]:
     """A relation between the statements that stand for its ends; none where an end is gone, or both became one.
 
@@ -94,11 +103,11 @@ def _moved(
     if row.part is not None and row.source_id in old:
         words = old[row.source_id].content[slice(*row.part)]
         having = [(one.id, one.content.find(words)) for one in heirs[row.source_id] if words in one.content]
-        sources = [id_ for id_, _ in having]
+        sources = [id_ for id_, _ in having[:1]]
         row = replace(row, part=next(((start, start + len(words)) for _, start in having), None))
     alone = row.source_id == row.target_id  # it tells that what this was concluded from was deleted
     pairs = [(one, one) for one in sources] if alone else list(product(sources, targets))
-    for place, (source, target) in enumerate(pairs if _concludes(row) else pairs[:1]):
+    for place, (source, target) in enumerate(pairs if everywhere or _concludes(row) else pairs[:1]):
         if alone or source != target:
             yield replace(row, id="" if place else row.id, source_id=source, target_id=target)
 

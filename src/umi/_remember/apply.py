@@ -212,7 +212,7 @@ class ReadingWriter:
         inherit(self._tx, episode.arrival, {old: group[0].id for old, group in carried.heirs.items() if group})
         # The rows were changed behind the writer's back, so its cached relations are stale. `review` then recomputes
         # the validity of every statement concerned.
-        self._writer.start_over()
+        self._writer.start_over(carried.dropped)
         for row in carried.relations:
             self._writer.carry_over(row)
         # A new statement may begin at another time than the old one, and so may the end of what it replaced.

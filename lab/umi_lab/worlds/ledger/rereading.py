@@ -56,7 +56,22 @@ class Rereading(Words):
             joined = [link.old for link in before if link.detector == "relink"]
             for link in [link for link in self.book.links if link.undone_at is not None and link.old in joined]:
                 self.recorder().rejoin(link)  # it stood before, and is no change
+            self._keep_known(before)
         return recorder.made
+
+    def _keep_known(self, before: list[Link]) -> None:
+        """What is told as before has been known since then, by the same id."""
+        for link in [link for link in self.book.links if not link.id]:
+            same_one = next((one for one in before if self._is_as_before(link, one)), None)
+            if same_one is not None:
+                link.id, link.created_at = same_one.id, same_one.created_at
+                before.remove(same_one)
+
+    def _is_as_before(self, link: Link, one: Link) -> bool:
+        # A note that a message was kept as is gone: all of its statements stand for it.
+        ends = link.old is one.old and (link.new is one.new or one.new not in self.book.of(link.new.said))
+        does = (link.type, link.acted, link.nature) == (one.type, one.acted, one.nature)
+        return ends and link.new.said is one.new.said and does
 
     def _read_first(self, said: Said) -> None:
         """What was recorded and learned of the note that a message was kept as is now of the longest of its statements.
