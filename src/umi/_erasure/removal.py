@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from umi._core.text import query_terms
+from umi._core.text import analyse, query_terms
 from umi._erasure.beside import texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
@@ -26,6 +26,7 @@ from umi._evolution.relation_writer import Proposal, RelationWriter, statement_o
 from umi._evolution.tracker import rejoin
 from umi._evolution.trust import ClosingPolicy
 from umi._reading.extract import extract_rules
+from umi._reading.model.extraction import messages_before
 from umi._reading.short_messages.known import OpenStatements
 from umi._remember.admission import embedding_text
 from umi._remember.keys import tombstone
@@ -71,6 +72,7 @@ class Removal:
         self._gone: dict[str, Entity] = {}
         self._ids: dict[str, str] = {}  # new id by old id, of entities whose words changed
         self._told: list[str] = []  # names and values of deleted entities
+        self._tellers: dict[str, list[Episode]] = {}  # the messages of these, by `_folded` name or value
         self._waiting = frozenset(item.episode_id for item in tx.scan_outbox())
 
     def carry_out(self, cuts: Mapping[str, Cut]) -> None:
@@ -87,7 +89,7 @@ class Removal:
         # Reading every message again is slow, and without an alias there is nothing to find.
         known = any(list(self.tx.scan_aliases()))
         taught = {pair for episode in episodes.values() for pair in teachings(episode)} if known else set()
-        self._note(episodes.values(), touching)
+        self._note(episodes, touching)
         for episode_id in cuts:
             self._cut(episodes[episode_id], cuts[episode_id])
         neighbours = {end for row in touching for end in (row.source_id, row.target_id)} - set(self._gone)
@@ -141,16 +143,19 @@ class Removal:
 
     # Rows.
 
-    def _note(self, episodes: Iterable[Episode], touching: Sequence[EvolutionRelation]) -> None:
+    def _note(self, episodes: Mapping[str, Episode], touching: Sequence[EvolutionRelation]) -> None:
         """Collect the texts of all rows concerned, for the search for remaining bytes."""
-        for episode in episodes:
+        for episode in episodes.values():
             texts = (episode.content, episode.speaker, episode.session, episode.message_id)
             self.texts.update(dict.fromkeys(text for text in texts if text))
             if episode.metadata:
                 self.texts[_packed(episode.metadata)] = None
         for entity in self._gone.values():
             self.texts.update(dict.fromkeys(_borrowable(entity)))
-            self._told += [text for text in (entity.name, entity.value) if len(text) >= _TEXT_CHARS_MIN]
+            for text in (entity.name, entity.value):
+                if len(text) >= _TEXT_CHARS_MIN:
+                    self._told.append(text)
+                    self._tellers.setdefault(_folded(text), []).append(episodes[entity.episode_id])
             if entity.metadata:
                 self.texts[_packed(entity.metadata)] = None
         self.texts.update(dict.fromkeys(row.reason for row in touching))
@@ -250,6 +255,7 @@ class Removal:
             if owner == subject:
                 continue
             self._told.append(subject)
+            self._tellers.pop(_folded(subject), None)  # who is meant was learned there, wherever else the name is said
             self.remove_aliases([alias])
             self.texts[subject] = None
             if owner is not None:
@@ -261,7 +267,7 @@ class Removal:
         told = phrases(self._told)
         found = self.tx.entities(self.id_now(id_) for id_ in sorted(entity_ids))
         episodes = self.tx.episodes(entity.episode_id for entity in found.values())
-        borrowed = [one for one in found.values() if _borrows(one, episodes[one.episode_id], told)]
+        borrowed = [one for one in found.values() if self._borrows(one, episodes[one.episode_id], told)]
         for episode_id in dict.fromkeys(entity.episode_id for entity in borrowed):
             episode, mine = episodes[episode_id], self.tx.entities_of([episode_id])[episode_id]
             known = OpenStatements(self.tx, episode)
@@ -275,8 +281,35 @@ class Removal:
                     again[entity.id] = read if not taken else _as_note(entity, episode)
                     self.texts.update(dict.fromkeys(_borrowable(entity)))
                     self._ids[entity.id] = again[entity.id].id
-            self._replace(episode, again)
-            self.tally["read again"] += 1
+            if any(again[one.id] != one for one in mine):
+                self._replace(episode, again)
+                self.tally["read again"] += 1
+
+    def _borrows(self, entity: Entity, episode: Episode, told: Told) -> bool:
+        """Whether an entity holds deleted words that its own message does not contain."""
+        own = f"{episode.speaker or episode.role}: {episode.content}"
+        borrowed = [match for match in told.findall(_fields(entity)) if not phrases([match]).search(own)]
+        # The rules read a message again as if the deleted one had never been said; what a model read they cannot.
+        if not entity.subject or entity.slot or entity.notes:
+            return bool(borrowed)
+        return any(self._is_told_there(match, entity, episode) for match in dict.fromkeys(borrowed))
+
+    def _is_told_there(self, name: str, entity: Entity, episode: Episode) -> bool:
+        """Whether a model can have a name that it read in a message from those deleted messages in which it read it too.
+
+        Words that these contain count as theirs, unless the message or one of those shown with it contains them: when it was
+        read is not known, and a message that waited, or was read anew, was read beside later ones. Words that none of these
+        messages contains are the model's own. They are older where a statement that was made before has them.
+        """
+        tellers, words = self._tellers.get(_folded(name)), set(analyse(name))
+        left = words.difference(*map(_terms, (episode, *messages_before(self.tx, episode))))
+        if tellers is None or not words or any(not left.isdisjoint(_terms(one)) for one in tellers):
+            return True
+        if not left:
+            return False
+        first, says = min(one.arrival for one in tellers), phrases([name])
+        others = self.tx.statements(entity.subject, limit=CANDIDATES_PER_SLOT_COUNT_MAX)
+        return not any(one.arrival < first and says.search(_fields(one)) for one in (entity, *others))
 
     # Keys and waiting work.
 
@@ -342,11 +375,18 @@ def _packed(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _borrows(entity: Entity, episode: Episode, told: Told) -> bool:
-    """Whether an entity holds deleted words that its own message does not contain."""
-    fields = "\n".join([*_borrowable(entity), *texts_in(entity.metadata)])
-    own = f"{episode.speaker or episode.role}: {episode.content}"
-    return any(not phrases([match]).search(own) for match in told.findall(fields))
+def _fields(entity: Entity) -> str:
+    """All texts of an entity that need not occur in its own message."""
+    return "\n".join([*_borrowable(entity), *texts_in(entity.metadata)])
+
+
+def _folded(name: str) -> str:
+    """A name as `phrases` compares them: in any case, whatever stands between its words."""
+    return " ".join(re.findall(r"\w+", name.lower()))
+
+
+def _terms(episode: Episode) -> list[str]:
+    return analyse(f"{episode.speaker or episode.role}: {episode.content}")
 
 
 def _read_now(entity: Entity, fresh: Sequence[Entity], episode: Episode) -> Entity:
