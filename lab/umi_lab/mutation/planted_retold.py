@@ -32,7 +32,7 @@ RETOLD: Final[tuple[Mutation, ...]] = (
         "oldest-amount-first",
         "A question for an amount is answered by what told it first.",
         "umi._retrieval.newest_value.newest_amount_first",
-        partial(edited, snapshot_search, "newest_amount_first", "reverse=True", "reverse=False"),
+        partial(edited, snapshot_search, "newest_amount_first", "arrival), reverse=True", "arrival), reverse=False"),
     ),
     Mutation(
         "late-mention-counts-as-new",

@@ -23,7 +23,8 @@ _SCORE_LEAST: Final = 1e-6  # scores are kept this far from 0 and 1, where odds 
 class Lessons:
     """What was learned, for one recall.
 
-    Afterwards `moved` is the number of hits it moved, `embedding` the query's vector and `sequence` the namespace's.
+    Afterwards `moved` is the number of hits it moved, `reorders` whether it moved any candidate, `embedding` the query's vector and
+    `sequence` the namespace's.
 
     Args:
         now: The moment to which evidence is aged.
@@ -34,6 +35,7 @@ class Lessons:
         self._places: dict[int, int] = {}  # new place by arrival, of candidates that were moved
         self._factors: dict[int, float] = {}  # by arrival, of candidates about which something was learned
         self.moved = 0
+        self.reorders = False
         self.embedding: Vector | None = None
         self.sequence = 0
 
@@ -63,6 +65,7 @@ class Lessons:
         self._factors = {int(key): float(factor) for key, factor in zip(keys, factors, strict=True) if factor != 1}
         order = _order(ranking.scores[:head], factors)
         self._places = {int(keys[old]): new for new, old in enumerate(order) if new != old}
+        self.reorders = bool(self._places)
         # `parts` may be shorter than the head. It is reordered only when all of its rows stay among its rows.
         parts = ranking.parts.copy()
         seen = order[order < len(parts)]
@@ -86,7 +89,9 @@ class Lessons:
         values = np.array(scores, dtype=np.float64)
         head = int(np.count_nonzero(values >= floor))
         factors = np.array([self._factors.get(arrival, 1.0) for arrival in arrivals[:head]])
-        return [*map(int, _order(values[:head], factors)), *range(head, len(values))]
+        order = [*map(int, _order(values[:head], factors)), *range(head, len(values))]
+        self.reorders |= order != [*range(len(values))]
+        return order
 
     def prefers(self, one: Hit, other: Hit) -> bool:
         """Whether outcomes speak better of one hit's message than of another's."""

@@ -95,10 +95,11 @@ async def in_order(
 def _first(top: Hit, outdated: Sequence[Hit], hits: list[Hit]) -> list[Hit]:
     """Hits with one of them first, which says of which outdated ones it is newer."""
     newer_than = tuple(dict.fromkeys((*top.newer_than, *(hit.id for hit in outdated))))
-    if top is hits[0] and newer_than == top.newer_than:
+    # It takes the highest score, so that scores still fall; learning may have put a lower one first.
+    score = max(hit.score for hit in hits)
+    if top is hits[0] and (newer_than, score) == (top.newer_than, top.score):
         return hits
-    # It takes the first hit's score, so that scores still fall.
-    return [replace(top, score=hits[0].score, newer_than=newer_than), *(hit for hit in hits if hit is not top)]
+    return [replace(top, score=score, newer_than=newer_than), *(hit for hit in hits if hit is not top)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,8 @@ def newer_first(hits: Sequence[Hit], told_again: Sequence[tuple[str, str]], trus
         if order.index(above) > order.index(below):
             order.remove(above)
             order.insert(order.index(below), above)
-            places[above] = replace(places[above], score=places[below].score)
+        # Also where learning has put it above the other already.
+        places[above] = replace(places[above], score=max(places[above].score, places[below].score))
         if trusted:
             later = places[above]
             newer_than = dict.fromkeys((*later.newer_than, places[below].id))

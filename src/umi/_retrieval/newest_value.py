@@ -112,8 +112,8 @@ def asked_amount(question: str) -> AskedAmount | None:
 def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     """Let the hits that state the amount asked for exchange places, newest first; no hit is added or left out.
 
-    Only values that one speaker states about one person are reordered: two people have a number each. Scores stay with
-    the places.
+    Only values that one speaker states about one person are reordered: two people have a number each. The newest takes the
+    highest of their scores, and so on.
     """
     asked = asked_amount(question)
     if asked is None:
@@ -129,6 +129,9 @@ def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     ordered = list(hits)
     for mine in places.values():
         newest = sorted(mine, key=lambda place: (hits[place].episode.at, hits[place].episode.arrival), reverse=True)
-        for place, source in zip(mine, newest, strict=True):
-            ordered[place] = replace(hits[source], score=hits[place].score)
+        scores = sorted(
+            (hits[place].score for place in mine), reverse=True
+        )  # they need not fall where learning has moved hits
+        for place, source, score in zip(mine, newest, scores, strict=True):
+            ordered[place] = replace(hits[source], score=score)
     return ordered

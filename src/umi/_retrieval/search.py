@@ -186,7 +186,8 @@ class DualRetriever:
         # Flagged updates name hits that are left out, too, so those go last.
         ordered = hits if found.hits is hits else asked.newest_first(found.hits)
         if ordered and query.lessons is not None and query.lessons.prefers(hits[0], ordered[0]):
-            ordered = hits
+            scores = {hit.id: hit.score for hit in ordered}
+            ordered = [replace(hit, score=scores[hit.id]) for hit in hits]  # learning moves the order and nothing else
         return [hit for hit in ordered if hit.id not in found.left_out]
 
     @stage("index")

@@ -18,6 +18,7 @@ from umi._core.text import query_terms
 from umi._core.vectors import normalised
 from umi._evolution.states import Look, Shown, StatementState, StateResolver
 from umi._evolution.untrusted_claims import untrusted_claims
+from umi._learning.boosts import Lessons
 from umi._reading.short_messages.classifier import EMBEDDER
 from umi._retrieval import answer_order, statement_scores
 from umi._retrieval.hits import fact_hit, hit_of
@@ -72,8 +73,8 @@ class SnapshotSearch:
             rankings.extend(self._feedback(snapshot, rankings[0], degraded))
             weights.extend([FEEDBACK_WEIGHT] * (len(rankings) - len(weights)))
         merged = len(rankings) > 1
-        ranking = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
-        lessons = self._query.lessons
+        by_relevance = merge_rankings(rankings, weights, self._query.limit) if merged else rankings[0]
+        ranking, lessons = by_relevance, self._query.lessons
         if lessons is not None:
             ranking = lessons.reordered(snapshot, ranking, self._floor(ranking))
         if len(ranking.scores):
@@ -86,7 +87,7 @@ class SnapshotSearch:
         self.facts_count = count = len(hits)
         facts = bool(hits)  # beside a looked-up answer every further hit must reach the threshold for a first hit
         above = 0.0
-        for place, score, look in self._looks(snapshot, standings, ranking, terms):
+        for place, score, look in self._looks(snapshot, standings, ranking, terms, lessons):
             answers = self._answers(snapshot, standings, look, terms, given)
             found = list(answers)
             if place >= limits.ANSWER_PLACES_COUNT_MAX and known is not None and not found:
@@ -100,11 +101,36 @@ class SnapshotSearch:
                 hits.append(hit_of(shown, ranking, place, score, snapshot.namespace, explain=self._query.explain))
                 given.add(shown.episode.id)
             above = score
+        hits[count:] = self._with_scores(snapshot, standings, by_relevance, terms, hits)
         hits[count:] = self._newest_first(hits[count:], standings)
         self._note_best(hits)
         if lessons is not None:
             return lessons.noted(snapshot, hits, self._variants[0].embedding, explain=self._query.explain)
         return hits
+
+    def _with_scores(
+        self,
+        snapshot: Snapshot,
+        standings: StateResolver,
+        ranking: Ranking,
+        terms: Sequence[str],
+        hits: Sequence[Hit],
+    ) -> list[Hit]:
+        """The hits beside looked-up facts with the scores that they have in order of relevance; learning moves the order alone.
+
+        A message that replaced others is shown at the first place of any of them, and learning may put a lower one of these first.
+        """
+        facts, others = hits[: self.facts_count], list(hits[self.facts_count :])
+        if self._query.lessons is None or not self._query.lessons.reorders:
+            return others
+        scores: dict[str, float] = {}
+        wanted, given = {hit.episode.id for hit in others}, {hit.episode.id for hit in facts}
+        for place, score, look in self._looks(snapshot, standings, ranking, terms, None):
+            answers = self._answers(snapshot, standings, look, terms, {*given, *scores})
+            scores |= {shown.episode.id: score for shown in answers}
+            if wanted <= scores.keys() or place >= limits.LEARN_RERANKED_COUNT_MAX:
+                break  # further down learning moves nothing
+        return [replace(hit, score=scores.get(hit.episode.id, hit.score)) for hit in others]
 
     def _compare_embedders(self, snapshot: Snapshot, degraded: dict[Degradation, None]) -> None:
         """Leave the decision to words where another process has given the store another embedder since it was opened here."""
@@ -259,7 +285,12 @@ class SnapshotSearch:
             yield replace(found_again, calibrator=None)  # scores against the moved query say nothing about the question
 
     def _looks(
-        self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
+        self,
+        snapshot: Snapshot,
+        standings: StateResolver,
+        ranking: Ranking,
+        terms: Sequence[str],
+        lessons: Lessons | None,
     ) -> Iterator[tuple[int, float, Look]]:
         """Places of the ranking, best first, each with its score and what the view shows there. Read in growing portions."""
         # The first portion decides whether statements are scored, so it does not depend on the limit.
@@ -269,7 +300,7 @@ class SnapshotSearch:
             episodes = standings.read_at(keys)
             if not start and statement_scores.is_read(standings.read_in(episodes.values())):
                 start = limits.STATEMENT_CANDIDATES_COUNT
-                yield from self._statements(snapshot, standings, ranking, terms)
+                yield from self._statements(snapshot, standings, ranking, terms, lessons)
                 continue
             places = [start + step for step, key in enumerate(keys) if key in episodes]
             looks = standings.look([episodes[int(ranking.keys[place])] for place in places], terms)
@@ -277,7 +308,12 @@ class SnapshotSearch:
             start, portion = start + portion, max(portion * 2, self._query.limit + 2)
 
     def _statements(
-        self, snapshot: Snapshot, standings: StateResolver, ranking: Ranking, terms: Sequence[str]
+        self,
+        snapshot: Snapshot,
+        standings: StateResolver,
+        ranking: Ranking,
+        terms: Sequence[str],
+        lessons: Lessons | None,
     ) -> Iterator[tuple[int, float, Look]]:
         """As `_looks`, for the first places of a ranking whose messages a model read: one entry per statement."""
         question = statement_scores.Question(tuple(dict.fromkeys(terms)), self._variants[0].embedding)
@@ -285,7 +321,6 @@ class SnapshotSearch:
         if head:  # with scores of their own, in place of their messages'
             rest = ranking.scores[limits.STATEMENT_CANDIDATES_COUNT :]
             self.best_score = max(head[0].score, float(rest.max(initial=0.0)))
-        lessons = self._query.lessons
         if lessons is not None:
             scores, arrivals = [one.score for one in head], [one.episode.arrival for one in head]
             head = [head[place] for place in lessons.order_of(scores, arrivals, self._floor(ranking))]

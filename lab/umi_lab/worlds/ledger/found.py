@@ -88,8 +88,9 @@ class Found:
 
     def receipt(self, ranking: Ranking, limit: int, least: float | None) -> Receipt:
         """What a recall gives: at most `limit` hits, from a least score on, or by the calibrated threshold where that is None."""
+        relevant = self._places(ranking.places, least)
+        best = max((place.score for place in relevant), default=None)
         places = self._places(self._learned(ranking, least), least)
-        best = max((place.score for place in places), default=None)
         hits: list[Right] = []
         above, hidden, unsure = 0.0, False, False
         for place in places:
@@ -105,8 +106,17 @@ class Found:
                 break
             hits += [replace(one, score=place.score, legs=place.ranked.legs) for one in found[: limit - len(hits)]]
             above = place.score
-        hits = self._newer_first(hits)
+        hits = self._newer_first(self._scored(hits, relevant))
         return Receipt(tuple(hits), best, "" if hits else _why(best, least, unsure=unsure, hidden=hidden))
+
+    def _scored(self, hits: Sequence[Right], relevant: Sequence[_Place]) -> list[Right]:
+        """Hits with the scores that they have where nothing was learned: of the first place, by relevance, that shows each."""
+        scores: dict[Said, float] = {}
+        for place in relevant:
+            matching = self._matching(place.ranked.said, place.statement)
+            found = list(self._answers(self._shown(place.ranked.said, matching), matching, list(scores)))
+            scores |= {one.said: place.score for one in found}
+        return [replace(hit, score=scores.get(hit.said, hit.score)) for hit in hits]
 
     # Places.
 
@@ -275,7 +285,7 @@ class Found:
     # The order of what is shown.
 
     def _newer_first(self, hits: Sequence[Right]) -> list[Right]:
-        """What was flagged as newer stands right above what it would replace, with its score; what is not trusted to be, below."""
+        """What was flagged as newer stands right above what it would replace, with a score as high; what is not trusted to be, below."""
         ordered = list(hits)
         for link in sorted(self._flagged(self._book.links), key=lambda link: (link.new.order, link.id)):
             places = {hit.said: place for place, hit in enumerate(ordered)}
@@ -283,9 +293,9 @@ class Found:
             if pair[0] is pair[1] or not set(pair) <= set(places):
                 continue
             below, above = pair if may_change(link.old, link.new) else reversed(pair)
-            if places[above] > places[below]:
-                moved = ordered.pop(places[above])
-                ordered.insert(places[below], replace(moved, score=ordered[places[below]].score))
+            highest = max(ordered[places[one]].score for one in pair)
+            moved = replace(ordered.pop(places[above]), score=highest)
+            ordered.insert(min(places[above], places[below]), moved)
         return ordered
 
 
