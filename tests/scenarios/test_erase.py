@@ -354,3 +354,26 @@ async def test_a_task_of_a_recall_that_names_the_person_goes(tmp_path: Path, jud
         check = await memory.verify_erasure(await memory.erase("Zebediah"))
         assert check.ok
     assert found(path, "zebediah") == []
+
+
+@pytest.mark.parametrize("judged", [True, False])
+async def test_a_task_that_another_process_has_not_stored_yet_goes_too(tmp_path: Path, judged: bool) -> None:
+    path, config = tmp_path / "umi.db", umi.Config(learn=True)
+    async with (
+        umi.Memory.open(str(path), embedder=None, config=config) as one,
+        umi.Memory.open(str(path), embedder=None, config=config) as other,
+    ):
+        await one.remember("I live in Graz. Bea works at Bolt.", speaker="Zebediah")
+        await one.remember("The parcel is late.", speaker="Bob")
+        before = await other.recall("Is the parcel late?", task_id="call Zebediah back")
+        receipt = await one.erase("Zebediah")
+        after = await other.recall("Is the parcel late?", task_id="call Bob back")
+        if judged:
+            await other.feedback(before.id, outcome="success")
+        assert (await other.learning.status()).counts.trajectories == 2  # stores what waits
+        check = await one.verify_erasure(receipt)
+        assert (check.ok, check.absent["names"]) == (True, check.searched["names"])
+        await one.maintain()
+        assert (await other.feedback(after.id, outcome="success")).credited
+    assert found(path, "zebediah") == []
+    assert found(path, "call bob back") == ["call bob back"]

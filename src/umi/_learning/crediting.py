@@ -9,14 +9,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
+from typing import Final
 
 from umi._evolution.relation_effects import RelationEffects
 from umi._learning.credit import DERIVED_DEPTH, added, credit_of, summed
 from umi.errors import NotFound
-from umi.limits import TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
+from umi.limits import CHANGES_PAGE_COUNT, TRAJECTORY_SHOWN_COUNT_MAX, TRAJECTORY_SOURCES_COUNT_MAX
 from umi.ports import Snapshot, Transaction, Vector
-from umi.types import Hit
+from umi.types import ChangeKind, Hit
 from umi.types.learning_rows import EVERY, Belief, Share, SignalRow, Total, Trajectory, Version, chain
+
+_DELETIONS: Final = frozenset({ChangeKind.DELETED, ChangeKind.REWORDED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,8 @@ def seen_in(hits: Iterable[tuple[int, Hit]]) -> tuple[tuple[int, int, str, str],
 
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     """Store what recalls showed; each hit is stored with the entities that it was derived from."""
-    seen = [_of_then(tx, one) for one in seen]
+    since = _last_deletion(tx, [one.sequence for one in seen if one.task_id is not None])
+    seen = [_of_then(tx, one, since) for one in seen]
     effects = RelationEffects(tx)
     # One query for the relations of all hits.
     effects.load(id_ for one in seen for _, _, id_, _ in one.shown)
@@ -55,12 +59,26 @@ def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     tx.learned.add_trajectories(made)
 
 
-def _of_then(tx: Transaction, seen: Seen) -> Seen:
-    """A note without hits whose place another message has taken: the namespace was deleted since, and begun anew."""
+def _last_deletion(tx: Transaction, sequences: Sequence[int]) -> int:
+    """The sequence of the last write that deleted words, as far as it is above the lowest of these; 0 where none was."""
+    last, after = 0, min(sequences, default=0)
+    while sequences and (page := tx.changes(after, CHANGES_PAGE_COUNT)):
+        after = page[-1].sequence
+        last = max([last, *(one.sequence for one in page if one.kind in _DELETIONS)])
+    return last
+
+
+def _of_then(tx: Transaction, seen: Seen, last_deletion: int) -> Seen:
+    """A note as it may be stored now.
+
+    It loses hits whose place another message has taken: the namespace was deleted since, and begun anew. It loses its task where
+    words were deleted since, perhaps by another process that erased a name: nobody knows any more which, and the task may have it.
+    """
     episodes = tx.episodes_at(arrival for _, arrival, *_ in seen.shown)
-    return replace(
-        seen, shown=tuple(one for one in seen.shown if one[1] not in episodes or episodes[one[1]].id == one[3])
-    )
+    here = [one[1] in episodes and episodes[one[1]].id == one[3] for one in seen.shown]
+    shown = tuple(one for one, same in zip(seen.shown, here, strict=True) if same or one[1] not in episodes)
+    told = all(here) and seen.sequence >= last_deletion
+    return replace(seen, shown=shown, task_id=seen.task_id if told else None)
 
 
 def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
