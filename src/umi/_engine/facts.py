@@ -47,7 +47,7 @@ class Facts(ABC):
         Args:
             subject: Who or what it is about: "Alice", "api". 1 to 256 bytes.
             attribute: Which of its properties: "employer", "database". 1 to 256 bytes. What Umi reads in talk under another
-                name ("works at") is superseded too.
+                name ("works at") is superseded too. What a model read belongs to no attribute, so nothing of it is superseded.
             value: The value, in plain text. 1 to 4,096 bytes.
             at: Since when it holds: a datetime with a timezone, or a text such as "2026-05-01T09:30Z". Default: now. Until a moment
                 that is still to come, what it replaces holds.
@@ -72,7 +72,8 @@ class Facts(ABC):
         """What holds of a subject by attribute, each with its source, in order of attribute: what was set, and what was read.
 
         What is over, stale, wished or planned is left out; `history` has it. So is what was read with too little certainty: a fact
-        read in talk is told when the rules of grammar find it in the words of the message. A denial is `negated`.
+        read in talk is told when the rules of grammar find it in the words of the message. What a model read has no attribute, and is left
+        out too. A denial is `negated`.
 
         Args:
             subject: A name or an alias.
