@@ -18,7 +18,7 @@ from umi._remember.outbox import Outcome
 from umi._retrieval import history
 from umi.errors import LLMError
 from umi.ports import Transaction
-from umi.types import EvolutionRelation, MaintainReceipt, RereadReceipt
+from umi.types import MaintainReceipt, RereadReceipt
 
 if TYPE_CHECKING:
     from umi._engine.engine import Engine
@@ -96,7 +96,7 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
     if engine.learner is not None:
         await engine.learner.flush()  # what recalls showed is credited to what replaces it
     total = await engine.storage.write(_ask_for_all)
-    changes: list[EvolutionRelation] = []
+    acted: dict[str, None] = {}  # ids of changes
     done = 0
     while True:
         read, outcome = await _read_portion(engine)
@@ -104,11 +104,12 @@ async def reread(engine: Engine, progress: Callable[[int, int], None] | None) ->
         if outcome is None or not read:
             break
         done += read
-        changes += [row for row in outcome.evolutions if row.acted]
+        acted |= dict.fromkeys(row.id for row in outcome.evolutions if row.acted)
         if progress is not None:
             progress(done, max(0, total - done))
-    made = await engine.storage.read(lambda snapshot: snapshot.relations([row.id for row in changes]))
-    changes = [row for row in changes if row.id in made]  # the reading of a later message may have replaced some
+    # As they are now: the reading of a later message may have replaced some, or moved an end.
+    made = await engine.storage.read(lambda snapshot: snapshot.relations(acted))
+    changes = [made[id_] for id_ in acted if id_ in made]
     still, count = await engine.storage.read(history.still_waiting)
     degraded = () if outcome is None else tuple(outcome.degraded)
     shown = tuple(changes[: limits.REREAD_CHANGES_COUNT_MAX])
