@@ -85,7 +85,7 @@ REMEMBER: Final[dict[str, Targets]] = {
     "begin and commit": ((SqliteStore, "_mapped"),),
     "admit": ((ingest, "admit"),),
     "read: grammar": ((apply, "read_episode"), (outbox, "read_ahead")),
-    "read: model": ((LocalReader, "read"), (LocalText, "judge")),
+    "read: model": ((LocalReader, "line"), (LocalText, "judge")),
     "look-ups": (*_LOOK_UPS, (SqlSnapshot, "text_candidates"), (SqlSnapshot, "vector_candidates")),
     "index up to date": ((IndexCache, "current"), (IndexCache, "catch_up")),
     "evolve": ((apply, "evolve"), (ReadingWriter, "_notice"), (ReadingWriter, "run")),
