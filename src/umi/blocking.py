@@ -420,6 +420,7 @@ class Memory:
             progress: Called with the pages done and the pages in all, from another thread.
 
         Raises:
+            InvalidInput: When the path is none.
             StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
         """
         return self._thread.run(self._twin.backup(path, progress=progress))

@@ -144,7 +144,10 @@ class StoreVersion(StoreError):  # noqa: N818
 
 
 class RestoreConflict(StoreError):  # noqa: N818
-    """A restore into a namespace that holds something else, or held something that was deleted: nothing was written."""
+    """A restore into a namespace that holds something else, or held something that was deleted: nothing was written to it.
+
+    Of an export of several namespaces, those before it are restored.
+    """
 
     code = "restore_conflict"
 

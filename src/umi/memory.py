@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterable, Callable, Generator, Iterable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any, Self, get_args
 
 from umi import limits
@@ -387,13 +387,15 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             progress: Called with the pages done and the pages in all, from another thread.
 
         Raises:
+            InvalidInput: When the path is none.
             StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
         """
+        copy = files.path_of(path)
         for info in await self._open.store.namespaces():
             await self._open.view(info.name).storage.read(lambda _: None)  # what has expired goes first
         for learner in self._open.learners.values():
             await learner.flush()
-        return await self._open.store.backup(fspath(path), progress)
+        return await self._open.store.backup(copy, progress)
 
     # Upkeep.
 

@@ -80,3 +80,31 @@ async def test_a_hit_too_far_down_is_named_with_the_bound() -> None:
         found = await memory.recall(QUESTION, min_score=0, limit=100)
         with pytest.raises(NotFound, match=f"first {TRAJECTORY_SHOWN_COUNT_MAX} hits"):
             await memory.feedback(found.id, outcome="success", used=[found.hits[-1].id])
+
+
+async def test_feedback_on_a_recall_of_an_erased_namespace_does_not_bring_it_back(tmp_path: Path) -> None:
+    path = str(tmp_path / "umi.db")
+    async with (
+        Memory.open(path, embedder=None, config=LEARN) as one,
+        Memory.open(path, embedder=None, config=LEARN) as other,
+    ):
+        await two_ways(one)
+        found = await other.recall(QUESTION)
+        await one.erase_namespace()
+        with pytest.raises(NotFound, match="no recall"):
+            await other.feedback(found.id, outcome="success")
+        assert await one.namespaces() == []
+
+
+async def test_a_recall_goes_with_the_last_of_its_hits_also_while_it_waits_to_be_stored() -> None:
+    async with Memory.open("dict:", embedder=None, config=LEARN) as memory:
+        await memory.remember("Alice keeps the safe behind the painting.")
+        kept = await memory.remember("The painting hangs in the hall.")
+        both = await memory.recall("Where is the painting?", min_score=0)
+        alone = await memory.recall("Where does Alice keep the safe?", limit=1)
+        assert (len(both.hits), len(alone.hits)) == (2, 1)
+        await memory.erase("Alice")
+        assert (await memory.learning.status()).counts.trajectories == 1
+        assert (await memory.feedback(both.id, outcome="success")).credited == (kept.entities[0].id,)
+        with pytest.raises(NotFound, match="no recall"):
+            await memory.feedback(alone.id, outcome="success")

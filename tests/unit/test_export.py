@@ -441,6 +441,12 @@ class TestWrongFiles:
 
 
 class TestBackup:
+    @pytest.mark.parametrize("path", [None, 3, b"a", "", "a\0b"])
+    async def test_it_takes_a_path(self, tmp_path: Path, path: object) -> None:
+        async with opened("sqlite", tmp_path, "a", embedder=None) as memory:
+            with pytest.raises(umi.InvalidInput, match="path"):
+                await memory.backup(path)  # type: ignore[arg-type] # on purpose
+
     async def test_a_backup_is_whole_while_others_write(self, tmp_path: Path) -> None:
         async with (
             opened("sqlite", tmp_path, "a", embedder=None) as memory,

@@ -359,6 +359,17 @@ async def test_a_budget_is_kept_and_saved_near_its_end() -> None:
     assert "budget" in routes[-1].why
 
 
+async def test_what_a_task_asks_for_is_kept_beyond_the_budget_and_said() -> None:
+    options = umi.RouteOptions(explore=0.0, prices=PRICES, budget=10.0)
+    async with opened(options=options, embedder=None) as router:
+        least, pinned = await router.choose("Say hi", at_least="balanced"), await router.choose("Say hi", tier="strong")
+        left = await router.choose("Say hi")
+    assert [route.tier for route in (least, pinned, left)] == ["balanced", "strong", "fast"]
+    assert "beyond" not in least.why
+    assert pinned.why.endswith("the budget leaves fast, balanced, and strong is asked for beyond it")
+    assert left.why.endswith("the budget leaves fast")
+
+
 async def test_a_budget_needs_prices() -> None:
     with pytest.raises(umi.InvalidOptions, match="price"):
         async with opened(options=umi.RouteOptions(budget=1.0, prices={"fast": 1.0})):

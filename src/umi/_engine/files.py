@@ -143,6 +143,19 @@ def _replaceable(target: str | os.PathLike[str]) -> Path:
     return path
 
 
+def path_of(given: object) -> str:
+    """The name of a file that a caller gives.
+
+    Raises:
+        InvalidInput: When it is none.
+    """
+    if not isinstance(given, str | os.PathLike) or not isinstance(path := os.fspath(given), str):
+        raise InvalidInput(f"give a path, got {type(given).__name__}")
+    if not path or "\0" in path:
+        raise InvalidInput(f"{path!r:.200} is no path of a file")
+    return path
+
+
 def _require_stream(given: object, method: str) -> None:
     if not callable(getattr(given, method, None)):
         raise InvalidInput(f"give a path, or a binary stream with {method}(), got {type(given).__name__}")

@@ -48,7 +48,8 @@ def seen_in(hits: Iterable[tuple[int, Hit]]) -> tuple[tuple[int, int, str, str],
 def write_trajectories(tx: Transaction, seen: Sequence[Seen]) -> None:
     """Store what recalls showed; each hit is stored with the entities that it was derived from."""
     since = _last_deletion(tx, [one.sequence for one in seen if one.task_id is not None])
-    seen = [_of_then(tx, one, since) for one in seen]
+    kept = ((one, _of_then(tx, one, since)) for one in seen)
+    seen = [then for one, then in kept if then.shown or not one.shown]  # a recall goes with the last of its hits
     effects = RelationEffects(tx)
     # One query for the relations of all hits.
     effects.load(id_ for one in seen for _, _, id_, _ in one.shown)
@@ -71,13 +72,12 @@ def _last_deletion(tx: Transaction, sequences: Sequence[int]) -> int:
 def _of_then(tx: Transaction, seen: Seen, last_deletion: int) -> Seen:
     """A note as it may be stored now.
 
-    It loses hits whose place another message has taken: the namespace was deleted since, and begun anew. It loses its task where
+    It loses hits that were deleted since, and those whose place another message has taken: the namespace was begun anew. It loses its task where
     words were deleted since, perhaps by another process that erased a name: nobody knows any more which, and the task may have it.
     """
     episodes = tx.episodes_at(arrival for _, arrival, *_ in seen.shown)
-    here = [one[1] in episodes and episodes[one[1]].id == one[3] for one in seen.shown]
-    shown = tuple(one for one, same in zip(seen.shown, here, strict=True) if same or one[1] not in episodes)
-    told = all(here) and seen.sequence >= last_deletion
+    shown = tuple(one for one in seen.shown if one[1] in episodes and episodes[one[1]].id == one[3])
+    told = shown == seen.shown and seen.sequence >= last_deletion
     return replace(seen, shown=shown, task_id=seen.task_id if told else None)
 
 

@@ -234,7 +234,7 @@ def _credit_recall(
         IdempotencyConflict: When it was judged differently before.
     """
     if seen is not None:
-        write_trajectories(tx, [seen])
+        _store_notes(tx, [seen])
     trajectory = tx.learned.trajectories([signal.id]).get(signal.id)
     if trajectory is None:
         raise NotFound(

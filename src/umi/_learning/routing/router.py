@@ -48,7 +48,8 @@ class RouteOptions:
         seed: Seed of the exploration; the same seed and the same earlier decisions explore alike.
         prices: The price of a task on each tier, in any unit; a budget needs all of them.
         budget: What this router may spend while it is open, in that unit. With less than a quarter left it begins to
-            save. A tier that it cannot pay is not chosen, but the cheapest tier remains when nothing is left.
+            save. A tier that it cannot pay is not chosen, but the cheapest tier remains when nothing is left. A
+            task's own `tier` or `at_least` is kept, and spent, beyond it.
     """
 
     accept: float = ACCEPT_DEFAULT
@@ -323,6 +324,7 @@ class TierRouter:
         why = f"reads as {complexity:.2f}; expected " + ", ".join(f"{t} {value:.2f}" for t, value in expected.items())
         why += "; as told" if pinned else f"; tried instead of {best}" if tried else ""
         why += "" if len(affordable) == len(self._models) else f"; the budget leaves {', '.join(affordable)}"
+        why += "" if tier in affordable else f", and {tier} is asked for beyond it"
         route = Route(
             id_, tier, self._models[tier], complexity, expected, why, tried is not None, round(self._spent, 9)
         )
