@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import json
 import random
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,8 +23,7 @@ from typing import Any
 import numpy as np
 import torch
 from evolution_examples import NAMES, of_bank, of_own, told_banks, voices
-from fit_reader import BATCH, FILLS, KINDS, WARM_STEPS, WIDTH, Item, Reader, _again, _item, batches, items_of
-from torch import nn
+from fit_reader import FILLS, KINDS, Item, Reader, batches, fit, item_of, items_of, kept_reader, said_of
 from torch.nn import functional
 
 from umi._reading.extract import read_ahead
@@ -111,21 +109,14 @@ def asked_of(some: Sequence[Message], told: Told) -> list[Item]:
     noting = Asked(told.reader)
     for one in some:
         read_ahead(Episode("", one.text, "user", None, None, AT, AT, 0), noting)
-    return [_item(take, place, told.offsets[place]) for text, take in noting.asked for place in [told.place(text)]]
+    return [item_of(take, place, told.offsets[place]) for text, take in noting.asked for place in [told.place(text)]]
 
 
-def said_of(
+def answers_of(
     net: Reader, items: Sequence[Item], states: Sequence[torch.Tensor]
 ) -> dict[str, tuple[torch.Tensor, torch.Tensor]]:
     """By head the logits, and of which of them it is asked."""
-    length = max(len(item.marks) for item in items) + 2
-    given = torch.zeros(len(items), length, WIDTH)
-    there = torch.zeros(len(items), length, dtype=torch.bool)
-    for row, item in enumerate(items):
-        given[row, : len(states[item.place])] = states[item.place]
-        there[row, : len(states[item.place])] = True
-    with torch.autocast("cpu", torch.bfloat16):
-        said = net(given, there, items)
+    said, there = said_of(net, items, states)
     which = torch.tensor([item.asked == len(KINDS) for item in items])
     tokens = there & ~which[:, None]
     tokens[:, 0] = False
@@ -138,39 +129,25 @@ def agreement(teacher: Reader, net: Reader, items: Sequence[Item], told: Told) -
     counts = {name: [0, 0] for name in ("kind", "act", "role")}
     with torch.no_grad():
         for some in batches(items, random.Random(0)):
-            wanted = said_of(teacher, some, told.alone)
-            for name, (said, of) in said_of(net, some, told.named).items():
+            wanted = answers_of(teacher, some, told.alone)
+            for name, (said, of) in answers_of(net, some, told.named).items():
                 counts[name][0] += int((said.argmax(-1) == wanted[name][0].argmax(-1))[of].sum())
                 counts[name][1] += int(of.sum())
     return {name: round(same / max(1, count), 4) for name, (same, count) in counts.items()}
 
 
-def learn(teacher: Reader, net: Reader, items: Sequence[Item], told: Told) -> None:
-    """Fit the net to the teacher."""
-    rng = random.Random(0)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=RATE, weight_decay=0.0)
-    steps, step, began = EPOCHS * len(items) // BATCH, 0, time.monotonic()
-    for epoch in range(EPOCHS):
-        net.train()
-        total = 0.0
-        for some in batches(items, rng):
-            optimiser.param_groups[0]["lr"] = RATE * min(1.0, step / WARM_STEPS) * max(0.02, 1 - step / steps)
-            with torch.no_grad():
-                wanted = said_of(teacher, some, told.alone)
-            loss = torch.zeros(())
-            states = told.named if rng.random() < NAMED_SHARE else told.alone
-            for name, (said, of) in said_of(net, some, states).items():
-                if of.any():
-                    far = functional.kl_div(
-                        said[of].log_softmax(-1), wanted[name][0][of].softmax(-1), reduction="batchmean"
-                    )
-                    loss = loss + far * (ROLES_WEIGHT if name == "role" else 1)
-            optimiser.zero_grad()
-            loss.backward()
-            nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-            optimiser.step()
-            step, total = step + 1, total + loss.item() * len(some)
-        print(f"epoch {epoch}: loss {total / len(items):.4f}, {time.monotonic() - began:.0f} s", flush=True)
+def distance(
+    teacher: Reader, net: Reader, items: Sequence[Item], told: Told, states: Sequence[torch.Tensor]
+) -> torch.Tensor:
+    """How far what the net says of a batch is from what the teacher says of the texts alone."""
+    with torch.no_grad():
+        wanted = answers_of(teacher, items, told.alone)
+    loss = torch.zeros(())
+    for name, (said, of) in answers_of(net, items, states).items():
+        if of.any():
+            far = functional.kl_div(said[of].log_softmax(-1), wanted[name][0][of].softmax(-1), reduction="batchmean")
+            loss = loss + far * (ROLES_WEIGHT if name == "role" else 1)
+    return loss
 
 
 def main() -> None:
@@ -195,11 +172,15 @@ def main() -> None:
     few = len(names) // LEFT_OUT
     told.open(names[few:], NAMES["person"], rng)
     left.open(names[:few], names[:few], rng)
-    teacher, net = _again(options.write).eval(), _again(options.write)
+    teacher, net = kept_reader(options.write).eval(), kept_reader(options.write)
     print(
         f"{len(examples)} examples, {len(items)} takings; before: {agreement(teacher, net, judged, left)}", flush=True
     )
-    learn(teacher, net, items, told)
+
+    def loss_of(some: Sequence[Item]) -> torch.Tensor:
+        return distance(teacher, net, some, told, told.named if rng.random() < NAMED_SHARE else told.alone)
+
+    fit(net, items, loss_of, EPOCHS, (RATE, RATE), decay=0.0)
     with options.write.open("wb") as file:
         np.savez_compressed(file, **net.kept())
     print(f"{options.write}: of authors and names left out {agreement(teacher, net, judged, left)}")

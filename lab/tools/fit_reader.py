@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -135,18 +135,18 @@ def items_of(example: Example, texts: Texts) -> Iterator[Item]:
         return
     place = texts.place(example.text)
     offsets = texts.offsets[place]
-    yield _item(Interpretation(marks_of(example.tokens)), place, offsets, kind=KINDS.index(example.kind))
+    yield item_of(Interpretation(marks_of(example.tokens)), place, offsets, kind=KINDS.index(example.kind))
     roles = [UNKNOWN] * len(offsets)
     if example.act != "none":
         for token, role in zip(example.taking.tokens, example.roles, strict=True):
             for at in _pieces(token, offsets) if takes_role(token, example.kind) else ():
                 roles[at] = ROLES.index(role)
-    yield _item(taken(example.taking), place, offsets, act=ACTS.index(example.act), roles=roles)
+    yield item_of(taken(example.taking), place, offsets, act=ACTS.index(example.act), roles=roles)
     for other in example.others:
-        yield _item(taken(other), place, offsets, act=ACTS.index("none"))
+        yield item_of(taken(other), place, offsets, act=ACTS.index("none"))
 
 
-def _item(
+def item_of(
     take: Interpretation,
     place: int,
     offsets: Sequence[tuple[int, int]],
@@ -170,22 +170,29 @@ def _pieces(token: Token, offsets: Sequence[tuple[int, int]]) -> list[int]:
     return [at for at, (start, end) in enumerate(offsets) if start < token.end and token.start < end]
 
 
+def said_of(
+    net: Reader, items: Sequence[Item], states: Sequence[torch.Tensor]
+) -> tuple[dict[str, torch.Tensor], torch.Tensor]:
+    """By head the logits of a batch, and which places hold a token."""
+    length = max(len(item.marks) for item in items) + 2
+    given = torch.zeros(len(items), length, WIDTH)
+    there = torch.zeros(len(items), length, dtype=torch.bool)
+    for row, item in enumerate(items):
+        given[row, : len(states[item.place])] = states[item.place]
+        there[row, : len(states[item.place])] = True
+    with torch.autocast("cpu", torch.bfloat16):
+        return net(given, there, items), there
+
+
 def losses(
     net: Reader, items: Sequence[Item], texts: Texts
 ) -> tuple[torch.Tensor, dict[str, torch.Tensor], dict[str, torch.Tensor]]:
     """The loss of a batch, and by head what is said and what is right."""
-    length = max(len(item.marks) for item in items) + 2
-    given = torch.zeros(len(items), length, WIDTH)
-    there = torch.zeros(len(items), length, dtype=torch.bool)
-    right = {"role": torch.full((len(items), length), UNKNOWN)}
+    said, there = said_of(net, items, texts.states)
+    right = {"role": torch.full(there.shape, UNKNOWN)}
     for row, item in enumerate(items):
-        states = texts.states[item.place]
-        given[row, : len(states)] = states
-        there[row, : len(states)] = True
         right["role"][row, 1 : len(item.roles) + 1] = torch.tensor(item.roles)
     right |= {name: torch.tensor([getattr(item, name) for item in items]) for name in ("kind", "act")}
-    with torch.autocast("cpu", torch.bfloat16):
-        said = net(given, there, items)
     loss = torch.zeros(())
     for name, logits in said.items():
         count = int((right[name] != UNKNOWN).sum()) if name == "role" else len(items)
@@ -218,7 +225,7 @@ def batches(items: Sequence[Item], rng: random.Random) -> list[list[Item]]:
     return made
 
 
-def _again(path: Path) -> Reader:
+def kept_reader(path: Path) -> Reader:
     """The reader that was kept."""
     with np.load(path) as file:
         kept = {name: file[name].astype(np.float32) for name in file.files}
@@ -233,14 +240,23 @@ def _again(path: Path) -> Reader:
     return net
 
 
-def fit(net: Reader, items: Sequence[Item], texts: Texts, epochs: int, rate: float) -> Reader:
+def fit(
+    net: Reader,
+    items: Sequence[Item],
+    loss_of: Callable[[Sequence[Item]], torch.Tensor],
+    epochs: int,
+    rates: tuple[float, float],
+    decay: float = 0.01,
+) -> None:
+    """Fit the net in batches: `rates` of its layers and of what else it has, at their highest; `decay` of all weights."""
     rng = random.Random(0)
     groups = (
         [*net.layers.parameters()],
         [one for name, one in net.named_parameters() if not name.startswith("layers")],
     )
-    rates = (rate, 3 * rate)
-    optimiser = torch.optim.AdamW([{"params": group, "lr": rate} for group, rate in zip(groups, rates, strict=True)])
+    optimiser = torch.optim.AdamW(
+        [{"params": group, "lr": rate} for group, rate in zip(groups, rates, strict=True)], weight_decay=decay
+    )
     steps, step, began = epochs * len(items) // BATCH, 0, time.monotonic()
     for epoch in range(epochs):
         net.train()
@@ -249,14 +265,13 @@ def fit(net: Reader, items: Sequence[Item], texts: Texts, epochs: int, rate: flo
             share = min(1.0, step / WARM_STEPS) * max(0.02, 1 - step / steps)
             for group, highest in zip(optimiser.param_groups, rates, strict=True):
                 group["lr"] = highest * share
-            loss, _, _ = losses(net, some, texts)
+            loss = loss_of(some)
             optimiser.zero_grad()
             loss.backward()
             nn.utils.clip_grad_norm_(net.parameters(), 1.0)
             optimiser.step()
             step, total = step + 1, total + loss.item() * len(some)
         print(f"epoch {epoch}: loss {total / len(items):.4f}, {time.monotonic() - began:.0f} s", flush=True)
-    return net
 
 
 def shares_right(net: Reader, items: Sequence[Item], texts: Texts) -> dict[str, float]:
@@ -285,7 +300,7 @@ def main() -> None:
     banks = [*(bank for bank in told if bank.name != options.left_out), *voices()]
     more = [name for name in options.more.split(",") if name]
     torch.manual_seed(0)
-    net = _again(options.write) if more else Reader(_upper())
+    net = kept_reader(options.write) if more else Reader(_upper())
     examples = [one for bank in banks for one in of_bank(bank, FILLS)] + of_own(FILLS)
     examples += of_chats(options.data / "longmemeval/longmemeval_oracle.json", CHATS)
     if more:
@@ -294,7 +309,8 @@ def main() -> None:
     texts = Texts()
     items = [item for example in examples for item in items_of(example, texts)]
     print(f"{len(examples)} examples, {len(items)} takings", flush=True)
-    fit(net, items, texts, options.epochs, RATE / 4 if more else RATE)
+    rate = RATE / 4 if more else RATE
+    fit(net, items, lambda some: losses(net, some, texts)[0], options.epochs, (rate, 3 * rate))
     with options.write.open("wb") as file:
         np.savez_compressed(file, **net.kept())
     print(f"{options.write}: {options.write.stat().st_size / 1e6:.1f} MB")

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from umi._core.text import analyse, query_terms
+from umi._core.text import analyse, indexed_line, query_terms
 from umi._erasure.beside import texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
@@ -287,7 +287,7 @@ class Removal:
 
     def _borrows(self, entity: Entity, episode: Episode, told: Told) -> bool:
         """Whether an entity holds deleted words that its own message does not contain."""
-        own = f"{episode.speaker or episode.role}: {episode.content}"
+        own = _line(episode)
         borrowed = [match for match in told.findall(_fields(entity)) if not phrases([match]).search(own)]
         # The rules read a message again as if the deleted one had never been said; what a model read they cannot.
         if not entity.subject or entity.slot or entity.notes:
@@ -385,8 +385,13 @@ def _folded(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.lower()))
 
 
+def _line(episode: Episode) -> str:
+    """What a message says, behind whoever says it."""
+    return indexed_line(episode.content, episode.speaker or episode.role)
+
+
 def _terms(episode: Episode) -> list[str]:
-    return analyse(f"{episode.speaker or episode.role}: {episode.content}")
+    return analyse(_line(episode))
 
 
 def _read_now(entity: Entity, fresh: Sequence[Entity], episode: Episode) -> Entity:

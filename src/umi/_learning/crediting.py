@@ -103,6 +103,11 @@ def credit(tx: Transaction, signals: Sequence[SignalRow]) -> None:
     )
 
 
+def believed(snapshot: Snapshot, arrival: int) -> set[str]:
+    """Ids of the statements of a message about which outcomes count."""
+    return {belief.entity_id for belief in snapshot.learned.beliefs([arrival]).get(arrival, ())}
+
+
 def inherit(tx: Transaction, arrival: int, heirs: Mapping[str, str]) -> None:
     """Let what was learned of an episode's statements count for those that replace them.
 
@@ -113,7 +118,7 @@ def inherit(tx: Transaction, arrival: int, heirs: Mapping[str, str]) -> None:
             What counts about another counts of its message all the same.
     """
     learned = tx.learned
-    held = {belief.entity_id for belief in learned.beliefs([arrival]).get(arrival, ())}
+    held = believed(tx, arrival)
     learned.inherit(arrival, heirs)
     version = learned.open_version()
     if version is None:

@@ -23,7 +23,7 @@ from umi._evolution.states import StateResolver, View
 from umi._evolution.tracker import evolve
 from umi._evolution.trust import ClosingPolicy
 from umi._evolution.value_updates import ValueUpdates
-from umi._learning.crediting import inherit
+from umi._learning.crediting import believed, inherit
 from umi._reading.extract import Extracted, ReadAhead, extract_rules, said_in
 from umi._reading.short_messages.known import OpenStatements
 from umi.errors import RelationCycle, UmiError
@@ -205,8 +205,7 @@ class ReadingWriter:
         entities = reading.extracted.result.entities
         self._require_judged(episode, entities, reading)
         touching = [row for group in self._tx.relations_of([old.id for old in before]).values() for row in group]
-        learned = {belief.entity_id for belief in self._tx.learned.beliefs([episode.arrival]).get(episode.arrival, ())}
-        carried = rereading.carried_over(touching, before, entities, learned)
+        carried = rereading.carried_over(touching, before, entities, believed(self._tx, episode.arrival))
         self._tx.replace_entities(episode.id, {})
         self._tx.add_entities(sorted((*carried.kept, *entities), key=statement_order))
         inherit(self._tx, episode.arrival, {old: group[0].id for old, group in carried.heirs.items() if group})

@@ -129,9 +129,8 @@ def newest_amount_first(question: str, hits: Sequence[Hit]) -> list[Hit]:
     ordered = list(hits)
     for mine in places.values():
         newest = sorted(mine, key=lambda place: (hits[place].episode.at, hits[place].episode.arrival), reverse=True)
-        scores = sorted(
-            (hits[place].score for place in mine), reverse=True
-        )  # they need not fall where learning has moved hits
+        # They need not fall where learning has moved hits.
+        scores = sorted((hits[place].score for place in mine), reverse=True)
         for place, source, score in zip(mine, newest, scores, strict=True):
             ordered[place] = replace(hits[source], score=score)
     return ordered
