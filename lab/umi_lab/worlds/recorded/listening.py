@@ -1,38 +1,62 @@
-"""Takes down what every public call of every memory is given and gives."""
+"""Takes down what every public call is given and gives, what models and embedders are asked, and which rows a file is left with."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager
 from functools import wraps
 from typing import Any, Final
 
 from umi._engine.learning import Learning
 from umi.memory import Memory
+from umi.sim.embedder import SimEmbedder
+from umi.sim.llm import SimLLM
+from umi_lab.worlds.ledger.model import ScriptedModel
+from umi_lab.worlds.recorded import rows
 from umi_lab.worlds.recorded.plain import plain
 
 _HEARD: Final = (Memory, Learning)
+_ASKED: Final = ((SimLLM, "complete"), (ScriptedModel, "complete"), (SimEmbedder, "embed"), (SimEmbedder, "embed_many"))
 
 Lines = list[str]
+
+_heard_by: list[Lines] = []  # who listens now
 
 
 @contextmanager
 def listening() -> Iterator[Lines]:
     """Take down all calls while it lasts: a line each, in the order in which they end."""
     lines: Lines = []
-    before = [(kind, name, kind.__dict__.get(name)) for kind in _HEARD for name, _ in _methods(kind)]
-    for kind in _HEARD:
-        for name, method in _methods(kind):
-            setattr(kind, name, _heard(name, method, lines))
-    try:
+    with ExitStack() as patched:
+        for kind in _HEARD:
+            for name, method in _methods(kind):
+                patched.enter_context(_replaced(kind, name, _heard(name, method, lines)))
+        for part, name in _ASKED:
+            patched.enter_context(_replaced(part, name, _asked(name, getattr(part, name), lines)))
+        patched.enter_context(_replaced(Memory, "close", _left(Memory.close, lines)))
+        _heard_by.append(lines)
+        patched.callback(_heard_by.remove, lines)
         yield lines
+
+
+def note(what: str, value: object) -> None:
+    """Take down what no method of a memory gives. Nothing happens where nobody listens."""
+    for lines in _heard_by:
+        lines.append(f"{what} -> {plain(value)}")
+
+
+@contextmanager
+def _replaced(kind: type, name: str, method: Callable[..., Any]) -> Iterator[None]:
+    own = kind.__dict__.get(name)
+    setattr(kind, name, method)
+    try:
+        yield
     finally:
-        for kind, name, own in before:
-            if own is None:
-                delattr(kind, name)  # it is a base's again
-            else:
-                setattr(kind, name, own)
+        if own is None:
+            delattr(kind, name)  # it is a base's again
+        else:
+            setattr(kind, name, own)
 
 
 def _methods(kind: type) -> list[tuple[str, Callable[..., Any]]]:
@@ -73,3 +97,25 @@ def _heard_parts(
                 yield part
 
     return parts
+
+
+def _asked(name: str, method: Callable[..., Awaitable[Any]], lines: Lines) -> Callable[..., Awaitable[Any]]:
+    """What a part is asked. Its answers show in those of the memory."""
+
+    @wraps(method)
+    async def call(self: object, *given: Any, **named: Any) -> Any:
+        lines.append(f"{name} {plain(given)} {plain(named)}")
+        return await method(self, *given, **named)
+
+    return call
+
+
+def _left(close: Callable[..., Awaitable[None]], lines: Lines) -> Callable[..., Awaitable[None]]:
+    """The rows that a memory leaves in its file."""
+
+    @wraps(close)
+    async def call(self: Any) -> None:
+        await close(self)
+        lines.extend(rows.left_in(self))
+
+    return call

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from enum import Enum
+from functools import cache, cached_property
 from typing import Final
 
 # Folders of a run, whose names are drawn by the system.
@@ -43,8 +45,9 @@ def _composed(value: object) -> str:
     if isinstance(value, BaseException):
         told = {name: one for name, one in vars(value).items() if not name.startswith("_")}
         return f"{type(value).__name__}: {_FOLDER.sub('FOLDER', str(value))} {plain(told)}"
-    if is_dataclass(value):
-        told = {one.name: _field(value, one.name) for one in fields(value) if not one.name.startswith("_")}
+    if is_dataclass(value) and not isinstance(value, type):
+        names = [one.name for one in fields(value) if not one.name.startswith("_")]
+        told = {name: _field(value, name) for name in (*names, *_computed(type(value)))}
         return f"{type(value).__name__}{plain(told)}"
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{plain(key)}: {plain(one)}" for key, one in value.items()) + "}"
@@ -53,6 +56,16 @@ def _composed(value: object) -> str:
     if isinstance(value, Sequence) and len(value) <= _LISTED_COUNT_MAX:
         return "[" + ", ".join(plain(one) for one in value) + "]"
     return f"<{type(value).__name__}>"
+
+
+@cache
+def _computed(kind: type) -> tuple[str, ...]:
+    """The names of what a type computes from its fields."""
+    return tuple(
+        name
+        for name, found in inspect.getmembers(kind)
+        if isinstance(found, property | cached_property) and not name.startswith("_")
+    )
 
 
 def _field(value: object, name: str) -> object:
