@@ -246,6 +246,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             raise InvalidInput(
                 f"messages must be messages one after the other, got {type(messages).__name__}: give a list"
             )
+        validate.progress(progress)
         return await self._open.remember_many(messages, progress)
 
     # How it went.
@@ -357,6 +358,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         Raises:
             InvalidInput: When the file cannot be written or is there and no export, or a filter is outside its limits.
         """
+        validate.progress(progress)
         chosen = read_filter(where, types)
         names = None if every_namespace else [self._name]
         return await files.export(self._open, self._url, target, names, progress, chosen)
@@ -377,6 +379,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             EmbedderMismatch: When the vectors are of another embedder.
             StoreVersion: When a newer Umi wrote the export.
         """
+        validate.progress(progress)
         return await files.restore(self._open, self._name, source, progress)
 
     async def backup(self, path: str | PathLike[str], *, progress: Callable[[int, int], None] | None = None) -> int:
@@ -390,6 +393,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             InvalidInput: When the path is none.
             StoreUnavailable: When the file is there already or cannot be made, or the store has no file to copy.
         """
+        validate.progress(progress)
         copy = files.path_of(path)
         for info in await self._open.store.namespaces():
             await self._open.view(info.name).storage.read(lambda _: None)  # what has expired goes first

@@ -44,7 +44,9 @@ def test_through_a_pipe(umi: Umi) -> None:
 def test_what_cannot_be_restored_is_said_in_a_line(umi: Umi) -> None:
     (umi.folder / "bad.jsonl").write_text("nonsense\n")
     assert "line 1" in umi("restore", str(umi.folder / "bad.jsonl"), "-n", "new", code=BAD_INPUT)
-    assert "cannot be read" in umi("restore", "nowhere.jsonl", "-n", "new", code=BAD_INPUT)
+    said = umi("restore", "nowhere.jsonl", "--db", "fresh.db", code=BAD_INPUT)
+    assert "nowhere.jsonl is not there" in said
+    assert not (umi.folder / "fresh.db").exists()
     assert "no memory at" in umi("export", "x.jsonl", "--db", "nowhere.db", code=STORE_TROUBLE)
 
 
@@ -54,3 +56,5 @@ def test_a_backup_can_be_opened(umi: Umi) -> None:
     assert "Lisbon" in umi("list", "--db", copy)
     assert "there already" in umi("backup", copy, code=STORE_TROUBLE)
     assert umi.data("backup", copy + "2")["bytes"] > 0
+    assert "cannot be piped" in umi("backup", "-", code=BAD_INPUT)
+    assert not (umi.folder / "-").exists()

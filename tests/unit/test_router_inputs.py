@@ -157,6 +157,12 @@ async def test_options_are_of_their_class() -> None:
             pass
 
 
+@pytest.mark.parametrize("seed", ["a", 1.5, True, None])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    with pytest.raises(umi.InvalidOptions, match="seed must be a whole number, got"):
+        umi.RouteOptions(seed=seed)
+
+
 @pytest.mark.parametrize(
     ("prices", "named"),
     [

@@ -41,6 +41,24 @@ async def test_an_export_is_a_path_or_a_stream(memory: umi.Memory, given: Any) -
         await memory.restore(given)
 
 
+@pytest.mark.parametrize("method", ["remember_many", "export", "restore", "backup", "work", "reread"])
+async def test_progress_is_told_to_a_function(memory: umi.Memory, method: str, tmp_path: Path) -> None:
+    file = tmp_path / "there"
+    given = {"remember_many": [["I live in Graz."]], "work": [], "reread": []}.get(method, [file])
+    with pytest.raises(InvalidInput, match="progress must be a function or None, got int"):
+        await getattr(memory, method)(*given, progress=5)
+    assert (await memory.stats()).episodes == 0
+    assert not file.exists()
+
+
+async def test_what_is_to_be_embedded_anew_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"nowhere\.db is not there"):
+        await umi.reembed(str(tmp_path / "nowhere.db"), "local")
+    with pytest.raises(InvalidInput, match="progress must be a function or None, got int"):
+        await umi.reembed(str(tmp_path / "nowhere.db"), "local", progress=5)  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 async def test_a_text_is_no_receipt(memory: umi.Memory) -> None:
     with pytest.raises(InvalidInput, match="this is no receipt of an erasure: str"):
         await memory.verify_erasure("x")  # type: ignore[arg-type]

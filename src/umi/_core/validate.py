@@ -176,6 +176,16 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
     return value
 
 
+def progress(value: object) -> None:
+    """Require what is told how far something is: a function, or None.
+
+    Raises:
+        InvalidInput: For anything else.
+    """
+    if value is not None and not callable(value):
+        raise InvalidInput(f"progress must be a function or None, got {type(value).__name__}")
+
+
 def optional_count(value: object, what: str, *, low: int, high: int) -> int | None:
     """As `count`, but None is allowed."""
     return None if value is None else count(value, what, low=low, high=high)

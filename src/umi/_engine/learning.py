@@ -51,8 +51,7 @@ class Learning:
             StoreError: When the store fails; what was credited before is kept. A failing provider is among the faults
                 of the receipt.
         """
-        if progress is not None and not callable(progress):
-            raise InvalidInput(f"progress must be a function of two numbers, got {type(progress).__name__}")
+        validate.progress(progress)
         return await self._learner.run(progress or (lambda _done, _of: None))
 
     async def status(self) -> LearnStatus:

@@ -47,6 +47,7 @@ class Working(ABC):
             InvalidInput: For a negative `idle_s`.
             StoreError: When the store fails. A failing model only makes its texts wait.
         """
+        validate.progress(progress)
         idle = None if idle_s is None else validate.seconds(idle_s, "idle_s")
         return await work(self._open, idle, progress)
 
@@ -64,6 +65,7 @@ class Working(ABC):
         Raises:
             LLMError.NotConfigured: When no model is configured.
         """
+        validate.progress(progress)
         return await reread(self._open, progress)
 
 

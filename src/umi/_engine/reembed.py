@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
-from umi._engine.components import change_embedder, choose_parts, close_parts
+from umi._core import validate
+from umi._engine.components import SQLITE_PREFIX, change_embedder, choose_parts, close_parts, has_file
 from umi._engine.engine import Engine
 from umi._engine.model_names import LLMChoice
 from umi._retrieval import history
 from umi.config import Config
+from umi.errors import InvalidInput
 from umi.ports import EmbeddingProvider
 
 
@@ -37,9 +40,12 @@ async def reembed(
         How many texts were done, and how many wait.
 
     Raises:
+        InvalidInput: When there is no such file.
         EmbeddingError: When the embedder cannot get ready; nothing is changed then.
         StoreError: When the store cannot be opened or written.
     """
+    validate.progress(progress)
+    _require_there(url)
     parts = choose_parts(llm, embedder, config, None, None)
     done = waiting = 0
     try:
@@ -60,3 +66,8 @@ async def reembed(
     finally:
         await close_parts(parts)
     return done, waiting
+
+
+def _require_there(url: str) -> None:
+    if has_file(url) and not Path(str(url).removeprefix(SQLITE_PREFIX)).exists():
+        raise InvalidInput(f"{url!s:.200} is not there: name the database whose memories are to be embedded anew")

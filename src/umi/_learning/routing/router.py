@@ -60,6 +60,8 @@ class RouteOptions:
 
     def __post_init__(self) -> None:
         fraction(self.accept, "accept")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise InvalidOptions(f"seed must be a whole number, got {brief(self.seed)}")
         if fraction(self.explore, "explore") > ROUTE_EXPLORE_RATIO_MAX:
             raise InvalidOptions(
                 f"explore is {self.explore}, at most {ROUTE_EXPLORE_RATIO_MAX} of decisions may explore"

@@ -92,7 +92,11 @@ def restore(
             receipt = await memory.restore(sys.stdin.buffer if file == _PIPE else file, progress=progress)
         return Answer(receipt, lambda console: _show_restored(console, receipt, db))
 
-    on_memory(Target(db, namespace, as_json, embedder="none"), work, create=True)
+    def before() -> None:
+        if file != _PIPE and not Path(file).exists():
+            raise InvalidInput(f"{file} is not there: give the path of what `umi export` wrote")
+
+    on_memory(Target(db, namespace, as_json, embedder="none"), work, create=True, before=before)
 
 
 def backup(
@@ -110,7 +114,13 @@ def backup(
         told = Text.assemble((f"{size / 1e6:,.1f} MB", "green"), f" copied to {file}")
         return Answer({"file": file, "bytes": size}, lambda console: console.print(told))
 
-    on_memory(Target(db, NAMESPACE_DEFAULT, as_json, embedder="none"), work)
+    def before() -> None:
+        if str(file) == _PIPE:
+            raise InvalidInput(
+                "a backup is a file and cannot be piped: name one, or write an export with `umi export -`"
+            )
+
+    on_memory(Target(db, NAMESPACE_DEFAULT, as_json, embedder="none"), work, before=before)
 
 
 def copy(

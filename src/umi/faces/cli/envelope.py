@@ -116,16 +116,24 @@ class Target:
             )
 
 
-def on_memory(target: Target, work: Callable[[Memory], Awaitable[Answer]], *, create: bool = False) -> NoReturn:
+def on_memory(
+    target: Target,
+    work: Callable[[Memory], Awaitable[Answer]],
+    *,
+    create: bool = False,
+    before: Callable[[], None] = lambda: None,
+) -> NoReturn:
     """Open the memory, do the work, print the answer and leave with its exit code.
 
     Args:
         target: Which memory.
         work: What to do with it.
         create: Whether a missing file may be made.
+        before: Checks what the command was given, before a file is made.
     """
 
     async def opened() -> Answer:
+        before()
         if not create:
             target.require()
         async with target.open() as memory:
