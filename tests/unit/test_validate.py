@@ -112,6 +112,12 @@ def test_metadata_that_json_cannot_carry(value: object) -> None:
         validate.metadata(value)
 
 
+@pytest.mark.parametrize("value", [{1: "a", "1": "b"}, {"in": [{"null": 1, None: 2}]}, {True: 1, "true": 2}])
+def test_metadata_keys_that_are_one_in_json(value: dict[object, object]) -> None:
+    with pytest.raises(InvalidInput, match=r"two keys that are both '(1|null|true)' in JSON; rename one"):
+        validate.metadata(value)
+
+
 def test_metadata_is_copied() -> None:
     mine = {"tags": ["a"]}
     kept = validate.metadata(mine)

@@ -120,11 +120,20 @@ def optional_when(value: object, what: str) -> datetime | None:
     return None if value is None else when(value, what)
 
 
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        double = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"metadata has two keys that are both {brief(double)} in JSON; rename one")
+    return found
+
+
 def metadata(value: object) -> JSONObject:
     """A mapping that fits into 64 KiB of compact JSON, as a deep copy; None gives an empty one.
 
     Raises:
-        InvalidInput: When it is no mapping, cannot be written as JSON, or is too large.
+        InvalidInput: When it is no mapping, cannot be written as JSON, or is too large; or when two keys are one in JSON, as 1 and "1".
     """
     if value is None:
         return {}
@@ -145,7 +154,7 @@ def metadata(value: object) -> JSONObject:
             value=size,
         )
     # Parsing the JSON again gives a copy that shares nothing with the caller's object.
-    copy: dict[str, Any] = json.loads(packed)
+    copy: dict[str, Any] = json.loads(packed, object_pairs_hook=_without_doubles)
     levels, inside = 0, list[Any]([copy])
     while inside:
         levels += 1
