@@ -1,11 +1,14 @@
 """Ordinary talk, told to a memory that reads by rules and asked of it: histories by many authors, and those of the state benchmark.
 
-Nothing here knows what is right. Words alone find what is asked for, since vectors differ between machines.
+Nothing here knows what is right. Words find what is asked for, in every third history vectors of the simulated embedder as well; those of the
+local embedder differ between machines. Every third history is told to a file.
 """
 
 from __future__ import annotations
 
 import json
+import tempfile
+from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -14,6 +17,7 @@ from typing import Any, Final
 from umi.limits import LIST_LIMIT_MAX
 from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.embedder import SimEmbedder
 from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
 from umi.types import Message
@@ -24,6 +28,20 @@ BANK: Final = "development"
 _TOLD_COUNT: Final = 6  # histories of each author
 _MESSAGES_MAX: Final = 60  # of one history; a few go on for weeks
 _SUBJECTS_COUNT: Final = 5  # of whom more is asked
+_PARTS: Final[tuple[Callable[[str, SimClock], tuple[str, SimEmbedder | None]], ...]] = (
+    lambda _folder, _clock: ("dict:", None),
+    lambda _folder, clock: ("dict:", SimEmbedder(clock, DeterministicRng(0))),
+    lambda folder, _clock: (f"sqlite:///{folder}/told.db", None),
+)
+_WAYS: Final[tuple[dict[str, Any], ...]] = (
+    {},
+    {"explain": True},
+    {"deep": True},
+    {"min_score": 0.0, "limit": 50},
+    {"include_superseded": True},
+    {"max_tokens": 60},
+)
+_TOKENS: Final = (25, 60, 150, 400)
 
 
 def authors() -> list[str]:
@@ -35,7 +53,9 @@ def tell_author(author: str) -> None:
     """Tell some histories of an author, each to a memory of its own, and ask what its author asks."""
     for number, line in enumerate((HISTORIES / f"{author}.jsonl").read_text("utf-8").splitlines()[:_TOLD_COUNT]):
         clock = SimClock()
-        run_virtually(_history(json.loads(line), number, clock), seed=number, clock=clock)
+        with tempfile.TemporaryDirectory(prefix="umi-recorded-") as folder:
+            memory = _memory(number, clock, *_PARTS[number % len(_PARTS)](folder, clock))
+            run_virtually(_history(memory, json.loads(line)), seed=number, clock=clock)
 
 
 def tell_bank(number: str) -> None:
@@ -44,18 +64,21 @@ def tell_bank(number: str) -> None:
     run_virtually(_state(int(number), clock), seed=int(number), clock=clock)
 
 
-async def _history(told: dict[str, Any], number: int, clock: SimClock) -> None:
-    async with _memory(number, clock) as memory:
+async def _history(opened: Memory, told: dict[str, Any]) -> None:
+    async with opened as memory:
         for said in told["messages"][:_MESSAGES_MAX]:
             at = datetime.fromisoformat(said["at"])
             await memory.remember([Message(said["text"], role=said["role"], speaker=said["speaker"], at=at)])
         await _look(memory)
-        for asked in told["questions"]:
-            await memory.recall(asked["text"], as_of=asked["as_of"] and datetime.fromisoformat(asked["as_of"]))
+        for place, asked in enumerate(told["questions"]):
+            at = asked["as_of"] and datetime.fromisoformat(asked["as_of"])
+            await memory.recall(asked["text"], as_of=at, **_WAYS[place % len(_WAYS)])
+            if at is None:
+                await memory.context(asked["text"], max_tokens=_TOKENS[place % len(_TOKENS)])
 
 
 async def _state(number: int, clock: SimClock) -> None:
-    async with _memory(number, clock) as memory:
+    async with _memory(number, clock, "dict:", None) as memory:
         await state_run.run(memory, state_histories.make(_bank(), 0, number))
         await _look(memory)
 
@@ -71,5 +94,5 @@ def _bank() -> phrases.Bank:
     return phrases.load(BANK)
 
 
-def _memory(number: int, clock: SimClock) -> Memory:
-    return Memory.open("dict:", embedder=None, clock=clock, entropy=SimEntropy(DeterministicRng(number)))
+def _memory(number: int, clock: SimClock, url: str, embedder: SimEmbedder | None) -> Memory:
+    return Memory.open(url, embedder=embedder, clock=clock, entropy=SimEntropy(DeterministicRng(number)))
