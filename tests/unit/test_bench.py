@@ -40,6 +40,9 @@ def test_made_up_texts_vary_and_have_the_length_asked_for() -> None:
         (Figure("a", 100.0, "/s", limit=150, more_is_better=True, floor=400.0), False, 4.0),
         (Figure("a", 150.0, "/s", limit=150, more_is_better=True), True, None),
         (Figure("a", 0.0, "ms", floor=1.0), None, None),
+        (Figure("a", 6.0, "ms", floor=3.0, ratio_limit=2.0), True, 2.0),
+        (Figure("a", 5.0, "ms", limit=6.0, floor=2.0, ratio_limit=2.0), False, 2.5),
+        (Figure("a", 7.0, "ms", limit=6.0, floor=7.0, ratio_limit=2.0), False, 1.0),
     ],
 )
 def test_limits_and_floors(figure: Figure, ok: bool | None, ratio: float | None) -> None:
@@ -74,7 +77,14 @@ def test_what_is_installed_is_the_sources_and_nothing_built(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for name, value in {"_ROUNDS_COUNT": 1, "_SAMPLES_COUNT": 4, "_WORKERS_COUNT": 2, "_THROUGHPUT_S": 0.3}.items():
+    for name, value in {
+        "_ROUNDS_COUNT": 1,
+        "_SAMPLES_COUNT": 4,
+        "_WORKERS_COUNT": 2,
+        "_WRITERS_COUNT": 2,
+        "_CHAT_COUNT": 8,
+        "_THROUGHPUT_S": 0.3,
+    }.items():
         monkeypatch.setattr(speed, name, value)
     done = CliRunner().invoke(app, ["bench", "speed", "--sizes", "30,60", "--json", "--out", str(tmp_path)])
     assert done.exit_code in {0, 4}, done.output
@@ -83,11 +93,16 @@ def test_speed_in_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     assert envelope["status"] == ("incomplete" if done.exit_code else "ok")
     parts = (
         "bulk import up to {}", "vector leg at {}", "text leg at {}, p99", "index at {}", "file at {}", "remember at {}",
-        "recall at {}", "first recall of a new process at {}",
+        "late remember at {}", "recall at {}", "late recall at {}", "first recall of a new process at {}",
     )  # fmt: skip
     expected = [part.format(size) for size in (30, 60) for part in parts]
-    last = ["a message at 60, beside one at 30", "2 tasks at 60", "2 processes at 60", "errors in these"]
+    last = [
+        "a message at 60, beside one at 30", "bulk import of messages of 150 words",
+        "open and first recall of a second memory at 30", "2 tasks at 60", "2 processes at 60", "remember of 2 processes at 60",
+        "errors in these",
+    ]  # fmt: skip
     assert list(figures) == [*expected, *last]
+    assert figures["remember of 2 processes at 60"]["detail"]["calls"] > 1
     assert figures["errors in these"]["value"] == 0
     assert all(figures[name]["value"] > 0 and figures[name]["floor"] >= 0 for name in expected)
     recall = figures["recall at 60"]

@@ -37,7 +37,13 @@ def namespaces(url: str) -> dict[str, int]:
 @pytest.mark.slow
 def test_both_stores_are_measured_and_only_ones_own_is_written(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Without workers: a cold start has a process of its own already, and each takes seconds.
-    for name, value in {"_ROUNDS_COUNT": 1, "_SAMPLES_COUNT": 4, "_WORKERS_COUNT": 0}.items():
+    for name, value in {
+        "_ROUNDS_COUNT": 1,
+        "_SAMPLES_COUNT": 4,
+        "_WORKERS_COUNT": 0,
+        "_WRITERS_COUNT": 0,
+        "_CHAT_COUNT": 8,
+    }.items():
         monkeypatch.setattr(speed, name, value)
     monkeypatch.setattr(speed, "_POSTGRES_RECALL_SIZE_MIN", 1)
     with Memory.open(url, namespace="somebodys") as memory:

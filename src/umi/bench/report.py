@@ -21,7 +21,7 @@ class Figure:
     """One number.
 
     `limit` is what to reach: at most, or at least when `more_is_better`. `floor` is the least that the same work could cost
-    on this machine, measured in the same run and described by `floor_is`.
+    on this machine, measured in the same run and described by `floor_is`; `ratio_limit` is how many times that it may cost.
     """
 
     name: str
@@ -32,13 +32,17 @@ class Figure:
     floor: float | None = None
     floor_is: str = ""
     detail: Mapping[str, float] = field(default_factory=dict)
+    ratio_limit: float | None = None
 
     @property
     def ok(self) -> bool | None:
-        """Whether the limit is kept; None without one."""
-        if self.limit is None:
-            return None
-        return self.value >= self.limit if self.more_is_better else self.value <= self.limit
+        """Whether every limit is kept; None without one."""
+        kept = []
+        if self.limit is not None:
+            kept.append(self.value >= self.limit if self.more_is_better else self.value <= self.limit)
+        if self.ratio_limit is not None and self.ratio is not None:
+            kept.append(self.ratio <= self.ratio_limit)
+        return all(kept) if kept else None
 
     @property
     def ratio(self) -> float | None:
@@ -54,6 +58,8 @@ class Figure:
             plain |= {"limit": self.limit, "at": "least" if self.more_is_better else "most", "ok": self.ok}
         if self.ratio is not None and self.floor is not None:
             plain |= {"floor": round(self.floor, 4), "floor_is": self.floor_is, "ratio": round(self.ratio, 2)}
+        if self.ratio_limit is not None:
+            plain |= {"ratio_limit": round(self.ratio_limit, 2), "ok": self.ok}
         if self.detail:
             plain["detail"] = {name: round(value, 4) for name, value in self.detail.items()}
         return plain

@@ -1,6 +1,6 @@
-"""One process of a benchmark, run as `python -m umi.bench.worker`: it answers questions from a store and counts.
+"""One process of a benchmark, run as `python -m umi.bench.worker`: it asks or tells a store, and counts.
 
-`recall NAMESPACE SECONDS SEED` says "ready", waits for a line, recalls for so long and reports. `cold NAMESPACE SEED` opens
+`recall NAMESPACE SECONDS SEED` says "ready", waits for a line, recalls for so long and reports; `remember` likewise. `cold NAMESPACE SEED` opens
 a store, asks one question and reports; its caller measures the process as a whole. The store's address is in the environment,
 `UMI_DB`: it may have a password, and every user of a machine sees the arguments of its processes.
 """
@@ -11,15 +11,17 @@ import asyncio
 import json
 import os
 import sys
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import Any, Final
 
 from umi._core.clock import SystemClock
-from umi.bench.texts import question
+from umi.bench.texts import question, sentence
 from umi.errors import UmiError
 from umi.memory import Memory
 from umi.providers.local import LocalEmbedder
 
 ADDRESS = "UMI_DB"
+SENTENCE_WORDS = 14  # 19 tokens of the local model
 _WARM_UP_COUNT = 3
 
 
@@ -48,6 +50,25 @@ async def _recall(namespace: str, seconds: str, seed: str) -> None:
         _say(await recall_for(memory, float(seconds), int(seed)))
 
 
+async def _remember(namespace: str, seconds: str, seed: str) -> None:
+    clock = SystemClock()
+    took: list[float] = []
+    failed = 0
+    async with Memory.open(os.environ[ADDRESS], namespace=namespace) as memory:
+        for index in range(_WARM_UP_COUNT):
+            await memory.remember(sentence(int(seed) + 1, index, SENTENCE_WORDS))
+        _say("ready")
+        await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
+        end = clock.monotonic_s() + float(seconds)
+        while (start := clock.monotonic_s()) < end:
+            try:
+                await memory.remember(sentence(int(seed), len(took) + failed, SENTENCE_WORDS))
+                took.append(clock.monotonic_s() - start)
+            except UmiError:
+                failed += 1
+        _say({"took": took, "failed": failed})
+
+
 async def _cold(namespace: str, seed: str) -> None:
     clock = SystemClock()
     start = clock.monotonic_s()
@@ -67,10 +88,17 @@ def _say(answer: object) -> None:
     sys.stdout.flush()
 
 
+_JOBS: Final[dict[str, Callable[..., Coroutine[Any, Any, None]]]] = {
+    "recall": _recall,
+    "remember": _remember,
+    "cold": _cold,
+}
+
+
 def main(arguments: list[str]) -> None:
     """Run the job that the arguments name."""
     job, *rest = arguments
-    asyncio.run(_recall(*rest) if job == "recall" else _cold(*rest))
+    asyncio.run(_JOBS[job](*rest))
 
 
 if __name__ == "__main__":

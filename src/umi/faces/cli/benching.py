@@ -236,7 +236,9 @@ def _draw(report: Report) -> Callable[[Console], None]:
 
 def _row(figure: Figure) -> tuple[Text | str, ...]:
     marks = {None: Text(""), True: Text("ok", style="green"), False: Text("missed", style="bold red")}
-    bound = "" if figure.limit is None else f"{'>=' if figure.more_is_better else '<='} {number(figure.limit)}"
+    bounds = [] if figure.limit is None else [f"{'>=' if figure.more_is_better else '<='} {number(figure.limit)}"]
+    bounds += [] if figure.ratio_limit is None else [f"<= {figure.ratio_limit:.1f}x"]
+    bound = ", ".join(bounds)
     floor = "" if figure.floor is None else number(figure.floor)
     ratio = "" if figure.ratio is None else f"{figure.ratio:.1f}x"
     detail = ", ".join(f"{name} {number(value)}" for name, value in figure.detail.items())
