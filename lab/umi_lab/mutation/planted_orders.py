@@ -7,7 +7,9 @@ from typing import Final
 
 from umi._archive import lines
 from umi._erasure import operations
-from umi._evolution import rereading
+from umi._erasure.removal import Removal
+from umi._evolution import rereading, set_facts
+from umi._evolution.relation_effects import RelationEffects
 from umi._remember.outbox import OutboxWorker
 from umi._remember.recalled_text import RecalledTexts
 from umi_lab.mutation.planted import Mutation, edited
@@ -54,6 +56,24 @@ ORDERS: Final[tuple[Mutation, ...]] = (
         "What a verdict had closed that is not given again is not opened.",
         "umi._evolution.rereading.carried_over",
         partial(edited, rereading, "carried_over", "reopened[row.source_id] = None", "pass"),
+    ),
+    Mutation(
+        "refused-comes-back",
+        "What somebody refused holds again once the statement is deleted that it was refused for.",
+        "umi._erasure.removal.Removal._reopen",
+        partial(edited, Removal, "_reopen", "if id_ in refused:", "if False:"),
+    ),
+    Mutation(
+        "late-fact-undone-halfway",
+        "A set fact is not taken to have never held where the earlier one was set after it.",
+        "umi._evolution.set_facts.is_by_set_fact",
+        partial(edited, set_facts, "is_by_set_fact", "{Detector.CALLER, Detector.RELINK}", "{Detector.CALLER}"),
+    ),
+    Mutation(
+        "conclusion-of-the-forgotten-shown-as-known-then",
+        "What rests on something forgotten is shown as of an earlier knowledge.",
+        "umi._evolution.relation_effects.RelationEffects._exists",
+        partial(edited, RelationEffects, "_exists", " or is_bereavement(row)", ""),
     ),
     Mutation(
         "least-like-it-inherits",

@@ -283,8 +283,9 @@ class Engine:
             id_: The id by which feedback names this recall, where it is one of several; None makes one.
         """
         model, learner = self.conversation(), self.learner
-        # What a statement says of its own end is judged as of now.
-        asked = replace(asked, view=replace(asked.view, now=self.parts.clock.now()))
+        # What a statement says of its own end, and facts to come, are judged as of now, or as of the day of the answer that is asked for.
+        now, known_at = self.parts.clock.now(), asked.view.known_at
+        asked = replace(asked, view=replace(asked.view, now=now if known_at is None else min(now, known_at)))
         if learner is not None:
             asked = replace(asked, lessons=learner.lessons())
         found, stale_s = await self._found(asked, model)

@@ -22,6 +22,7 @@ from umi._core.text import analyse, indexed_line, query_terms
 from umi._erasure.beside import texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
+from umi._evolution import set_facts
 from umi._evolution.relation_writer import Proposal, RelationWriter, statement_order
 from umi._evolution.tracker import rejoin
 from umi._evolution.trust import ClosingPolicy
@@ -33,7 +34,7 @@ from umi._remember.keys import tombstone
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
 from umi.ports import Entropy, ReplayRow, Snapshot, Transaction
 from umi.ports.text_reader import TextReader
-from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, OutboxItem
+from umi.types import Detector, Entity, EntityType, Episode, EvolutionRelation, EvolutionType, Nature, OutboxItem
 
 NO_REASON: Final = "its reason spoke of what was forgotten"
 _CUT_WHY: Final = "something in it was forgotten; what is left needs a vector"
@@ -93,7 +94,7 @@ class Removal:
         for episode_id in cuts:
             self._cut(episodes[episode_id], cuts[episode_id])
         neighbours = {end for row in touching for end in (row.source_id, row.target_id)} - set(self._gone)
-        self._reopen(neighbours)
+        self._reopen(neighbours, touching)
         self._unteach(sorted(taught))
         self._reread(neighbours)
         # A new writer: the rows have changed since those above were read.
@@ -184,11 +185,19 @@ class Removal:
 
     # What depended on them.
 
-    def _reopen(self, neighbours: Iterable[str]) -> None:
-        """Recompute the validity of neighbours, now without the deleted relations."""
+    def _reopen(self, neighbours: Iterable[str], touching: Sequence[EvolutionRelation]) -> None:
+        """Recompute the validity of neighbours, now without the deleted relations. What was refused stays refused."""
         writer = RelationWriter(self.tx, self._entropy, self._now, self._policy)
+        refused: dict[str, datetime] = {}
+        for row in touching:
+            if row.resolved == "old" and row.resolved_at is not None and row.undone_at is None and row.part is None:
+                loser = self.id_now(row.target_id)
+                refused[loser] = min(row.resolved_at, refused.get(loser, row.resolved_at))
         for id_ in sorted(map(self.id_now, neighbours)):
-            writer.review(id_)
+            if id_ in refused:
+                writer.mark_refused(id_, refused[id_])
+            else:
+                writer.review(id_)
 
     def _close_again(self, writer: RelationWriter, touching: Sequence[EvolutionRelation]) -> None:
         """Close reopened statements that a later, remaining statement closes too."""
@@ -208,16 +217,19 @@ class Removal:
         deleted statements are followed to those that remain, of which the first one closes it.
         """
         rows = closed[entity.id]
-        decided = [row for row in rows if row.detector not in {Detector.RULES, Detector.RELINK}]
-        if len(decided) < len(rows):
+        by_rules = {Detector.RULES, Detector.RELINK}
+        if any(row.detector in by_rules for row in rows):
             rejoin(self.tx, writer, entity)
             if writer.effects.closings(entity.id):
                 return
+        decided = [row for row in rows if row.detector not in by_rules or set_facts.is_by_set_fact(row)]
         heirs = self._heirs(decided, closed)
         if heirs:
             heir = min(writer.effects.entities(heirs).values(), key=statement_order)
             reason = "joined when the step between was forgotten"
-            writer.record(Proposal(entity.id, heir.id, EvolutionType.UPDATE, reason, heirs[heir.id], Detector.RELINK))
+            nature = Nature.CHANGED if any(map(set_facts.is_by_set_fact, decided)) else Nature.NONE
+            update = EvolutionType.UPDATE
+            writer.record(Proposal(entity.id, heir.id, update, reason, heirs[heir.id], Detector.RELINK, nature))
 
     def _heirs(
         self, rows: Sequence[EvolutionRelation], closed: Mapping[str, Sequence[EvolutionRelation]]

@@ -6,8 +6,9 @@ of recorded time.
 
 A statement is *closed* by an update that acts on it, or by losing a settled contradiction. A statement derived from
 others is *stale* while any of its sources is closed, contradicted or stale itself; the relations responsible are its
-causes, so undoing one leaves the others in force. When a source is forgotten, its relations are gone; a derive relation
-from the conclusion to itself then records the loss, and is a cause like any other.
+causes, so undoing one leaves the others in force. When a statement is forgotten, its relations are gone. What must outlast
+it is kept by a relation of the other end with itself: a derive relation records that a conclusion has lost a source, and is a
+cause like any other; a settled contradiction records that a statement was refused.
 """
 
 from __future__ import annotations
@@ -203,8 +204,8 @@ class RelationEffects:
 
     def _exists(self, row: EvolutionRelation) -> bool:
         """Whether a relation was recorded and not undone at `known_at`."""
-        # A view of today needs no dates: undone is undone.
-        if self._known_at is None:
+        # A view of today needs no dates: undone is undone. What rests on something that was forgotten is shown at no time.
+        if self._known_at is None or is_bereavement(row):
             return row.undone_at is None
         undone = row.undone_at is not None and row.undone_at <= self._known_at
         return row.created_at <= self._known_at and not undone

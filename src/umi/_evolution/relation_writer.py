@@ -198,7 +198,9 @@ class RelationWriter:
                 "update that was flagged can be resolved"
             )
         if row.resolved is not None:
-            raise EvolutionError(f"{relation_id} was resolved already (kept {row.resolved}); undo it first")
+            raise EvolutionError(
+                f"{relation_id} was resolved already (kept {row.resolved}); to decide anew, undo() it and relate() the two again"
+            )
         settled = replace(
             row, resolved=keep, resolved_at=self._now, acted=row.acted or (row.is_flagged and keep == "new")
         )
@@ -251,6 +253,25 @@ class RelationWriter:
         self._tx.put_relation(row)
         self.effects.take(row)
         return row
+
+    def mark_refused(self, entity_id: str, since: datetime) -> None:
+        """Record that a statement was refused, at `since`, for another one that is deleted now: it still does not hold.
+
+        Undoing the relation makes it hold.
+        """
+        row = EvolutionRelation(
+            id=self._entropy.new_id("rel", self._now),
+            source_id=entity_id,
+            target_id=entity_id,
+            evolution_type=EvolutionType.CONTRADICT,
+            reason="what it was refused for was forgotten",
+            confidence=1.0,
+            created_at=since,
+            detector=Detector.ERASURE,
+            resolved="old",
+            resolved_at=since,
+        )
+        self._put(row)
 
     def carry_over(self, row: EvolutionRelation) -> None:
         """Write a relation of an earlier reading; one without an id gets its own. Validity is left to `review`.

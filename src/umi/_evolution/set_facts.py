@@ -90,16 +90,24 @@ def place(writer: RelationWriter, new: Entity, others: Sequence[Entity], reason:
 def undo(writer: RelationWriter, relation_id: str) -> EvolutionRelation:
     """As `RelationWriter.undo`; where a set fact superseded others, all of these hold again and it is taken to have never held."""
     row = writer.undo(relation_id)
-    if not _is_by_set_fact(row, Detector.CALLER):
+    newer = writer.effects.entity(row.target_id)
+    if newer is None or not (is_set(newer) and is_by_set_fact(row)):
         return row
     for other in writer.effects.relations(row.target_id):
         # Also the relations that joined it to an earlier fact which came late.
-        if other.target_id == row.target_id and _is_by_set_fact(other, Detector.CALLER, Detector.RELINK):
+        if other.target_id == row.target_id and is_by_set_fact(other):
             writer.undo(other.id)
     # A settled dispute closes the fact for its whole time and says so in its history.
     refused = Proposal(row.source_id, row.target_id, EvolutionType.CONTRADICT, "taken back", 1.0, Detector.CALLER)
     writer.resolve(writer.record(refused).id, "old")
     return row
+
+
+def is_by_set_fact(row: EvolutionRelation) -> bool:
+    """Whether a set fact was superseded or supersedes here: by the caller who set it, or where it was put among later ones."""
+    # `relate` records no nature.
+    changed = row.evolution_type is EvolutionType.UPDATE and row.nature is Nature.CHANGED
+    return changed and row.detector in {Detector.CALLER, Detector.RELINK}
 
 
 def _key(attribute: str) -> str:
@@ -116,12 +124,6 @@ def _update(old: Entity, new: Entity, reason: str, detector: Detector) -> Propos
     said = reason or f"{attribute_of(new)}: {old.value} -> {new.value}"
     short = said.encode()[:REASON_BYTES_MAX].decode(errors="ignore")
     return Proposal(old.id, new.id, EvolutionType.UPDATE, short, 1.0, detector, Nature.CHANGED)
-
-
-def _is_by_set_fact(row: EvolutionRelation, *detectors: Detector) -> bool:
-    # `relate` records no nature.
-    changed = row.evolution_type is EvolutionType.UPDATE and row.nature is Nature.CHANGED
-    return changed and row.detector in detectors
 
 
 def _time(one: Entity) -> datetime:

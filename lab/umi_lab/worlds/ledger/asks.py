@@ -282,7 +282,12 @@ class Asks:
             "known_at": self._border(rng) if rng.chance(0.35) else None,
         }
         span = self._span(rng) if rng.chance(0.25) else None
-        return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._opened.clock.now())
+        return Look(look["as_of"], look["known_at"], span, rng.chance(0.4), self._moment(look["known_at"]))
+
+    def _moment(self, known_at: datetime | None) -> datetime:
+        """When an answer was given: what has run out by then, and what is to come, is as it was then."""
+        now = self._opened.clock.now()
+        return now if known_at is None else min(now, known_at)
 
     @property
     def _today(self) -> Look:
@@ -379,7 +384,7 @@ class Asks:
         link, as_of = rng.choice(links), self._border(rng) if rng.chance(0.3) else None
         moments = [at for at in (link.created_at, link.resolved_at, link.undone_at) if at is not None]
         for known_at in sorted({at + shift * US for at in moments for shift in (-1, 0, 1)}):
-            await self._found_from(Look(as_of, known_at, now=self._opened.clock.now()), "logged")
+            await self._found_from(Look(as_of, known_at, now=self._moment(known_at)), "logged")
 
     async def _recall_ranges(self, rng: DeterministicRng) -> None:
         """Ranges that begin or end at, just before and just after the moment at which something began or was over."""

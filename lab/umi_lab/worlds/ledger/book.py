@@ -91,7 +91,8 @@ class Link:
 
     def alive(self, known_at: datetime | None) -> bool:
         """Whether it was recorded, and not undone, at that moment of knowledge; None is now."""
-        if known_at is None:
+        bereft = self.type == "derive" and self.old is self.new
+        if known_at is None or bereft:
             return self.undone_at is None
         return self.created_at <= known_at and (self.undone_at is None or self.undone_at > known_at)
 

@@ -74,7 +74,7 @@ class Recorder:
     def undo(self, link: Link) -> Link:
         """As `Memory.undo`: of a fact that was set, all that it closed holds again, and it never held."""
         self._undo(link)
-        if not _sets(link) or link.detector != "caller":
+        if not _sets(link) or not is_set(link.new):
             return link
         for other in self._book.links_of(link.new):
             if other.new is link.new and _sets(other):
@@ -169,19 +169,32 @@ class Recorder:
         touching = _touching(book, gone)
         book.drop(gone)
         book.delete(messages)
+        self._still_refused(gone, touching)
         self._close_again(gone, touching)
         bereft = [
             link.new for link in touching if link.type == "derive" and link.undone_at is None and link.old in gone
         ]
         left = [one for place, one in enumerate(bereft) if one not in gone and one not in bereft[:place]]
         for one in left:
-            if not any(link.old is link.new for link in book.links_of(one)):
+            if not any(link.old is link.new and link.type == "derive" for link in book.links_of(one)):
                 why = "what it was derived from was forgotten"
                 link = Link("", one, one, "derive", why, 1.0, self._now, "erasure")
                 book.links.append(link)
                 self.made.append(link)
         self._blank(gone)
         return left
+
+    def _still_refused(self, gone: Sequence[Statement], touching: Sequence[Link]) -> None:
+        """What was refused for something that is deleted stays refused, since then."""
+        refusals = [
+            link for link in touching if link.resolved == "old" and link.undone_at is None and link.new not in gone
+        ]
+        for one in sorted({link.new.id: link.new for link in refusals}.values(), key=lambda each: each.id):
+            since = min(link.resolved_at for link in refusals if link.new is one and link.resolved_at is not None)
+            why = "what it was refused for was forgotten"
+            link = Link("", one, one, "contradict", why, 1.0, since, "erasure", resolved="old", resolved_at=since)
+            self._book.links.append(link)
+            self.made.append(link)
 
     def _close_again(self, gone: Sequence[Statement], touching: Sequence[Link]) -> None:
         closing = [link for link in touching if _closes(link)]
@@ -192,10 +205,12 @@ class Recorder:
                 self._next_value(old)
             if self._book.ends(old):
                 continue
-            heirs = _heirs([link for link in mine if link.detector not in BY_RULES], closing, gone)
+            decided = [link for link in mine if link.detector not in BY_RULES or _sets(link)]
+            heirs = _heirs(decided, closing, gone)
             if heirs:
                 heir = min(heirs, key=lambda one: one.order)
-                self._join(old, heir, "joined when the step between was forgotten", heirs[heir])
+                nature = "changed" if any(map(_sets, decided)) else ""
+                self._join(old, heir, "joined when the step between was forgotten", heirs[heir], nature)
 
     def _next_value(self, old: Statement) -> None:
         """The next value of an attribute closes the one before; its words are the rules' own and are not told here."""
@@ -259,6 +274,11 @@ def _heirs(links: Iterable[Link], closing: Sequence[Link], gone: Sequence[Statem
 
 def _closes(link: Link) -> bool:
     return link.type == "update" and link.acted and link.undone_at is None
+
+
+def is_set(one: Statement) -> bool:
+    """Whether the caller set a fact."""
+    return "attribute" in one.metadata
 
 
 def _sets(link: Link) -> bool:
