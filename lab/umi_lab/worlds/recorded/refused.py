@@ -10,7 +10,7 @@ from typing import Final
 
 from umi.sim.clock import SimClock
 from umi.sim.loop import run as run_virtually
-from umi_lab.worlds.recorded import refused_calls
+from umi_lab.worlds.recorded import refused_calls, refused_records
 
 _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "going-in": refused_calls.going_in,
@@ -20,6 +20,10 @@ _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "taken-away": refused_calls.taken_away,
     "learned": refused_calls.learned,
     "routed": refused_calls.routed,
+    "settings": refused_records.settings,
+    "records": refused_records.records,
+    "shapes": refused_records.shapes,
+    "simulated": refused_records.simulated,
 }
 
 NAMES: Final = tuple(_RUNS)

@@ -132,13 +132,6 @@ def nested(levels: int) -> Mapping[str, Any]:
     return {"k": inner} if not isinstance(inner, dict) else inner
 
 
-def looped() -> Mapping[str, Any]:
-    """An object that holds itself."""
-    found: dict[str, Any] = {}
-    found["again"] = found
-    return found
-
-
 METADATA: Final[Values] = (
     None, {}, {"tag": "red"}, {"k": filler(limits.METADATA_BYTES_MAX - 8)}, {"k": filler(limits.METADATA_BYTES_MAX - 7)},
     {"k": filler(limits.METADATA_BYTES_MAX - 8, "\u00e9")}, {"k": filler(limits.METADATA_BYTES_MAX - 7, "\u00e9")},
