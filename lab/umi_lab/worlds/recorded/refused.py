@@ -10,7 +10,7 @@ from typing import Final
 
 from umi.sim.clock import SimClock
 from umi.sim.loop import run as run_virtually
-from umi_lab.worlds.recorded import refused_calls, refused_records
+from umi_lab.worlds.recorded import refused_archives, refused_calls, refused_records, refused_stores
 
 _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "going-in": refused_calls.going_in,
@@ -24,6 +24,16 @@ _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "records": refused_records.records,
     "shapes": refused_records.shapes,
     "simulated": refused_records.simulated,
+    "closed": refused_stores.closed,
+    "stores": refused_stores.stores,
+    "parts": refused_stores.parts,
+    "signals": refused_stores.signals,
+    "damaged": refused_archives.damaged,
+    "fields-of-ends": refused_archives.fields_of_ends,
+    "fields-of-messages": refused_archives.fields_of_messages,
+    "fields-of-statements": refused_archives.fields_of_statements,
+    "fields-of-others": refused_archives.fields_of_others,
+    "moved": refused_archives.moved,
 }
 
 NAMES: Final = tuple(_RUNS)
