@@ -10,7 +10,7 @@ from typing import Final
 
 from umi.sim.clock import SimClock
 from umi.sim.loop import run as run_virtually
-from umi_lab.worlds.recorded import refused_archives, refused_calls, refused_records, refused_stores
+from umi_lab.worlds.recorded import refused_archives, refused_calls, refused_records, refused_rows, refused_stores
 
 _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "going-in": refused_calls.going_in,
@@ -34,6 +34,10 @@ _RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
     "fields-of-statements": refused_archives.fields_of_statements,
     "fields-of-others": refused_archives.fields_of_others,
     "moved": refused_archives.moved,
+    "rows-of-messages": refused_rows.of_messages,
+    "rows-of-statements": refused_rows.of_statements,
+    "rows-beside": refused_rows.of_what_is_beside,
+    "rows-of-learned": refused_rows.of_learned,
 }
 
 NAMES: Final = tuple(_RUNS)

@@ -25,6 +25,10 @@ from umi_lab.worlds.recorded.trying import asked
 
 _VALUES: Final = (None, "", "x", " ", 0, -1, 7, 1.5, True, False, [], ["x"], [0, 1], [1], [5, 2], {}, {"x": 1}, "2030-01-01T00:00:00", "2030-01-01T00:00:00Z", 1 << 40)
 _MAXIMA: Final = {"arrival": ((1 << 40) - 1, 1 << 40, 1 << 62), "confidence": (0, 1, 1.1, -0.1, 1e308), "dimensions": (1, 63, 8_192), "mode": ("asserted", "wished"), "role": ("assistant",)}
+_LEFT_OUT: Final = {
+    "episode": ("speaker", "session", "expires_at", "message_id", "metadata", "origin", "vectors"), "entity": ("negated", "also", "mode", "notes", "span", "valid_to"),
+    "relation": ("acted", "part", "resolved", "resolved_at", "undone_at"), "outbox": ("again", "derived_from"),
+}  # fmt: skip
 
 
 class Renamed(SimEmbedder):
@@ -63,8 +67,7 @@ async def _restored(clock: SimClock, content: bytes, *, look: bool = False) -> N
         taken = await asked(memory, "restore", BytesIO(content))
         if look or taken is not None:
             await asked(memory, "check")
-            await asked(memory, "namespaces")
-            await asked(memory, "list")
+            await asked(memory, "list" if look else "stats")
 
 
 def _sealed(lines: Sequence[bytes]) -> bytes:
@@ -143,9 +146,9 @@ def _changed(kind: str, told: dict[str, Any]) -> Iterator[bytes]:
     inner = {"embedder": ("name", "dimensions", "digest"), "vectors": ("dimensions", "windows"), "notes": tuple(told.get("notes", ()))}
     for name in (*told, "unknown"):
         yield _line(kind, {key: one for key, one in told.items() if key != name})
-        for value in (*_VALUES, *_MAXIMA.get(name, ())):
+        for value in (*_VALUES, *_MAXIMA.get(name, ())) if name in told else (5,):
             yield _line(kind, {**told, name: value})
-    for name in (one for one in ("negated", "acted", "again", "part", "span", "also", "resolved", "undone_at", "valid_to", "mode", "notes", "expires_at", "vectors") if one not in told):
+    for name in (one for one in _LEFT_OUT.get(kind, ()) if one not in told):
         for value in _VALUES:
             yield _line(kind, {**told, name: value})
     for name, within in inner.items():
@@ -178,7 +181,7 @@ async def moved(clock: SimClock) -> None:
         _files(place, whole)
         async with memory_of(clock, f"sqlite:///{place}/told.db") as memory:
             await memory.remember(["It rains.", "It snows."])
-            names = ("new.jsonl", "old.jsonl", "empty", "text.txt", "inner", "missing/new.jsonl", "loop", "told.db", "link", "a\0b", "\ud800", "x" * 150, "old.jsonl.part")
+            names = ("new.jsonl", "old.jsonl", "empty", "text.txt", "inner", "missing/new.jsonl", "loop", "told.db", "link", "a\0b", "x" * 150, "old.jsonl.part")
             targets = [f"{place}/{name}" for name in names]
             for target in (*targets, Path(targets[0]), *values.KINDS, "", StringIO(), _Broken(), bytearray()):
                 await asked(memory, "export", target)

@@ -48,7 +48,8 @@ async def going_in(clock: SimClock) -> None:
             ["x"] * (limits.REMEMBER_MESSAGES_COUNT_MAX + 1), "x" * (limits.TEXT_BYTES_MAX + 1), bytearray(b"x"), "\u200b",
         )  # fmt: skip
         await ask(memory, [("remember", good, {"content": contents, **_defaults()})])
-        await ask(memory, [("remember", good, _options())])
+        ids = [step.entity.id for step in (await memory.list()).items]
+        await ask(memory, [("remember", good, _options(ids))])
         for two in ({"expires_at": values.LATER, "ttl": 5}, {"idempotency_key": "k1"}, {"idempotency_key": "k1"}):
             await asked(memory, "remember", "It is late.", **two)
         for content in ("It is early.", ["It is late.", "It is early."]):
@@ -74,7 +75,7 @@ def _defaults() -> dict[str, Sequence[object]]:
     }
 
 
-def _options() -> dict[str, Sequence[object]]:
+def _options(ids: Sequence[str]) -> dict[str, Sequence[object]]:
     most = limits.DERIVED_FROM_COUNT_MAX
     spans = (timedelta(), timedelta(microseconds=1), timedelta(days=-1), timedelta.max, 0, 0.0, 1e-7, 1, 60.5, -1, 1e300, values.VAST, "5", True)
     return {
@@ -82,7 +83,7 @@ def _options() -> dict[str, Sequence[object]]:
         "idempotency_key": values.NAMES,
         "extract_entities": values.FLAGS,
         "track_evolution": values.FLAGS,
-        "derived_from": (None, "m0", b"m0", ["m0"], ["nobody"], [""], [None], [5], {"m0"}, {"m0": 1}, 5, [], ["nobody"] * most, ["m"] * (most + 1)),
+        "derived_from": (None, "m0", b"m0", ids[:1], ids[:2] * 2, (ids[0] for _ in ids), [*ids, "nobody"], [""], [None], [5], {"m0"}, {"m0": 1}, 5, [], ids[:1] * most, ["m"] * (most + 1)),
         "read": values.words("now", "later"),
     }
 
@@ -115,13 +116,14 @@ async def corrected(clock: SimClock) -> None:
         await ask(memory, [("set_fact", fact, {**tried_with, "reason": values.texts(limits.REASON_BYTES_MAX)})])
         await ask(memory, [("set_fact", fact, {"attribute": ("employer", "works at", "?!"), "value": ("SQLite", " SQLite ", "Postgres")})])
         reasons = values.texts(limits.REASON_BYTES_MAX)
+        kinds = sorted(EVOLUTION_TYPES)
         related = {"old_id": ids[0], "new_id": ids[3], "type": "extend", "reason": "seen"}
-        for type_ in values.words(*EVOLUTION_TYPES):
+        for type_ in values.words(*kinds):
             await asked(memory, "relate", ids[1], ids[2], type_, "seen")
         await ask(memory, [("relate", related, {"old_id": (*values.NAMES[:20], *values.UNKNOWN, ids[3]), "new_id": (*values.UNKNOWN, None, 5, ids[0])})])
         await ask(memory, [("relate", related, {"reason": reasons})])
         for old, new in ((ids[3], ids[0]), (ids[0], ids[0]), (ids[2], ids[4]), (ids[4], ids[2]), (ids[1], ids[4])):
-            for type_ in EVOLUTION_TYPES:
+            for type_ in kinds:
                 await asked(memory, "relate", old, new, type_, "seen")
         await _settled(memory)
 

@@ -41,7 +41,7 @@ async def settings(clock: SimClock) -> None:
     config: dict[str, Sequence[object]] = {
         **dict.fromkeys(("cache_bytes_max", "busy_timeout_ms", "deadline_s", "call_timeout_s", "token_budget", "money_budget"), _NUMBERS),
         "act_from": (*values.FRACTIONS, 0.3, 0.3 - 1e-9, 0.6),
-        "trust": (*trusts, None, "user", 5, {"user": 1}, iter(["user"])),
+        "trust": (*trusts, None, "user", 5, {"user": 1}, values.Other()),
         "learn": values.FLAGS,
         "route": values.FLAGS,
         "read_url": (None, "", "postgresql://h/d", 5, b"postgresql://h/d", ["x"]),
