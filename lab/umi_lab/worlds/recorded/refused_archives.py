@@ -21,10 +21,37 @@ from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.refused_stores import folder
-from umi_lab.worlds.recorded.trying import asked
+from umi_lab.worlds.recorded.trying import asked, failing
 
-_VALUES: Final = (None, "", "x", " ", 0, -1, 7, 1.5, True, False, [], ["x"], [0, 1], [1], [5, 2], {}, {"x": 1}, "2030-01-01T00:00:00", "2030-01-01T00:00:00Z", 1 << 40)
-_MAXIMA: Final = {"arrival": ((1 << 40) - 1, 1 << 40, 1 << 62), "confidence": (0, 1, 1.1, -0.1, 1e308), "dimensions": (1, 63, 8_192), "mode": ("asserted", "wished"), "role": ("assistant",)}
+_VALUES: Final[values.Values] = (
+    None,
+    "",
+    "x",
+    " ",
+    0,
+    -1,
+    7,
+    1.5,
+    True,
+    False,
+    [],
+    ["x"],
+    [0, 1],
+    [1],
+    [5, 2],
+    {},
+    {"x": 1},
+    "2030-01-01T00:00:00",
+    "2030-01-01T00:00:00Z",
+    1 << 40,
+)
+_MAXIMA: Final = {
+    "arrival": ((1 << 40) - 1, 1 << 40, 1 << 62),
+    "confidence": (0, 1, 1.1, -0.1, 1e308),
+    "dimensions": (1, 63, 8_192),
+    "mode": ("asserted", "wished"),
+    "role": ("assistant",),
+}
 _LEFT_OUT: Final = {
     "episode": ("speaker", "session", "expires_at", "message_id", "metadata", "origin", "vectors"), "entity": ("negated", "also", "mode", "notes", "span", "valid_to"),
     "relation": ("acted", "part", "resolved", "resolved_at", "undone_at"), "outbox": ("again", "derived_from"),
@@ -40,21 +67,33 @@ class Renamed(SimEmbedder):
         return EmbedderIdentity("umi-sim-2", IDENTITY.dimensions, IDENTITY.digest)
 
 
-def memory_of(clock: SimClock, url: str = "dict:", *, embedder: Any = None, namespace: str = "default", seed: int = 11) -> Memory:
+def memory_of(
+    clock: SimClock, url: str = "dict:", *, embedder: Any = None, namespace: str = "default", seed: int = 11
+) -> Memory:
     """A memory that is not open yet."""
-    return Memory.open(url, embedder=embedder, clock=clock, namespace=namespace, entropy=SimEntropy(DeterministicRng(seed)))
+    return Memory.open(
+        url, embedder=embedder, clock=clock, namespace=namespace, entropy=SimEntropy(DeterministicRng(seed))
+    )
 
 
 async def _written(clock: SimClock, *, every_namespace: bool = False) -> bytes:
     """An export that has lines of every kind."""
     saved, embedder = BytesIO(), SimEmbedder(clock, DeterministicRng(1))
     async with memory_of(clock, embedder=embedder) as memory:
-        said = Message("Robert (Bob) works at Acme.", speaker="Ada", session="s1", at=values.DAY, metadata={"n": 1, "nested": {"k": [1]}})
+        said = Message(
+            "Robert (Bob) works at Acme.",
+            speaker="Ada",
+            session="s1",
+            at=values.DAY,
+            metadata={"n": 1, "nested": {"k": [1]}},
+        )
         first = await memory.remember(said, idempotency_key="k1")
         await memory.remember(Message("I moved from Lisbon to Oslo.", speaker="Ada", at=values.LATER, id="m1"))
         await memory.set_fact("Ada", "database", "SQLite", reason="told")
         await memory.set_fact("Ada", "database", "Postgres")
-        await memory.remember("Bob is also known as Bobby.", derived_from=first.episode_ids, origin="document", ttl=86_400)
+        await memory.remember(
+            "Bob is also known as Bobby.", derived_from=first.episode_ids, origin="document", ttl=86_400
+        )
         await memory.remember("Ada likes tea.", read="later", derived_from=first.episode_ids)
         if every_namespace:
             await memory.switch("other").remember("It rains.")
@@ -88,13 +127,40 @@ async def damaged(clock: SimClock) -> None:
         if place < len(lines) - 1:
             swapped = [*lines[:place], lines[place + 1], line, *lines[place + 2 :]]
             await _restored(clock, b"".join(swapped))
-            for parts in (lines[:place] + lines[place + 1 : -1], swapped[:-1], [*lines[: place + 1], line, *lines[place + 1 : -1]]):
+            for parts in (
+                lines[:place] + lines[place + 1 : -1],
+                swapped[:-1],
+                [*lines[: place + 1], line, *lines[place + 1 : -1]],
+            ):
                 await _restored(clock, _sealed(parts), look=True)
-        for other in (b"\n", b"{}\n", b"[]\n", b"null\n", b"no\n", b'{"a":1}\n', b'{"episode":5,"end":6}\n', b'{"episode":[]}\n', b'{"alias":{}}\n', b"\xff\n", b"[" * 2_000 + b"\n"):
-            await _restored(clock, _sealed([*lines[:place], other, *lines[place + 1 : -1]]) if place % 3 == 0 else b"".join([*lines[:place], other]))
+        for other in (
+            b"\n",
+            b"{}\n",
+            b"[]\n",
+            b"null\n",
+            b"no\n",
+            b'{"a":1}\n',
+            b'{"episode":5,"end":6}\n',
+            b'{"episode":[]}\n',
+            b'{"alias":{}}\n',
+            b"\xff\n",
+            b"[" * 2_000 + b"\n",
+        ):
+            await _restored(
+                clock,
+                _sealed([*lines[:place], other, *lines[place + 1 : -1]])
+                if place % 3 == 0
+                else b"".join([*lines[:place], other]),
+            )
     for more in (b"\n", b"x", lines[0], lines[-1]):
         await _restored(clock, whole + more)
-    for changed in (whole.replace(b"Acme", b"Bolt"), whole.replace(b"\n", b"\r\n"), whole[1:], b"\xef\xbb\xbf" + whole, whole.decode().encode("utf-16")):
+    for changed in (
+        whole.replace(b"Acme", b"Bolt"),
+        whole.replace(b"\n", b"\r\n"),
+        whole[1:],
+        b"\xef\xbb\xbf" + whole,
+        whole.decode().encode("utf-16"),
+    ):
         await _restored(clock, changed, look=True)
     longest = max(map(len, lines))
     for most in (longest, longest - 1, 1):
@@ -143,7 +209,11 @@ def _fullest(lines: Sequence[bytes]) -> Iterator[tuple[int, str]]:
 
 
 def _changed(kind: str, told: dict[str, Any]) -> Iterator[bytes]:
-    inner = {"embedder": ("name", "dimensions", "digest"), "vectors": ("dimensions", "windows"), "notes": tuple(told.get("notes", ()))}
+    inner = {
+        "embedder": ("name", "dimensions", "digest"),
+        "vectors": ("dimensions", "windows"),
+        "notes": tuple(told.get("notes", ())),
+    }
     for name in (*told, "unknown"):
         yield _line(kind, {key: one for key, one in told.items() if key != name})
         for value in (*_VALUES, *_MAXIMA.get(name, ())) if name in told else (5,):
@@ -181,17 +251,41 @@ async def moved(clock: SimClock) -> None:
         _files(place, whole)
         async with memory_of(clock, f"sqlite:///{place}/told.db") as memory:
             await memory.remember(["It rains.", "It snows."])
-            names = ("new.jsonl", "old.jsonl", "empty", "text.txt", "inner", "missing/new.jsonl", "loop", "told.db", "link", "a\0b", "x" * 150, "old.jsonl.part")
+            names = (
+                "new.jsonl",
+                "old.jsonl",
+                "empty",
+                "text.txt",
+                "inner",
+                "missing/new.jsonl",
+                "loop",
+                "told.db",
+                "link",
+                "a\0b",
+                "x" * 150,
+                "old.jsonl.part",
+            )
             targets = [f"{place}/{name}" for name in names]
             for target in (*targets, Path(targets[0]), *values.KINDS, "", StringIO(), _Broken(), bytearray()):
                 await asked(memory, "export", target)
                 await asked(memory, "restore", target)
-            for target in (f"{place}/told.db", f"{place}/copy.db", f"{place}/copy.db", f"{place}/inner", f"{place}/missing/x", *values.KINDS, "", "a\0b"):
+            for target in (
+                f"{place}/told.db",
+                f"{place}/copy.db",
+                f"{place}/copy.db",
+                f"{place}/inner",
+                f"{place}/missing/x",
+                *values.KINDS,
+                "",
+                "a\0b",
+            ):
                 await asked(memory, "backup", target)
             for target in (BytesIO(), f"{place}/newest"):
-                for progress in (5, "x", _failing):
+                for progress in (5, "x", failing):
                     await asked(memory, "export", target, progress=progress)
-                await asked(memory, "export", target, every_namespace="no", where={"session": "s1"}, types=["preference"])
+                await asked(
+                    memory, "export", target, every_namespace="no", where={"session": "s1"}, types=["preference"]
+                )
             await asked(memory, "backup", f"{place}/copy2.db", progress=5)
         async with memory_of(clock) as memory:
             await asked(memory, "backup", f"{place}/copy3.db")
@@ -207,10 +301,6 @@ def _files(place: Path, whole: bytes) -> None:
     (place / "link").symlink_to(place / "old.jsonl")
 
 
-def _failing(*_: object) -> None:
-    raise LookupError("no progress")
-
-
 @asynccontextmanager
 async def _full(clock: SimClock, **more: Any) -> Any:
     async with memory_of(clock, **more) as memory:
@@ -220,7 +310,11 @@ async def _full(clock: SimClock, **more: Any) -> Any:
 
 async def _conflicts(clock: SimClock, whole: bytes, every: bytes) -> None:
     header = b'{"umi_export":{"version":1,"scope":"namespace","embedder":{}}}\n'
-    for content in (header, _sealed([header]), *(header.replace(b"1", version) for version in (b"2", b"0", b'"1"', b"1.0", b"true", b"null"))):
+    for content in (
+        header,
+        _sealed([header]),
+        *(header.replace(b"1", version) for version in (b"2", b"0", b'"1"', b"1.0", b"true", b"null")),
+    ):
         await _restored(clock, content, look=True)
     for embedder in (SimEmbedder(clock, DeterministicRng(1)), Renamed(clock, DeterministicRng(1))):
         for content in (whole, every):
@@ -252,6 +346,6 @@ async def _unfinished(clock: SimClock, whole: bytes, every: bytes) -> None:
                 await asked(memory, "check")
                 await asked(memory, "restore", BytesIO(content))
             async with memory_of(clock) as memory:
-                await asked(memory, "restore", BytesIO(cut), progress=_failing)
+                await asked(memory, "restore", BytesIO(cut), progress=failing)
                 await asked(memory, "remember", "It rains.")
                 await asked(memory, "restore", BytesIO(content))

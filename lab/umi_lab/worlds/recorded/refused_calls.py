@@ -6,10 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any, Final
 
-from umi import RouteOptions, Router, limits
+from umi import limits
 from umi.config import Config
 from umi.memory import Memory
 from umi.sim.clock import SimClock, SimEntropy
@@ -17,8 +16,7 @@ from umi.sim.rng import DeterministicRng
 from umi.types import EVOLUTION_TYPES, Message
 from umi.types.erasure_proof import ErasureProof, NGramDigest
 from umi_lab.worlds.recorded import refused_values as values
-from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.trying import Table, ask, asked, tried
+from umi_lab.worlds.recorded.trying import Table, ask, asked, failing
 
 DAYS: Final = timedelta(days=1)
 SAID: Final = (
@@ -54,12 +52,15 @@ async def going_in(clock: SimClock) -> None:
             await asked(memory, "remember", "It is late.", **two)
         for content in ("It is early.", ["It is late.", "It is early."]):
             await asked(memory, "remember", content, idempotency_key="k1")
-        for content in ({"content": "I work at Acme.", "id": "m0"}, {"content": "Otherwise.", "id": "m0"}):
-            await asked(memory, "remember", content)
-            await asked(memory, "remember_many", [content])
-        for content in ([Message("a b", id="d"), Message("a c", id="d")], [Message("a b", id="e"), Message("a b", id="e")]):
-            await asked(memory, "remember", content)
-            await asked(memory, "remember_many", content)
+        known: tuple[list[Any], ...] = (
+            [{"content": "I work at Acme.", "id": "m0"}],
+            [{"content": "Otherwise.", "id": "m0"}],
+            [Message("a b", id="d"), Message("a c", id="d")],
+            [Message("a b", id="e"), Message("a b", id="e")],
+        )
+        for messages in known:
+            await asked(memory, "remember", messages)
+            await asked(memory, "remember_many", messages)
         await _many(memory)
 
 
@@ -75,23 +76,63 @@ def _defaults() -> dict[str, Sequence[object]]:
     }
 
 
-def _options(ids: Sequence[str]) -> dict[str, Sequence[object]]:
+def _options(ids: list[str]) -> dict[str, Sequence[object]]:
     most = limits.DERIVED_FROM_COUNT_MAX
-    spans = (timedelta(), timedelta(microseconds=1), timedelta(days=-1), timedelta.max, 0, 0.0, 1e-7, 1, 60.5, -1, 1e300, values.VAST, "5", True)
+    spans = (
+        timedelta(),
+        timedelta(microseconds=1),
+        timedelta(days=-1),
+        timedelta.max,
+        0,
+        0.0,
+        1e-7,
+        1,
+        60.5,
+        -1,
+        1e300,
+        values.VAST,
+        "5",
+        True,
+    )
     return {
         "ttl": (*spans, None, float("nan"), float("inf"), [5]),
         "idempotency_key": values.NAMES,
         "extract_entities": values.FLAGS,
         "track_evolution": values.FLAGS,
-        "derived_from": (None, "m0", b"m0", ids[:1], ids[:2] * 2, (ids[0] for _ in ids), [*ids, "nobody"], [""], [None], [5], {"m0"}, {"m0": 1}, 5, [], ids[:1] * most, ["m"] * (most + 1)),
+        "derived_from": (
+            None,
+            "m0",
+            b"m0",
+            ids[:1],
+            ids[:2] * 2,
+            [*ids, "nobody"],
+            [""],
+            [None],
+            [5],
+            {"m0"},
+            {"m0": 1},
+            5,
+            [],
+            ids[:1] * most,
+            ["m"] * (most + 1),
+        ),
         "read": values.words("now", "later"),
     }
 
 
 async def _many(memory: Memory) -> None:
     ends = ["It is dry.", ""]
-    await ask(memory, [("remember_many", {"messages": ["It is wet."]}, {"messages": (*values.KINDS, "text", Message("x"), (), iter(["a"]), ends, [[]])})])
-    for progress in (None, 5, "x", len, _failing):
+    await ask(
+        memory,
+        [
+            (
+                "remember_many",
+                {"messages": ["It is wet."]},
+                {"messages": (*values.KINDS, "text", Message("x"), (), iter(["a"]), ends, [[]])},
+            )
+        ],
+    )
+    for progress in (None, 5, "x", len, failing):
         await asked(memory, "remember_many", ["It is mild."], progress=progress)
 
     async def coming() -> AsyncIterator[object]:
@@ -101,10 +142,6 @@ async def _many(memory: Memory) -> None:
     await asked(memory, "remember_many", coming())
 
 
-def _failing(*_: object) -> None:
-    raise LookupError("no progress")
-
-
 async def corrected(clock: SimClock) -> None:
     """What the caller knows better: facts and relations."""
     async with told(clock) as memory:
@@ -112,15 +149,41 @@ async def corrected(clock: SimClock) -> None:
         ids = [step.entity.id for step in page.items]
         fact = {"subject": "Ada", "attribute": "database", "value": "SQLite"}
         longest = values.texts(limits.FACT_VALUE_BYTES_MAX)
-        tried_with = {"subject": (*values.NAMES, "?!", "..."), "attribute": values.NAMES, "value": longest, "at": values.MOMENTS}
+        tried_with = {
+            "subject": (*values.NAMES, "?!", "..."),
+            "attribute": values.NAMES,
+            "value": longest,
+            "at": values.MOMENTS,
+        }
         await ask(memory, [("set_fact", fact, {**tried_with, "reason": values.texts(limits.REASON_BYTES_MAX)})])
-        await ask(memory, [("set_fact", fact, {"attribute": ("employer", "works at", "?!"), "value": ("SQLite", " SQLite ", "Postgres")})])
+        await ask(
+            memory,
+            [
+                (
+                    "set_fact",
+                    fact,
+                    {"attribute": ("employer", "works at", "?!"), "value": ("SQLite", " SQLite ", "Postgres")},
+                )
+            ],
+        )
         reasons = values.texts(limits.REASON_BYTES_MAX)
         kinds = sorted(EVOLUTION_TYPES)
         related = {"old_id": ids[0], "new_id": ids[3], "type": "extend", "reason": "seen"}
         for type_ in values.words(*kinds):
             await asked(memory, "relate", ids[1], ids[2], type_, "seen")
-        await ask(memory, [("relate", related, {"old_id": (*values.NAMES[:20], *values.UNKNOWN, ids[3]), "new_id": (*values.UNKNOWN, None, 5, ids[0])})])
+        await ask(
+            memory,
+            [
+                (
+                    "relate",
+                    related,
+                    {
+                        "old_id": (*values.NAMES[:20], *values.UNKNOWN, ids[3]),
+                        "new_id": (*values.UNKNOWN, None, 5, ids[0]),
+                    },
+                )
+            ],
+        )
         await ask(memory, [("relate", related, {"reason": reasons})])
         for old, new in ((ids[3], ids[0]), (ids[0], ids[0]), (ids[2], ids[4]), (ids[4], ids[2]), (ids[1], ids[4])):
             for type_ in kinds:
@@ -137,7 +200,13 @@ async def _settled(memory: Memory) -> None:
         for one in (*values.NAMES, *values.UNKNOWN):
             await asked(memory, method, one)
     for one in relations:
-        for method, given in (("resolve", (one, "both")), ("resolve", (one, "old")), ("preview_undo", (one,)), ("undo", (one,)), ("undo", (one,))):
+        for method, given in (
+            ("resolve", (one, "both")),
+            ("resolve", (one, "old")),
+            ("preview_undo", (one,)),
+            ("undo", (one,)),
+            ("undo", (one,)),
+        ):
             await asked(memory, method, *given)
         for method in ("preview_undo", "resolve"):
             await asked(memory, method, one)
@@ -146,7 +215,10 @@ async def _settled(memory: Memory) -> None:
 async def asked_of(clock: SimClock) -> None:
     """What is recalled and looked up."""
     async with told(clock) as memory:
-        lists = {"limit": values.counts(1, limits.LIST_LIMIT_MAX), "after": (*values.NAMES, "1", "0:0", "-1", "1_000", "\u0661", "9" * 30)}
+        lists = {
+            "limit": values.counts(1, limits.LIST_LIMIT_MAX),
+            "after": (*values.NAMES, "1", "0:0", "-1", "1_000", "\u0661", "9" * 30),
+        }
         ordered = {**lists, "order": values.words("oldest", "newest")}
         who = {"subject": values.NAMES, "as_of": values.MOMENTS}
         table: Table = [
@@ -167,7 +239,7 @@ async def asked_of(clock: SimClock) -> None:
             ("profile", {"subject": "Ada"}, {**who, "limit": values.counts(1, limits.LIST_LIMIT_MAX)}),
             ("switch", {"namespace": "other"}, {"namespace": values.NAMES}),
             ("work", {"idle_s": 0.0}, {"idle_s": (0, 0.001, -1, -0.001, float("nan"), float("inf"), "1", [1], -values.VAST, 1 << 1_100), "progress": (5, "x", len)}),
-            ("reread", {}, {"progress": (5, "x", _failing)}),
+            ("reread", {}, {"progress": (5, "x", failing)}),
         ]  # fmt: skip
         await ask(memory, table)
         for method in ("namespaces", "stats", "check", "sequence", "maintain"):
@@ -194,7 +266,19 @@ def _recalls() -> dict[str, Sequence[object]]:
 
 
 def _contexts() -> dict[str, Sequence[object]]:
-    counters = (None, len, 5, "len", lambda _: -1, lambda _: 0, lambda _: True, lambda _: 1.5, lambda _: None, lambda text: len(text) // 4, _failing)
+    counters = (
+        None,
+        len,
+        5,
+        "len",
+        lambda _: -1,
+        lambda _: 0,
+        lambda _: True,
+        lambda _: 1.5,
+        lambda _: None,
+        lambda text: len(text) // 4,
+        failing,
+    )
     return {
         "query": values.texts(limits.QUERY_BYTES_MAX),
         "max_tokens": values.counts(1, limits.CONTEXT_TOKENS_MAX),
@@ -220,7 +304,10 @@ async def filtered(clock: SimClock) -> None:
     """Filters, with every method that takes them."""
     async with told(clock) as memory:
         both = {"where": values.WHERES, "types": values.TYPES}
-        few = {"where": (values.WHERES[8], {"session": "s1"}, {"origin": {"in": ["user"]}}, 5, {"a": 1}), "types": values.TYPES[1:9]}
+        few = {
+            "where": (values.WHERES[8], {"session": "s1"}, {"origin": {"in": ["user"]}}, 5, {"a": 1}),
+            "types": values.TYPES[1:9],
+        }
         only = {"where": few["where"]}
         table: Table = [
             ("episodes", {"limit": 3}, both),
@@ -238,7 +325,16 @@ async def taken_away(clock: SimClock) -> None:
     """What is forgotten and erased, and receipts of it."""
     async with told(clock) as memory:
         receipt = await memory.erase("Bob")
-        await ask(memory, [("forget", {"id": "nobody"}, {"id": (*values.NAMES, *values.UNKNOWN), "where": ({"session": "s9"}, None, {})})])
+        await ask(
+            memory,
+            [
+                (
+                    "forget",
+                    {"id": "nobody"},
+                    {"id": (*values.NAMES, *values.UNKNOWN), "where": ({"session": "s9"}, None, {})},
+                )
+            ],
+        )
         await asked(memory, "forget")
         await asked(memory, "forget", "m1", where={"session": "s1"}, types=["preference"])
         chosen: tuple[dict[str, object], ...] = (
@@ -247,20 +343,32 @@ async def taken_away(clock: SimClock) -> None:
             {"subject": 5}, {"where": {"metadata": {"n": 4}}}, {"session": "s9"},
         )  # fmt: skip
         for method in ("preview_erasure", "erase"):
-            for one in chosen:
-                await asked(memory, method, **one)
-            await ask(memory, [(method, {"subject": "Nobody"}, {"subject": values.NAMES, "derived": values.words("stale", "erase")})])
+            for given in chosen:
+                await asked(memory, method, **given)
+            await ask(
+                memory,
+                [(method, {"subject": "Nobody"}, {"subject": values.NAMES, "derived": values.words("stale", "erase")})],
+            )
         await ask(memory, [("preview_forget", {"id": "m1"}, {"id": (*values.NAMES, *values.UNKNOWN)})])
         gram = NGramDigest(5, 7, "00" * 8)
         sound = ErasureProof("ab" * 16, (gram,), (gram,), (gram,), 1, 1)
         grams = [replace(gram, **one) for one in _GRAMS]
-        proofs: list[object] = [replace(sound, salt=salt) for salt in ("", "ab", "a", "AB", "zz", "ab" * 64, "ab" * 65, "ab\n")]
-        proofs += [replace(sound, **{kind: (one,)}) for kind in ("names", "words", "runs") for one in grams]
-        proofs += [replace(sound, words=(gram,) * count) for count in (2 * limits.ERASURE_DIGESTS_COUNT_MAX, 2 * limits.ERASURE_DIGESTS_COUNT_MAX + 1)]
+        proofs = [replace(sound, salt=salt) for salt in ("", "ab", "a", "AB", "zz", "ab" * 64, "ab" * 65, "ab\n")]
+        for one in grams:
+            proofs += [replace(sound, names=(one,)), replace(sound, words=(one,)), replace(sound, runs=(one,))]
+        proofs += [
+            replace(sound, words=(gram,) * count)
+            for count in (2 * limits.ERASURE_DIGESTS_COUNT_MAX, 2 * limits.ERASURE_DIGESTS_COUNT_MAX + 1)
+        ]
         for proof in proofs:
             await asked(memory, "verify_erasure", replace(receipt, proof=proof))
-        for one in (receipt, replace(receipt, at=values.DAY.replace(tzinfo=None)), replace(receipt, selection="other"), *values.KINDS):
-            await asked(memory, "verify_erasure", one)
+        for other in (
+            receipt,
+            replace(receipt, at=values.DAY.replace(tzinfo=None)),
+            replace(receipt, selection="other"),
+            *values.KINDS,
+        ):
+            await asked(memory, "verify_erasure", other)
         for method in ("preview_namespace_erasure", "erase_namespace", "erase_namespace", "check", "list"):
             await asked(memory, method)
 
@@ -269,82 +377,3 @@ _GRAMS: Final[tuple[dict[str, Any], ...]] = (
     {"length": 4}, {"length": 3}, {"length": 120}, {"length": 121}, {"length": -1}, {"weak": 0}, {"weak": 65_535}, {"weak": 65_536}, {"weak": -1},
     {"digest": ""}, {"digest": "0" * 15}, {"digest": "0" * 17}, {"digest": "zz" * 8}, {"digest": "AB" * 8},
 )  # fmt: skip
-
-
-async def learned(clock: SimClock) -> None:
-    """Outcomes of recalls, and what was learned."""
-    async with told(clock) as memory:
-        tried("learning", lambda: memory.learning)
-        await asked(memory, "feedback", "rec_0", outcome="success")
-    async with told(clock, learn=True) as memory:
-        found = await memory.recall("Where does Ada work?", limit=3)
-        ids = [hit.episode.id for hit in found.hits]
-        good = {"recall_id": found.id, "outcome": "success"}
-        most = limits.TRAJECTORY_SHOWN_COUNT_MAX
-        used = (None, [], "m0", b"m0", 5, {"m0": 1}, [5], [""], ["nobody"], ["x"] * most, ["x"] * (most + 1), iter(["x"] * (most + 1)), {"x"}, [None])
-        bad = {"recall_id": (*values.NAMES, *values.UNKNOWN), "outcome": values.words("failed", "succes"), "quality_score": (-0.1, 1.1, "1", True, values.VAST)}
-        await ask(memory, [("feedback", {**good, "recall_id": "rec_0"}, {**bad, "human_verdict": values.words("fine"), "used": used})])
-        for one in (bad["outcome"][0], "success", "success", "failure", "partial_success"):
-            await asked(memory, "feedback", found.id, outcome=one)
-        for more in ({"used": ids[:1]}, {"used": []}, {"quality_score": 1}, {"quality_score": 0.5}, {"human_verdict": "approved"}):
-            await asked(memory, "feedback", found.id, outcome="success", **more)
-        again = await memory.recall("Where does Bob work?", limit=2)
-        for one in ([*ids, "m0"], ["m0"], ids[:1]):
-            await asked(memory, "feedback", again.id, outcome="failure", used=one)
-        await asked(memory.switch("other"), "feedback", found.id, outcome="success")
-        learning = memory.learning
-        await ask(learning, [("explain", {"id": "m0"}, {"id": (*values.NAMES, *values.UNKNOWN, ids[0])}), ("rollback", {"to": 0}, {"to": values.counts(0, 2**31)})])
-        for progress in (None, 5, "x", _failing):
-            await asked(learning, "run", progress=progress)
-        for to in (1, 2, 3):
-            await asked(learning, "rollback", to)
-        await asked(learning, "reset")
-        await asked(learning, "status")
-
-
-async def routed(clock: SimClock) -> None:
-    """A router, and what it is asked."""
-    both = {"fast": "small", "strong": "large"}
-    models = (None, {}, {"fast": ""}, {"fast": 5}, {"fast": "x" * 257}, {"quick": "small"}, {1: "x"}, {"fast": "a", "quick": "b", "slow": "c"}, ["fast"], "fast", 5)
-    options = (5, "x", {}, RouteOptions(budget=1.0), RouteOptions(budget=1.0, prices={"fast": 1}), RouteOptions(budget=1.0, prices={"fast": 1, "strong": 2}))
-    opened: list[tuple[object, dict[str, object]]] = [(one, {}) for one in models]
-    opened += [(both, {"options": one}) for one in options]
-    opened += [(both, {"namespace": one}) for one in values.NAMES]
-    for given, more in opened:
-        await asked(SimpleNamespace(routers=_router), "routers", clock, given, more)
-    for models_ in (both, {"balanced": "middle"}):
-        async with Router.open(models_, "dict:", embedder=None, clock=clock, entropy=SimEntropy(DeterministicRng(3))) as router:
-            await _choices(router)
-
-
-async def _router(clock: SimClock, models: Any, more: dict[str, Any]) -> None:
-    async with Router.open(models, "dict:", embedder=None, clock=clock, entropy=SimEntropy(DeterministicRng(3)), **more) as router:
-        note("router", await router.choose("Sum two numbers."))
-
-
-async def _choices(router: Router) -> None:
-    async def choose(**given: Any) -> None:
-        note("chosen", await router.choose(**given))
-
-    async def feedback(**given: Any) -> None:
-        note("judged", await router.feedback(**given))
-
-    async def forget(**given: Any) -> None:
-        note("forgotten", await router.forget(**given))
-
-    calls = SimpleNamespace(choose=choose, feedback=feedback, forget=forget, told=router.record_feedback, bias=router.calibration_bias)
-    route = await router.choose("Prove it.", kind="proof")
-    tiers = ("fast", "balanced", "strong", "Fast", "", 5, True, ["fast"], {"fast"}, None)
-    table: Table = [
-        ("choose", {"text": "Sum two numbers."}, {"text": (*values.KINDS, *values.BLANK, *values.BROKEN), "kind": values.NAMES, "complexity": values.FRACTIONS, "tier": tiers, "at_least": tiers}),
-        ("choose", {"text": "Sum.", "tier": "fast"}, {"at_least": tiers}),
-        ("choose", {"text": "x"}, {"text": ("x" * (limits.TEXT_BYTES_MAX + 1),)}),
-        ("feedback", {"decision_id": "dec_0"}, {"decision_id": values.NAMES, "outcome": values.words("failed"), "quality_score": values.FRACTIONS, "actual": values.FRACTIONS}),
-        ("feedback", {"decision_id": route.id, "actual": 0.5}, {"outcome": ("success", "failure"), "quality_score": (1, 0.9), "actual": (0.5, 0.4, None)}),
-        ("told", {"predicted": 0.5, "actual": 0.4, "model": "small"}, {"predicted": values.FRACTIONS, "actual": values.FRACTIONS, "model": values.NAMES}),
-        ("bias", {}, {"model": (None, "small", "other", 5, ["small"])}),
-        ("forget", {"decision_id": route.id}, {"decision_id": values.NAMES}),
-    ]  # fmt: skip
-    await ask(calls, table)
-    note("status", await router.status())
-    note("reset", await router.reset())

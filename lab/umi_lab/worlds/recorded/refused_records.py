@@ -33,13 +33,41 @@ from umi_lab.worlds.recorded.trying import Table, ask, each, fields, tried
 _NUMBERS: Final = (*values.counts(1, 10), 0.5, 1e-9, -0.5, -1, "1", b"1", 1 << 1_100)
 
 
-async def settings(clock: SimClock) -> None:
+async def settings(_: SimClock) -> None:
     """The settings of a memory and of a router, and options of a detection."""
     tiers = ("fast", "balanced", "strong")
-    trusts = ((), [], ("user",), ["user", "tool"], {"document"}, (Origin.USER,), ("User",), ("nobody",), (None,), (5,), ("user", ["tool"]))
-    prices = ((1, 2), (0, 0.0), [1.5, 2], (1,), (1, 2, 3), (-1, 2), (1, -0.5), (1, float("inf")), (float("nan"), 1), (True, 1), ("1", 2), ())
+    trusts: values.Values = (
+        (),
+        [],
+        ("user",),
+        ["user", "tool"],
+        {"document"},
+        (Origin.USER,),
+        ("User",),
+        ("nobody",),
+        (None,),
+        (5,),
+        ("user", ["tool"]),
+    )
+    prices = (
+        (1, 2),
+        (0, 0.0),
+        [1.5, 2],
+        (1,),
+        (1, 2, 3),
+        (-1, 2),
+        (1, -0.5),
+        (1, float("inf")),
+        (float("nan"), 1),
+        (True, 1),
+        ("1", 2),
+        (),
+    )
     config: dict[str, Sequence[object]] = {
-        **dict.fromkeys(("cache_bytes_max", "busy_timeout_ms", "deadline_s", "call_timeout_s", "token_budget", "money_budget"), _NUMBERS),
+        **dict.fromkeys(
+            ("cache_bytes_max", "busy_timeout_ms", "deadline_s", "call_timeout_s", "token_budget", "money_budget"),
+            _NUMBERS,
+        ),
         "act_from": (*values.FRACTIONS, 0.3, 0.3 - 1e-9, 0.6),
         "trust": (*trusts, None, "user", 5, {"user": 1}, values.Other()),
         "learn": values.FLAGS,
@@ -49,9 +77,35 @@ async def settings(clock: SimClock) -> None:
     }
     fields(Config, {}, config)
     fields(Config, {"price_per_million": (1, 2)}, {"money_budget": _NUMBERS})
-    priced = ({}, {"fast": 1}, dict.fromkeys(tiers, 0), {"fast": -1}, {"fast": -1e-9}, {"fast": True}, {"fast": "1"}, {"fast": None}, {"quick": 1}, {5: 1})
-    more_prices = ({"fast": float("nan")}, {"fast": float("inf")}, {"fast": 1 << 1_100}, {"fast": values.VAST}, None, [], "fast", 5)
-    routes = {"accept": values.FRACTIONS, "explore": (*values.FRACTIONS, 0.1, 0.1 + 1e-9), "seed": (0, -1, 5), "prices": (*priced, *more_prices), "budget": (*_NUMBERS, None)}
+    priced: values.Values = (
+        {},
+        {"fast": 1},
+        dict.fromkeys(tiers, 0),
+        {"fast": -1},
+        {"fast": -1e-9},
+        {"fast": True},
+        {"fast": "1"},
+        {"fast": None},
+        {"quick": 1},
+        {5: 1},
+    )
+    more_prices: values.Values = (
+        {"fast": float("nan")},
+        {"fast": float("inf")},
+        {"fast": 1 << 1_100},
+        {"fast": values.VAST},
+        None,
+        [],
+        "fast",
+        5,
+    )
+    routes = {
+        "accept": values.FRACTIONS,
+        "explore": (*values.FRACTIONS, 0.1, 0.1 + 1e-9),
+        "seed": (0, -1, 5),
+        "prices": (*priced, *more_prices),
+        "budget": (*_NUMBERS, None),
+    }
     fields(RouteOptions, {}, routes)
     for one in values.FRACTIONS:
         tried("detection_options", validate.detection_options, DetectionOptions(min_confidence=one))
@@ -88,8 +142,12 @@ async def records(clock: SimClock) -> None:
         for value in tried_with:
             tried("message", validate.check_message, {"content": "It rains.", name: value})
             tried("default", validate.check_message, "It rains.", {name: value})
-            tried("Message", validate.check_message, Message(**{"content": "It rains.", name: value}))
-    each("check_message", validate.check_message, (*values.KINDS, {"content": "x", "at": None}, {"contents": "x"}, {"content": "x", "a": 1, "b": 2}))
+            tried("Message", validate.check_message, Message(**_fields_of(name, value)))
+    each(
+        "check_message",
+        validate.check_message,
+        (*values.KINDS, {"content": "x", "at": None}, {"contents": "x"}, {"content": "x", "a": 1, "b": 2}),
+    )
     for what, call, tried_with in _checks():
         each(what, call, tried_with)
     for where in values.WHERES:
@@ -99,6 +157,10 @@ async def records(clock: SimClock) -> None:
     for ttl in (timedelta(microseconds=1), timedelta(), 0, 1e-6, 1e-7, 1, 1e20, timedelta.max, -1, "1", float("inf")):
         tried("expiry", validate.expiry, None, ttl, clock.now())
     tried("expiry", validate.expiry, values.DAY, 5, clock.now())
+
+
+def _fields_of(name: str, value: Any) -> dict[str, Any]:
+    return {"content": "It rains.", name: value}
 
 
 def _checks() -> list[tuple[str, Any, Sequence[object]]]:
@@ -119,7 +181,11 @@ def _checks() -> list[tuple[str, Any, Sequence[object]]]:
         ("origin", validate.origin, values.words(*Origin)),
         ("evolution_type", validate.evolution_type, values.words(*EvolutionType)[:-3]),
         ("parse", EntityType.parse, (*EntityType, "Person", "PERSON", "", "other", "thing ")),
-        ("of_role", Origin.of_role, ("user", "assistant", "system", "tool", "function", "document", "User", "", "other")),
+        (
+            "of_role",
+            Origin.of_role,
+            ("user", "assistant", "system", "tool", "function", "document", "User", "", "other"),
+        ),
         ("brief", validate.brief, (values.VAST, values.VAST - 1, -values.VAST, 1.5, "x", None)),
     ]
 
@@ -172,25 +238,86 @@ async def simulated(clock: SimClock) -> None:
     """The parts of a simulation, and the decorator that makes worlds."""
     kinds = (*FaultType, "LlmTimeout", "nothing", "", None, 5)
     fault = {"fault_type": FaultType.LlmTimeout}
-    operations = (None, (), ("llm_complete",), ["llm_complete"], ("disk_read",), ("llm_complete", "nothing"), "llm_complete")
+    operations = (
+        None,
+        (),
+        ("llm_complete",),
+        ["llm_complete"],
+        ("disk_read",),
+        ("llm_complete", "nothing"),
+        "llm_complete",
+    )
     counts = (*values.counts(0, 5)[:6], True, 2.0, "3")
-    bad: dict[str, Sequence[object]] = {"fault_type": kinds, "probability": values.FRACTIONS, "operations": operations, "after": counts, "count_max": counts}
+    bad: dict[str, Sequence[object]] = {
+        "fault_type": kinds,
+        "probability": values.FRACTIONS,
+        "operations": operations,
+        "after": counts,
+        "count_max": counts,
+    }
     fields(FaultConfig, fault, bad)
     made = FaultConfig(FaultType.LlmTimeout, 0.5, after=1, count_max=2)
     injector = FaultInjector(DeterministicRng(1), (made,))
     for operation in ("llm_complete",) * 9 + ("disk_read", "nothing", ""):
         tried("should_inject", injector.should_inject, operation)
-    pairs = ((1, 2), (50, 2_000), (49, 100), (50, 2_001), (100, 50), (50, 50), [60, 70], (50,), (50.5, 60), (True, 60), ("50", 60), 50, None, (float("nan"), 60))
-    hostile: tuple[object, ...] = ((), [("refusal", 0.5)], ((Hostility.SLOW, 1),), (("refusal", 0.6), ("slow", 0.5)), (("refusal", 0.5), ("slow", 0.5)), (("rude", 0.5),))
-    hostile += ((("refusal", -0.1),), (("refusal", "0.5"),), ("refusal",), ("refusal", 0.5), 5, None, (("refusal", True),), {("refusal", 0.5)})
+    pairs = (
+        (1, 2),
+        (50, 2_000),
+        (49, 100),
+        (50, 2_001),
+        (100, 50),
+        (50, 50),
+        [60, 70],
+        (50,),
+        (50.5, 60),
+        (True, 60),
+        ("50", 60),
+        50,
+        None,
+        (float("nan"), 60),
+    )
+    hostile: tuple[object, ...] = (
+        (),
+        [("refusal", 0.5)],
+        ((Hostility.SLOW, 1),),
+        (("refusal", 0.6), ("slow", 0.5)),
+        (("refusal", 0.5), ("slow", 0.5)),
+        (("rude", 0.5),),
+    )
+    hostile += (
+        (("refusal", -0.1),),
+        (("refusal", "0.5"),),
+        ("refusal",),
+        ("refusal", 0.5),
+        5,
+        None,
+        (("refusal", True),),
+        {("refusal", 0.5)},
+    )
     resolve = ((), {"refusal"}, [Hostility.SLOW], "refusal", {"rude"}, 5, None, (None,))
     fields(Temper, {}, {"latency_ms": pairs, "hostile": hostile, "resolve": resolve})
     starts = (values.DAY, values.DAY.replace(tzinfo=None))
     faults = ((), [made], (made, made), "no", 5, (5,), None, {made})
     orders = values.words("fifo", "seeded")[:7]
-    fields(SimConfig, {"seed": 1}, {"seed": (*values.counts(0, 9), "x"), "start": starts, "order": orders, "temper": (Temper(), None, 5), "faults": faults})
+    fields(
+        SimConfig,
+        {"seed": 1},
+        {
+            "seed": (*values.counts(0, 9), "x"),
+            "start": starts,
+            "order": orders,
+            "temper": (Temper(), None, 5),
+            "faults": faults,
+        },
+    )
     fields(Settings, {}, {"temper": (None, Temper(), 5), "config": (None, Config(), 5, {}), "order": orders})
-    worlds: dict[str, Sequence[object]] = {"seeds": (*values.counts(1, 2), "x"), "first": (0, -1, "1", None, 1.5), "also": ((), 5, [1, "2"], "12", None), "faults": faults, "order": orders}
+    worlds: dict[str, Sequence[object]] = {
+        "seeds": (*values.counts(1, 2), "x"),
+        "first": (0, -1, "1", None, 1.5),
+        "also": ((), 5, [1, "2"], "12", None),
+        "faults": faults,
+        "order": orders,
+    }
     for name, tried_with in {**worlds, "temper": (5,), "config": (5,)}.items():
         for value in tried_with:
             tried("simulate", simulate, **{name: value})
@@ -200,7 +327,15 @@ async def simulated(clock: SimClock) -> None:
 
 async def _models(clock: SimClock) -> None:
     llm = SimLLM(3, clock=clock)
-    prompts = (*values.BLANK, *values.BROKEN, 5, None, values.filler(limits.LLM_PROMPT_BYTES_MAX), values.filler(limits.LLM_PROMPT_BYTES_MAX + 1), values.filler(500_000, "\u00e9"))
+    prompts = (
+        *values.BLANK,
+        *values.BROKEN,
+        5,
+        None,
+        values.filler(limits.LLM_PROMPT_BYTES_MAX),
+        values.filler(limits.LLM_PROMPT_BYTES_MAX + 1),
+        values.filler(500_000, "\u00e9"),
+    )
     requests = [CompletionRequest(prompt) if place % 2 else prompt for place, prompt in enumerate(prompts)]
     embedder = SimEmbedder(clock, DeterministicRng(2))
 
@@ -214,7 +349,11 @@ async def _models(clock: SimClock) -> None:
         await embedder.read_answers("Who?", [])
 
     calls = SimpleNamespace(complete=complete, complete_json=complete_json, read_answers=read_answers)
-    table: Table = [("complete", {"request": "Who is Ada?"}, {"request": requests}), ("complete_json", {"prompt": "Who?", "model": dict}, {}), ("read_answers", {}, {})]
+    table: Table = [
+        ("complete", {"request": "Who is Ada?"}, {"request": requests}),
+        ("complete_json", {"prompt": "Who?", "model": dict}, {}),
+        ("read_answers", {}, {}),
+    ]
     await ask(calls, table)
     async with told(clock) as memory:
         await _components(memory.switch("default"))
@@ -225,10 +364,17 @@ async def _components(memory: Any) -> None:
     storage = memory._open.storage  # noqa: SLF001 - the parts take a store of their own
     tracker, extractor = EvolutionTracker(None, storage), EntityExtractor(None)
     one = Entity(EntityType("preference"), "Ada", "Ada likes tea.", subject="ada", slot="likes", value="tea")
-    options = [None, *(DetectionOptions(0.3, most) for most in (0, 1, 10, 11, True)), *(DetectionOptions(least) for least in (-0.1, 0, 1, 1.1, None))]
+    options = [
+        None,
+        *(DetectionOptions(0.3, most) for most in (0, 1, 10, 11, True)),
+        *(DetectionOptions(least) for least in (-0.1, 0, 1, 1.1)),
+    ]
 
     async def detect(options: Any) -> None:
-        note("detected", await tracker.detect(one, [dataclasses.replace(one, value="no tea", negated=True, id="ent_1")], options))
+        note(
+            "detected",
+            await tracker.detect(one, [dataclasses.replace(one, value="no tea", negated=True, id="ent_1")], options),
+        )
 
     async def find_and_detect(options: Any) -> None:
         note("detected", await tracker.find_and_detect(one, options))
@@ -237,8 +383,20 @@ async def _components(memory: Any) -> None:
         note("extracted", await extractor.extract(**given))
 
     calls = SimpleNamespace(detect=detect, find_and_detect=find_and_detect, extract=extract)
-    answers = ("", "none", "{}", "[]", '{"type": "update"}', '{"relation": "none"}', '{"evolution_type": "update", "related_id": "ent_1", "confidence": 2}')
+    answers = (
+        "",
+        "none",
+        "{}",
+        "[]",
+        '{"type": "update"}',
+        '{"relation": "none"}',
+        '{"evolution_type": "update", "related_id": "ent_1", "confidence": 2}',
+    )
     each("parse_response", tracker.parse_response, answers, "ent_2")
     extracts = {"text": values.NAMES, "speaker": values.NAMES, "role": values.NAMES, "at": values.MOMENTS}
-    table: Table = [("detect", {"options": None}, {"options": options}), ("find_and_detect", {"options": None}, {"options": options}), ("extract", {"text": "I like tea."}, extracts)]
+    table: Table = [
+        ("detect", {"options": None}, {"options": options}),
+        ("find_and_detect", {"options": None}, {"options": options}),
+        ("extract", {"text": "I like tea."}, extracts),
+    ]
     await ask(calls, table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +25,8 @@ from umi_lab.worlds.recorded.refused_stores import folder
 from umi_lab.worlds.recorded.trying import asked
 
 _SIZES: Final = {"STORE_BLOCKS_FROM_COUNT": 4, "STORE_BLOCK_COUNT": 2, "STORE_BLOCKS_SEALED_COUNT": 2}
-_MESSAGES: Final = ("meta", "namespaces", "episodes", "terms", "vectors", "labels", "blocks", "postings")
+_MESSAGES: Final = ("meta", "namespaces", "episodes", "terms", "vectors", "labels")
+_SEARCHED: Final = ("blocks", "postings")
 _STATEMENTS: Final = ("entities", "relations")
 _BESIDE: Final = ("aliases", "mentions", "replays", "outbox", "changes", "events")
 _LEARNED: Final = ("versions", "trajectories", "shares", "signals", "matches", "beliefs", "routing")
@@ -34,8 +35,13 @@ _Call = tuple[str, tuple[Any, ...], dict[str, Any]]
 
 
 async def of_messages(clock: SimClock) -> None:
-    """Rows of messages and of what is searched."""
+    """Rows of messages."""
     await _damaged(clock, _MESSAGES)
+
+
+async def of_blocks(clock: SimClock) -> None:
+    """Rows of the blocks of a large namespace."""
+    await _damaged(clock, _SEARCHED)
 
 
 async def of_statements(clock: SimClock) -> None:
@@ -76,7 +82,9 @@ async def _written(clock: SimClock, path: Path) -> tuple[str, ...]:
     """A file with rows in every table; ids of a statement and a message in it."""
     async with _memory(clock, path) as memory:
         for place, text in enumerate(SAID):
-            one = Message(text, speaker="Ada", at=values.DAY, session=f"s{place % 2}", id=f"m{place}", metadata={"n": place})
+            one = Message(
+                text, speaker="Ada", at=values.DAY, session=f"s{place % 2}", id=f"m{place}", metadata={"n": place}
+            )
             last = await memory.remember(one, idempotency_key=f"k{place}")
         await memory.remember("Robert (Bob) works at Acme.", derived_from=last.episode_ids)
         found = await memory.recall("Where does Ada work?", limit=3, task_id="t1")
@@ -109,7 +117,13 @@ def _try(db: sqlite3.Connection, table: str, column: str, row: tuple[tuple[str, 
     where = " AND ".join(f"{name} IS ?" for name, _ in row)
     given = [value for _, value in row]
     old = dict(row)[column]
-    new: Any = {int: lambda: old + 1, float: lambda: old / 2 + 0.1, str: lambda: f"{old}x", bytes: lambda: bytes([old[0] ^ 1]) + old[1:]}.get(type(old), lambda: 5)()
+    changes: dict[type, Callable[[], Any]] = {
+        int: lambda: old + 1,
+        float: lambda: old / 2 + 0.1,
+        str: lambda: f"{old}x",
+        bytes: lambda: bytes([old[0] ^ 1]) + old[1:],
+    }
+    new = changes[type(old)]() if type(old) in changes else 5
     try:
         changed = db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, *given)).rowcount  # noqa: S608 - as above
     except sqlite3.Error as error:
@@ -125,6 +139,7 @@ def _calls(ids: tuple[str, ...]) -> dict[tuple[str, ...], tuple[_Call, ...]]:
             ("get", (message,), {}), ("recall", ("Where does Ada work?",), {"limit": 2}), ("episodes", (), {"limit": 2}),
             ("recall", ("tea",), {"where": {"metadata": {"n": 0}}}), ("remember", ("I work at Bolt.",), {"speaker": "Ada"}),
         ),
+        _SEARCHED: (("recall", ("Where does Ada work?",), {"limit": 2}), ("maintain", (), {})),
         _STATEMENTS: (
             ("get", (statement,), {}), ("recall", ("Where does Ada work?",), {"limit": 2}), ("list", (), {"limit": 3}), ("history", ("Ada",), {"limit": 3}),
             ("why", (statement,), {}), ("undecided", (), {}),

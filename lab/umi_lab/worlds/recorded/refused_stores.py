@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from datetime import timedelta
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +13,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from umi import FileSignalProvider, IntelligenceLoader, diagnose, limits, open_embedder, open_llm, reembed
+from umi import IntelligenceLoader, diagnose, limits, open_embedder, open_llm, reembed
 from umi.config import Config
 from umi.errors import EmbedderBusy, EmbedderUnavailable, EmbeddingError, LLMError
 from umi.memory import Memory
@@ -24,12 +22,10 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.embedder import SimEmbedder
 from umi.sim.llm import SimLLM
 from umi.sim.rng import DeterministicRng
-from umi.signals import seal
-from umi.types import Completion, ProviderQualityWeights, QualityFactors, QualitySignal, Usage
-from umi.types.quality import fault, signal_from, weights_fault, worth_of
+from umi.types import Completion, Usage
 from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.trying import asked, each, fields, tried
+from umi_lab.worlds.recorded.trying import asked, each, tried
 
 _CALLS: Final[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = (
     ("remember", ("It rains.",), {}), ("remember_many", (["It rains."],), {}), ("recall", ("rain",), {}), ("context", (), {"max_tokens": 50}), ("get", ("m0",), {}),
@@ -60,7 +56,9 @@ async def closed(clock: SimClock) -> None:
     """A memory that is not open yet, opened twice, closed, and a view of one that is closed."""
     with folder() as place:
         for url in ("dict:", f"sqlite:///{place}/a.db"):
-            memory = Memory.open(url, embedder=None, clock=clock, entropy=SimEntropy(DeterministicRng(2)), config=Config(learn=True))
+            memory = Memory.open(
+                url, embedder=None, clock=clock, entropy=SimEntropy(DeterministicRng(2)), config=Config(learn=True)
+            )
             await _every(memory)
             async with memory:
                 await memory.remember("It rains.")
@@ -83,17 +81,56 @@ async def stores(clock: SimClock) -> None:
     """Addresses and files that are no store of Umi, or of another version, and files that go while they are open."""
     with folder() as place:
         _make(place)
-        names = ("good.db", "newer.db", "newest.db", "other.db", "marked.db", "text.db", "byte.db", "empty.db", "inner", "none/x.db", "loop", "damaged.db", "header.db", "noname.db")
-        urls = [*(f"sqlite:///{place}/{name}" for name in names), f"{place}/good.db", f"{place}/good.db?vfs=nothing", ":memory:", ":memory:?vfs=nothing", "dict:", "sqlite:///:memory:"]
-        wrong = ("mysql://h/d", "sqlite://x", "http://h", "x://y", "", "sqlite:///", "a\0b", "\ud800", "/" + "x" * limits.URL_BYTES_MAX, 5, None, b"umi.db", ["umi.db"], Path(place / "good.db"))
+        names = (
+            "good.db",
+            "newer.db",
+            "newest.db",
+            "other.db",
+            "marked.db",
+            "text.db",
+            "byte.db",
+            "empty.db",
+            "inner",
+            "none/x.db",
+            "loop",
+            "damaged.db",
+            "header.db",
+            "noname.db",
+        )
+        urls = [
+            *(f"sqlite:///{place}/{name}" for name in names),
+            f"{place}/good.db",
+            f"{place}/good.db?vfs=nothing",
+            ":memory:",
+            ":memory:?vfs=nothing",
+            "dict:",
+            "sqlite:///:memory:",
+        ]
+        wrong = (
+            "mysql://h/d",
+            "sqlite://x",
+            "http://h",
+            "x://y",
+            "",
+            "sqlite:///",
+            "a\0b",
+            "\ud800",
+            "/" + "x" * limits.URL_BYTES_MAX,
+            5,
+            None,
+            b"umi.db",
+            ["umi.db"],
+            Path(place / "good.db"),
+        )
         for url in (*urls, *wrong):
             await _opened(clock, url)
         await _opened(clock, "dict:", config=Config(read_url="postgresql://h/d"))
         await _opened(clock, "dict:", config=Config(read_url="umi.db"))
         for name in values.NAMES:
             await _opened(clock, "dict:", namespace=name)
-        for more in ({"llm": 5}, {"llm": {}}, {"embedder": 5}, {"intelligence": 5}, {"intelligence": IntelligenceLoader()}):
-            await _opened(clock, "dict:", **more)
+        parts: tuple[dict[str, Any], ...] = ({"llm": 5}, {"llm": {}}, {"embedder": 5}, {"intelligence": 5})
+        for part in (*parts, {"intelligence": IntelligenceLoader()}):
+            await _opened(clock, "dict:", **part)
         await _gone(clock, place)
 
 
@@ -139,21 +176,77 @@ async def _gone(clock: SimClock, place: Path) -> None:
         path.rename(place / "away.db")
         if replaced:
             path.write_bytes(b"")
-        for method, given in (("remember", ("It snows.",)), ("recall", ("rain",)), ("list", ()), ("check", ()), ("export", (BytesIO(),)), ("maintain", ())):
+        for method, given in (
+            ("remember", ("It snows.",)),
+            ("recall", ("rain",)),
+            ("list", ()),
+            ("check", ()),
+            ("export", (BytesIO(),)),
+            ("maintain", ()),
+        ):
             await asked(memory, method, *given)
         await asked(memory, "close")
 
 
 async def parts(clock: SimClock) -> None:
     """Names of models and embedders, what asks a server, and embedders and models that answer badly."""
-    names = ("", " ", "gpt", "openai", "openai:", "anthropic:", "anthropic", "ollama:", "http:", "https:", "ftp://h/v1#m", "Openai:x", "LOCAL", "local ", "fastembed:", "fastembed", ":x", "x" * 200)
+    names = (
+        "",
+        " ",
+        "gpt",
+        "openai",
+        "openai:",
+        "anthropic:",
+        "anthropic",
+        "ollama:",
+        "http:",
+        "https:",
+        "ftp://h/v1#m",
+        "Openai:x",
+        "LOCAL",
+        "local ",
+        "fastembed:",
+        "fastembed",
+        ":x",
+        "x" * 200,
+    )
     model = SimLLM(1, clock=clock)
-    tiers: tuple[Any, ...] = ({}, {"fast": "gpt"}, {"quick": model}, {"fast": model, "quick": model, "slow": model}, {"fast": 5}, {"fast": model}, {"fast": model, "strong": model})
+    tiers: tuple[Any, ...] = (
+        {},
+        {"fast": "gpt"},
+        {"quick": model},
+        {"fast": model, "quick": model, "slow": model},
+        {"fast": 5},
+        {"fast": model},
+        {"fast": model, "strong": model},
+    )
     each("open_llm", open_llm, (*names, *tiers, model, *values.KINDS, SimpleNamespace(complete=5)))
-    each("open_embedder", open_embedder, (*names, *values.KINDS[1:], SimEmbedder(clock, DeterministicRng(1)), SimpleNamespace(embed=len), SimpleNamespace(embed=5, embed_many=5)))
+    each(
+        "open_embedder",
+        open_embedder,
+        (
+            *names,
+            *values.KINDS[1:],
+            SimEmbedder(clock, DeterministicRng(1)),
+            SimpleNamespace(embed=len),
+            SimpleNamespace(embed=5, embed_many=5),
+        ),
+    )
     url = "postgresql://h/d"
     calls = SimpleNamespace(diagnose=diagnose, reembed=reembed)
-    for one in ("umi.db", "sqlite:///x", "", " ", "mysql://h", "Postgresql://h", 5, None, b"x", "a\0b", url + "x" * limits.URL_BYTES_MAX):
+    for one in (
+        "umi.db",
+        "sqlite:///x",
+        "",
+        " ",
+        "mysql://h",
+        "Postgresql://h",
+        5,
+        None,
+        b"x",
+        "a\0b",
+        url + "x" * limits.URL_BYTES_MAX,
+    ):
         await asked(calls, "diagnose", one)
         await asked(calls, "diagnose", url, read_url=one or "umi.db")
         if one not in ("umi.db", "sqlite:///x", "Postgresql://h"):
@@ -187,14 +280,77 @@ class _Answering:
 
 async def _answers(clock: SimClock) -> None:
     sound = [1.0, 0.0, 0.0, 0.0]
-    given: list[tuple[Any, ...]] = [(one,) for one in (sound, [sound], [sound, sound], [1, 0, 0], [0, 0, 0, 0], [float("nan"), 0, 0, 1], [float("inf"), 0, 0, 1], [], None, "x", 5)]
-    given += [(one,) for one in (["a"] * 4, [[sound]], np.zeros((0, 4)), [1e-30] * 4, {"a": 1}, sound[:3] + ["x"], [True, False, True, True])]
-    given += [(sound, many) for many in ([], [sound], [sound, sound, sound], None, 5, "xx", {})]
-    given += [(error,) for error in (EmbeddingError("no"), EmbedderUnavailable("none"), EmbedderBusy("busy", 0.5), EmbedderBusy("busy", 1e6), ValueError("odd"), LLMError.Timeout())]
-    given += [(sound, None, dimensions) for dimensions in (1, 0, -1, limits.EMBED_DIMENSIONS_MAX, limits.EMBED_DIMENSIONS_MAX + 1, 5, True, "4", 4.0, None)]
+    given: list[tuple[Any, ...]] = [
+        (one,)
+        for one in (
+            sound,
+            [sound],
+            [sound, sound],
+            [1, 0, 0],
+            [0, 0, 0, 0],
+            [float("nan"), 0, 0, 1],
+            [float("inf"), 0, 0, 1],
+            [],
+            None,
+            "x",
+            5,
+        )
+    ]
+    given += [
+        (one,)
+        for one in (
+            ["a"] * 4,
+            [[sound]],
+            np.zeros((0, 4)),
+            [1e-30] * 4,
+            {"a": 1},
+            [*sound[:3], "x"],
+            [True, False, True, True],
+        )
+    ]
+    several: values.Values = ([], [sound], [sound, sound, sound], None, 5, "xx", {})
+    given += [(sound, many) for many in several]
+    given += [
+        (error,)
+        for error in (
+            EmbeddingError("no"),
+            EmbedderUnavailable("none"),
+            EmbedderBusy("busy", 0.5),
+            EmbedderBusy("busy", 1e6),
+            ValueError("odd"),
+            LLMError.Timeout(),
+        )
+    ]
+    given += [
+        (sound, None, dimensions)
+        for dimensions in (
+            1,
+            0,
+            -1,
+            limits.EMBED_DIMENSIONS_MAX,
+            limits.EMBED_DIMENSIONS_MAX + 1,
+            5,
+            True,
+            "4",
+            4.0,
+            None,
+        )
+    ]
     for one in given:
         await _with_embedder(clock, one)
-    for answer in ("", "{}", "no", "[]", '{"entities": 5}', '{"entities": [{"type": "nothing"}]}', 5, None, LLMError.RateLimit("slow", 2.0), LLMError.NotConfigured("no key"), ValueError("odd")):
+    for answer in (
+        "",
+        "{}",
+        "no",
+        "[]",
+        '{"entities": 5}',
+        '{"entities": [{"type": "nothing"}]}',
+        5,
+        None,
+        LLMError.RateLimit("slow", 2.0),
+        LLMError.NotConfigured("no key"),
+        ValueError("odd"),
+    ):
         await _opened(clock, "dict:", llm=_model(answer))
 
 
@@ -209,103 +365,11 @@ def _model(answer: Any) -> Any:
 
 async def _with_embedder(clock: SimClock, given: tuple[Any, ...]) -> None:
     async def enter() -> None:
-        async with Memory.open("dict:", embedder=_Answering(*given), clock=clock, entropy=SimEntropy(DeterministicRng(2))) as memory:
+        async with Memory.open(
+            "dict:", embedder=_Answering(*given), clock=clock, entropy=SimEntropy(DeterministicRng(2))
+        ) as memory:
             await memory.remember(["It rains.", "It snows."])
             await memory.recall("rain")
             await memory.waiting()
 
     await asked(SimpleNamespace(embedder=enter), "embedder")
-
-
-class _Provider:
-    """A provider of signals that gives what it was made with."""
-
-    def __init__(self, name: Any, signals: Any = (), weights: Any = None) -> None:
-        self.name = name
-        self._signals = signals
-        self._weights = weights
-
-    def load_signals(self) -> Any:
-        """The signals."""
-        if isinstance(self._signals, Exception):
-            raise self._signals
-        return self._signals
-
-    def quality_weights(self) -> Any:
-        """The weights."""
-        return self._weights
-
-
-_SIGNAL: Final = {"id": "s1", "task_description": "Build it.", "outcome": "success", "quality_score": 0.5, "completed_at": "2025-03-04T09:30:00Z"}
-
-
-async def signals(clock: SimClock) -> None:
-    """Signals, their weights, providers, loaders, and files of signals."""
-    texts, most = values.NAMES, limits.SIGNAL_DESCRIPTION_BYTES_MAX
-    bad: dict[str, Sequence[Any]] = {
-        **dict.fromkeys(("id", "recall_id", "task_id", "decision_id"), texts), "task_description": values.texts(most), "outcome": values.words("success", "failure"),
-        "quality_score": (*values.FRACTIONS, 1 << 64, 1 << 63), "completed_at": (*values.MOMENTS[16:], *values.KINDS), "human_verdict": values.words("approved", "rejected"),
-        "quality_factors": (None, {}, {"tests_passing": 1}, {"tests_passing": 2}, {"tests_passing": None}, {"unknown": 5}, [], 5, "x", QualityFactors()),
-    }  # fmt: skip
-    for name, tried_with in bad.items():
-        for value in tried_with:
-            tried("signal_from", signal_from, {**_SIGNAL, name: value})
-        tried("signal_from", signal_from, {key: one for key, one in _SIGNAL.items() if key != name})
-    for one in values.FRACTIONS:
-        for name in ("tests_passing", "lint_clean"):
-            tried("fault", lambda name, one: fault(QualitySignal(**_SIGNAL, quality_factors=QualityFactors(**{name: one}))), name, one)  # type: ignore[arg-type]
-    each("fault", fault, values.KINDS)
-    each("signal_from", signal_from, values.KINDS)
-    each("worth_of", worth_of, ("success", "partial_success", "failure", "other", None, 5, ["success"]))
-    vast = limits.LEARN_WEIGHT_RATIO_MAX
-    weights = [ProviderQualityWeights(one, 0, 0) for one in (*values.FRACTIONS, vast, vast + 1, vast + 0.5)] + [ProviderQualityWeights(0, 0, 1), ProviderQualityWeights(1, -1, 1)]
-    each("weights_fault", weights_fault, (*weights, *values.KINDS))
-    _loaders(weights)
-    _signal_files()
-
-
-def _loaders(weights: Sequence[Any]) -> None:
-    each("loader", lambda providers: IntelligenceLoader(providers).provider_names, (None, 5, [], "x", [5], [None], [_Provider("a"), _Provider("a")], [_Provider("feedback")]))
-    each("register", lambda name: IntelligenceLoader([_Provider(name)]).provider_names, values.NAMES)
-    for count in (limits.PROVIDERS_COUNT_MAX, limits.PROVIDERS_COUNT_MAX + 1):
-        tried("loader", lambda count: IntelligenceLoader([_Provider(f"p{place}") for place in range(count)]).provider_count, count)
-    one = QualitySignal(**_SIGNAL)  # type: ignore[arg-type]
-    wrong = QualitySignal(**{**_SIGNAL, "outcome": "other"})  # type: ignore[arg-type]
-    most, faults = limits.SIGNALS_PER_PROVIDER_COUNT_MAX, limits.SIGNAL_FAULTS_COUNT_MAX
-    given: list[Any] = [[one, wrong, 5, None], None, 5, "ab", ValueError("odd"), [5] * faults, [5] * (faults + 1), [5] * most, [5] * (most + 1), iter([one])]
-    for loader in [*(IntelligenceLoader([_Provider("p", each_)]) for each_ in given), *(IntelligenceLoader([_Provider("p", [one], weight)]) for weight in [*weights, 5, None])]:
-        tried("load_grouped", loader.load_grouped)
-        note("errors", (len(loader.errors), loader.errors[:3]))
-
-
-def _signal_files() -> None:
-    lines = json.dumps(_SIGNAL)
-    contents: dict[str, bytes] = {
-        "array.json": f"[{lines}]".encode(), "object.json": lines.encode(), "no.json": b"no", "blank.json": b"", "bytes.json": b"\xff\xfe", "mark.json": b"\xef\xbb\xbf[]",
-        "lines.jsonl": f"{lines}\n\n{lines}\nno\n5\n{{}}\n".encode(), "many.json": b"[" + b"0," * limits.SIGNALS_PER_PROVIDER_COUNT_MAX + b"0]",
-        "all.json": b"[" + b"0," * (limits.SIGNALS_PER_PROVIDER_COUNT_MAX - 1) + b"0]", "large.json": b"[]" + b" " * (limits.SIGNAL_FILE_BYTES_MAX - 2),
-        "larger.json": b"[]" + b" " * (limits.SIGNAL_FILE_BYTES_MAX - 1), "other.txt": b"no",
-    }  # fmt: skip
-    key = b"k" * 16
-    with folder() as place:
-        (place / "inner").mkdir()
-        (place / "all").mkdir()
-        for name, content in contents.items():
-            (place / name).write_bytes(content)
-            if len(content) < 1_000:
-                (place / "all" / name).write_bytes(content)
-        for name in ("array.json", "lines.jsonl"):
-            tried("seal", seal, place / name, key)
-        (place / "lines.jsonl").write_bytes(b"5\n")
-        for name in (*contents, "inner", "all", "missing.json"):
-            for with_key in (None, key, b"z" * 16):
-                _load(FileSignalProvider(place / name, key=with_key))
-        each("seal", lambda path: seal(path, key), (place / "missing", place / "inner", "", "a\0b", 5, None, b"x"))
-    each("key", lambda one: FileSignalProvider("x", key=one).name, (None, b"k" * 16, b"k" * 15, b"", "k" * 16, 5, bytearray(b"k" * 16)))
-    each("path", lambda one: FileSignalProvider(one).name, (None, "x", "", "a\0b", 5, b"x", [], Path("x")))
-    fields(FileSignalProvider, {"path": "x"}, {"name": ("", 5, None), "weights": (5, None)})
-
-
-def _load(provider: FileSignalProvider) -> None:
-    tried("load_signals", provider.load_signals)
-    note("aside", (len(provider.quarantined), provider.quarantined[:3]))

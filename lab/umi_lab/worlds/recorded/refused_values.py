@@ -121,7 +121,21 @@ TYPES: Final[Values] = (
 
 def words(*allowed: str) -> Values:
     """The words that are allowed, and what is none of them."""
-    return (*allowed, allowed[0].upper(), allowed[0] + " ", "", "other", None, 0, 1, True, [allowed[0]], {allowed[0]: 1}, b"new", Other())
+    return (
+        *allowed,
+        allowed[0].upper(),
+        allowed[0] + " ",
+        "",
+        "other",
+        None,
+        0,
+        1,
+        True,
+        [allowed[0]],
+        {allowed[0]: 1},
+        b"new",
+        Other(),
+    )
 
 
 def nested(levels: int) -> Mapping[str, Any]:

@@ -82,3 +82,8 @@ def refusal(error: Exception) -> object:
 def _noted(method: str, given: Sequence[object], named: Mapping[str, object], found: object) -> object:
     note(f"tried {method} {plain(given)} {plain(named)}", found)
     return found
+
+
+def failing(*_: object) -> None:
+    """A progress, or a counter, that fails."""
+    raise LookupError("no progress")
