@@ -20,6 +20,7 @@ from umi.sim.rng import DeterministicRng
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded import refused_values as values
+from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.refused_stores import folder
 from umi_lab.worlds.recorded.trying import asked, failing
 
@@ -193,6 +194,7 @@ async def _fields(clock: SimClock, kinds: Sequence[str]) -> None:
     for place, kind in _fullest(lines):
         if kind in kinds:
             for line in _changed(kind, json.loads(lines[place])[kind]):
+                note("changed", line.decode())
                 changed = [*lines[:place], line, *lines[place + 1 : -1]]
                 await _restored(clock, b"".join(changed) if kind == "end" else _sealed(changed))
 
