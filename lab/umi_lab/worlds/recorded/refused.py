@@ -41,6 +41,7 @@ _RUNS: Final[dict[str, Callable[[SimClock], Coroutine[Any, Any, None]]]] = {
     "fields-of-messages": refused_archives.fields_of_messages,
     "fields-of-statements": refused_archives.fields_of_statements,
     "fields-of-others": refused_archives.fields_of_others,
+    "broken-texts": refused_archives.broken_texts,
     "moved": refused_archives.moved,
     "rows-of-messages": refused_rows.of_messages,
     "rows-of-blocks": refused_rows.of_blocks,

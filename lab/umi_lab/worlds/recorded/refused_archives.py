@@ -24,6 +24,7 @@ from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.refused_stores import folder
 from umi_lab.worlds.recorded.trying import asked, failing
 
+_BROKEN: Final = ("\ud800", "a\0b")  # what no call takes as a text
 _VALUES: Final[values.Values] = (
     None,
     "",
@@ -45,6 +46,8 @@ _VALUES: Final[values.Values] = (
     "2030-01-01T00:00:00",
     "2030-01-01T00:00:00Z",
     1 << 40,
+    1 << 63,
+    *_BROKEN,
 )
 _MAXIMA: Final = {
     "arrival": ((1 << 40) - 1, 1 << 40, 1 << 62),
@@ -102,8 +105,8 @@ async def _written(clock: SimClock, *, every_namespace: bool = False) -> bytes:
     return saved.getvalue()
 
 
-async def _restored(clock: SimClock, content: bytes, *, look: bool = False) -> None:
-    async with memory_of(clock) as memory:
+async def _restored(clock: SimClock, content: bytes, *, look: bool = False, url: str = "dict:") -> None:
+    async with memory_of(clock, url) as memory:
         taken = await asked(memory, "restore", BytesIO(content))
         if look or taken is not None:
             await asked(memory, "check")
@@ -189,6 +192,18 @@ async def fields_of_others(clock: SimClock) -> None:
     await _fields(clock, ("relation", "alias", "replay", "outbox"))
 
 
+async def broken_texts(clock: SimClock) -> None:
+    """Fields with texts that SQLite, or nobody, can keep, restored into SQLite."""
+    lines = (await _written(clock)).splitlines(keepends=True)
+    for place, kind in _fullest(lines):
+        told = json.loads(lines[place])[kind]
+        for name in told if kind != "end" else ():
+            for value in _BROKEN:
+                note("changed", f"{kind}.{name}")
+                changed = [*lines[:place], _line(kind, {**told, name: value}), *lines[place + 1 : -1]]
+                await _restored(clock, _sealed(changed), url=":memory:")
+
+
 async def _fields(clock: SimClock, kinds: Sequence[str]) -> None:
     lines = (await _written(clock)).splitlines(keepends=True)
     for place, kind in _fullest(lines):
@@ -231,7 +246,7 @@ def _changed(kind: str, told: dict[str, Any]) -> Iterator[bytes]:
 
 
 def _line(kind: str, told: object) -> bytes:
-    return json.dumps({kind: told}, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+    return json.dumps({kind: told}, separators=(",", ":")).encode() + b"\n"
 
 
 class _Broken(BytesIO):

@@ -117,18 +117,19 @@ def _try(db: sqlite3.Connection, table: str, column: str, row: tuple[tuple[str, 
     where = " AND ".join(f"{name} IS ?" for name, _ in row)
     given = [value for _, value in row]
     old = dict(row)[column]
-    changes: dict[type, Callable[[], Any]] = {
-        int: lambda: old + 1,
-        float: lambda: old / 2 + 0.1,
-        str: lambda: f"{old}x",
-        bytes: lambda: bytes([old[0] ^ 1]) + old[1:],
+    changes: dict[type, Callable[[], tuple[Any, ...]]] = {
+        int: lambda: (old + 1, old + 1_000),  # the next number may be another row's
+        float: lambda: (old / 2 + 0.1,),
+        str: lambda: (f"{old}x",),
+        bytes: lambda: (bytes([old[0] ^ 1]) + old[1:],),
     }
-    new = changes[type(old)]() if type(old) in changes else 5
-    try:
-        changed = db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, *given)).rowcount  # noqa: S608 - as above
-    except sqlite3.Error as error:
-        return type(error).__name__
-    return f"{changed} changed"
+    for new in changes[type(old)]() if type(old) in changes else (5, "x"):
+        try:
+            changed = db.execute(f"UPDATE {table} SET {column} = ? WHERE {where}", (new, *given)).rowcount  # noqa: S608 - as above
+        except sqlite3.Error:
+            continue
+        return f"{changed} changed"
+    return "not changed"
 
 
 def _calls(ids: tuple[str, ...]) -> dict[tuple[str, ...], tuple[_Call, ...]]:
