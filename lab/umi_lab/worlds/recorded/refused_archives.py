@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 from unittest.mock import patch
 
 from umi._archive import reader
+from umi.errors import UmiError
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity
 from umi.sim.clock import SimClock, SimEntropy
@@ -297,6 +301,13 @@ async def moved(clock: SimClock) -> None:
                 "a\0b",
             ):
                 await asked(memory, "backup", target)
+            for length in (252, 300):  # of a name that is too long with its ending, or at all
+                for method in ("backup", "export"):
+                    await asked(
+                        SimpleNamespace(**{f"{method} to a long name": partial(_to, memory, method)}),
+                        f"{method} to a long name",
+                        place / ("x" * length),
+                    )
             for target in (BytesIO(), f"{place}/newest"):
                 for progress in (5, "x", failing):
                     await asked(memory, "export", target, progress=progress)
@@ -307,6 +318,15 @@ async def moved(clock: SimClock) -> None:
         async with memory_of(clock) as memory:
             await asked(memory, "backup", f"{place}/copy3.db")
     await _conflicts(clock, whole, every)
+
+
+async def _to(memory: Memory, method: str, path: Path) -> None:
+    """As a method does, without what it says: that is cut at a length which depends on the folder."""
+    call: Any = inspect.unwrap(getattr(Memory, method))
+    try:
+        await call(memory, f"{path}")
+    except UmiError as error:
+        note("refused", type(error).__name__)
 
 
 def _files(place: Path, whole: bytes) -> None:

@@ -61,6 +61,7 @@ async def going_in(clock: SimClock) -> None:
         for messages in known:
             await asked(memory, "remember", messages)
             await asked(memory, "remember_many", messages)
+        await asked(memory, "remember", ["x"] * limits.REMEMBER_MESSAGES_COUNT_MAX, extract_entities=False)
         await _many(memory)
 
 

@@ -134,7 +134,7 @@ def _signal_files() -> None:
         for name in ("array.json", "lines.jsonl"):
             tried("seal", seal, place / name, key)
         (place / "lines.jsonl").write_bytes(b"5\n")
-        for name in (*contents, "inner", "all", "missing.json"):
+        for name in (*contents, "inner", "all", "missing.json", "x" * 300):
             for with_key in (None, key, b"z" * 16):
                 _load(FileSignalProvider(place / name, key=with_key))
         each("seal", lambda path: seal(path, key), (place / "missing", place / "inner", "", "a\0b", 5, None, b"x"))

@@ -129,6 +129,10 @@ async def stores(clock: SimClock) -> None:
         parts: tuple[dict[str, Any], ...] = ({"llm": 5}, {"llm": {}}, {"embedder": 5}, {"intelligence": 5})
         for part in (*parts, {"intelligence": IntelligenceLoader()}):
             await _opened(clock, "dict:", **part)
+        for more in ("config", "clock", "entropy"):
+            await _opened(clock, "dict:", **{more: "other"})
+        for length in (200, 300):  # the second is longer than a file's name may be
+            await _opened(clock, f"{place}/{'x' * length}")
         await _gone(clock, place)
 
 
@@ -154,7 +158,7 @@ def _make(place: Path) -> None:
     (place / "header.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4_080)
 
 
-async def _opened(clock: SimClock, url: Any, **more: Any) -> None:
+async def _opened(clock: SimClock, url: Any, /, **more: Any) -> None:
     async def enter() -> None:
         entropy = SimEntropy(DeterministicRng(2))
         async with Memory.open(url, **{"embedder": None, "clock": clock, "entropy": entropy, **more}) as memory:
