@@ -44,7 +44,8 @@ def plain(value: object) -> str:
 def _composed(value: object) -> str:
     if isinstance(value, BaseException):
         told = {name: one for name, one in vars(value).items() if not name.startswith("_")}
-        return f"{type(value).__name__}: {_FOLDER.sub('FOLDER', str(value))} {plain(told)}"
+        said = str(value).encode("utf-8", "backslashreplace").decode()  # half a character cannot be written
+        return f"{type(value).__name__}: {_FOLDER.sub('FOLDER', said)} {plain(told)}"
     if is_dataclass(value) and not isinstance(value, type):
         names = [one.name for one in fields(value) if not one.name.startswith("_")]
         told = {name: _field(value, name) for name in (*names, *_computed(type(value)))}
