@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import Final
 
 from umi_lab.worlds.recorded.ways_kit import Runs
+from umi_lab.worlds.recorded.ways_outcomes import OUTCOMES
+from umi_lab.worlds.recorded.ways_routed import ROUTED
 from umi_lab.worlds.recorded.ways_stored import STORED
 
-_RUNS: Final[Runs] = {**STORED}
+_RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED}
 NAMES: Final[tuple[str, ...]] = tuple(_RUNS)
 
 

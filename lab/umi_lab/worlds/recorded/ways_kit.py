@@ -26,6 +26,7 @@ from umi_lab.worlds.recorded.listening import note
 
 T = TypeVar("T")
 _SEED: Final = 11
+_YEARS_S: Final = 20 * 366 * 86_400.0  # of virtual time, at most
 
 
 class Story(Protocol):
@@ -65,7 +66,7 @@ def staged(story: Story) -> None:
     clock, rng = SimClock(), DeterministicRng(_SEED)
     with tempfile.TemporaryDirectory(prefix="umi-ways-") as folder:
         stage = Stage(Path(folder), clock, rng, SimEntropy(rng.fork("ids")))
-        run_virtually(story(stage), seed=_SEED, clock=clock)
+        run_virtually(story(stage), seed=_SEED, clock=clock, virtual_s_max=_YEARS_S)
 
 
 async def tried(call: Awaitable[T]) -> T | None:

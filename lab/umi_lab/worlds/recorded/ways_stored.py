@@ -282,11 +282,14 @@ async def _tracking(stage: Stage) -> None:
 _ANSWERS: Final = (
     "",
     "none",
-    '{"relation": null}',
-    '{"evolution_type": "update", "related_id": "en_0_0", "reason": "moved", "confidence": 0.9}',
-    '{"evolution_type": "contradict", "related_id": "en_0_0", "reason": "", "confidence": 1.4}',
-    '{"type": "extend", "id": "en_0_0"}',
-    '{"evolution_type": "none"}',
+    '{"type": "none"}',
+    '{"type": "update", "related_id": "en_0_0", "reason": "moved", "confidence": 0.9}',
+    'Sure: {"type": "Contradict", "related_id": "en_0_0", "reason": "", "confidence": 1.4} I hope that helps.',
+    '{"type": "same", "related_id": "en_0_0", "confidence": 0.3, "part": "all of it"}',
+    '{"type": "ended", "related_id": "en_0_0", "reason": "over", "confidence": "high"}',
+    '{"type": "correct", "related_id": "en_0_0", "reason": 7}',
+    '{"type": "derive", "related_id": null}',
+    '{"type": "replaces", "related_id": "en_0_0"}',
     "[1, 2]",
 )
 
