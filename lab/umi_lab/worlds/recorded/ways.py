@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from typing import Final
 
+from umi_lab.worlds.recorded.ways_bounds import BOUNDS
 from umi_lab.worlds.recorded.ways_erased import ERASED
 from umi_lab.worlds.recorded.ways_kit import Runs
 from umi_lab.worlds.recorded.ways_order import ORDER
 from umi_lab.worlds.recorded.ways_outcomes import OUTCOMES
 from umi_lab.worlds.recorded.ways_routed import ROUTED
+from umi_lab.worlds.recorded.ways_several import SEVERAL
 from umi_lab.worlds.recorded.ways_stored import STORED
 
-_RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED, **ERASED, **ORDER}
+_RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED, **ERASED, **ORDER, **SEVERAL, **BOUNDS}
 NAMES: Final[tuple[str, ...]] = tuple(_RUNS)
 
 
