@@ -103,15 +103,15 @@ def _talk(count: int) -> list[Message]:
 async def _caches(stage: Stage) -> None:
     """More namespaces, echoes, indexes and vectors of questions than are kept."""
     sizes = {"ECHO_LINES_COUNT_MAX": 4, "ECHO_NAMESPACES_COUNT_MAX": 2, "STORE_INDEXES_COUNT_MAX": 2, "EMBED_KEPT_COUNT_MAX": 1, "CHANGES_PAGE_COUNT": 3, "CHANGE_LOG_SEQUENCES_COUNT_MAX": 3}
-    for url, cache in (("dict:", 1), (stage.url("caches"), 1), (stage.url("roomy"), 200_000)):
+    for url, cache in ((stage.url("caches"), 1), (stage.url("roomy"), 200_000)):
         with bounded(sizes):
             config = Config(cache_bytes_max=cache, learn=True)
             async with stage.memory(url, embedder=stage.embedder(), config=config) as memory:
                 spaces = [memory.switch(f"space{place}") for place in range(5)]
-                for place, message in enumerate(_talk(25)):
+                for place, message in enumerate(_talk(20)):
                     await spaces[place % 5].remember(message)
                     await spaces[(place + 2) % 5].recall(_QUESTIONS[place % 6], limit=3)
-                for space in (*spaces, *spaces[::-1]):
+                for space in (*spaces, *spaces[2::-1]):
                     await _echoed(space)
                 for space in spaces:
                     await space.recall("Where does Ada live?", namespaces=[f"space{place}" for place in range(4)], limit=6)
@@ -200,7 +200,7 @@ async def _asked(stage: Stage) -> None:
     }
     with bounded(sizes):
         for budget in (None, 3_000):
-            model = SimLLM(stage.clock, stage.rng.fork("model"))
+            model = SimLLM(5, clock=stage.clock)
             config = Config(token_budget=budget, act_from=0.5)
             async with stage.memory(llm=model, embedder=stage.embedder(), config=config) as memory:
                 for message in _talk(8):
@@ -234,8 +234,6 @@ async def _read(stage: Stage) -> None:
         "METADATA_LEVELS_COUNT_MAX": 2,
         "WHERE_CONDITIONS_COUNT_MAX": 2,
         "ERASURE_SHOWN_COUNT_MAX": 2,
-        "ERASURE_DIGESTS_COUNT_MAX": 5,
-        "ERASURE_PIECES_COUNT_MAX": 20,
     }
     with bounded(sizes):
         async with stage.memory(stage.url("read"), embedder=stage.embedder()) as memory:
