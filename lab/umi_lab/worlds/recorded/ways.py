@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from umi_lab.worlds.recorded.ways_bounds import BOUNDS
+from umi_lab.worlds.recorded.ways_carried import CARRIED
 from umi_lab.worlds.recorded.ways_erased import ERASED
 from umi_lab.worlds.recorded.ways_kit import Runs
 from umi_lab.worlds.recorded.ways_order import ORDER
@@ -16,7 +17,7 @@ from umi_lab.worlds.recorded.ways_routed import ROUTED
 from umi_lab.worlds.recorded.ways_several import SEVERAL
 from umi_lab.worlds.recorded.ways_stored import STORED
 
-_RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED, **ERASED, **ORDER, **SEVERAL, **BOUNDS}
+_RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED, **ERASED, **ORDER, **SEVERAL, **CARRIED, **BOUNDS}
 NAMES: Final[tuple[str, ...]] = tuple(_RUNS)
 
 

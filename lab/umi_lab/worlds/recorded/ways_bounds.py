@@ -20,7 +20,12 @@ _CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Tu
 
 async def _chains(stage: Stage) -> None:
     """Histories whose chains are longer than what is followed, told in order and out of it."""
-    sizes = {"SUCCESSORS_STEPS_COUNT_MAX": 3, "CANDIDATES_PER_SLOT_COUNT_MAX": 4, "EVOLUTION_UNSURE_COUNT_MAX": 2, "RETROACTIVE_MESSAGES_COUNT_MAX": 2}
+    sizes = {
+        "SUCCESSORS_STEPS_COUNT_MAX": 3,
+        "CANDIDATES_PER_SLOT_COUNT_MAX": 4,
+        "EVOLUTION_UNSURE_COUNT_MAX": 2,
+        "RETROACTIVE_MESSAGES_COUNT_MAX": 2,
+    }
     with bounded(sizes), portions.applied({"COUNT_PAGE": 3}):
         for url in ("dict:", stage.url("chains")):
             async with stage.memory(url, embedder=stage.embedder()) as memory:
@@ -61,7 +66,13 @@ async def _searched(stage: Stage) -> None:
         "SIGNS_COMPARED_COUNT": 4,
         "CATCH_UP_COUNT": 3,
     }
-    blocks = {"STORE_BLOCKS_FROM_COUNT": 8, "STORE_BLOCK_COUNT": 5, "STORE_BLOCKS_SEALED_COUNT": 1, "INDEX_MESSAGE_BYTES": 1 << 40, "SAMPLED_COUNT_MAX": 6}
+    blocks = {
+        "STORE_BLOCKS_FROM_COUNT": 8,
+        "STORE_BLOCK_COUNT": 5,
+        "STORE_BLOCKS_SEALED_COUNT": 1,
+        "INDEX_MESSAGE_BYTES": 1 << 40,
+        "SAMPLED_COUNT_MAX": 6,
+    }
     for url, more in (("dict:", {}), (stage.url("searched"), {}), (stage.url("blocks"), blocks)):
         with bounded(sizes), portions.applied(more):
             async with stage.learning(url, embedder=stage.embedder()) as memory:
@@ -82,12 +93,24 @@ async def _searched(stage: Stage) -> None:
             await look(memory, ("Ada",), questions=_QUESTIONS)
 
 
-_QUESTIONS: Final = ("Where does Ada live?", "What did Zoe say about Rome?", "Who likes tea in Oslo?", "Has Eve told Bob of Kim's Lima?", "trip number 7", "nothing like it")
+_QUESTIONS: Final = (
+    "Where does Ada live?",
+    "What did Zoe say about Rome?",
+    "Who likes tea in Oslo?",
+    "Has Eve told Bob of Kim's Lima?",
+    "trip number 7",
+    "nothing like it",
+)
 
 
 def _talk(count: int) -> list[Message]:
     names = ("Ada", "Bob", "Zoe", "Kim", "Eve")
-    texts = ("{0} lives in {1}.", "{0} and I like tea in {1}.", "On trip number {2}, {0} saw {1}. It was {3} degrees.", "{0}'s sister works in {1}.")
+    texts = (
+        "{0} lives in {1}.",
+        "{0} and I like tea in {1}.",
+        "On trip number {2}, {0} saw {1}. It was {3} degrees.",
+        "{0}'s sister works in {1}.",
+    )
     return [
         Message(
             texts[place % 4].format(names[place % 5], _CITIES[place % 12], place, place * 3 % 40),
@@ -102,7 +125,14 @@ def _talk(count: int) -> list[Message]:
 
 async def _caches(stage: Stage) -> None:
     """More namespaces, echoes, indexes and vectors of questions than are kept."""
-    sizes = {"ECHO_LINES_COUNT_MAX": 4, "ECHO_NAMESPACES_COUNT_MAX": 2, "STORE_INDEXES_COUNT_MAX": 2, "EMBED_KEPT_COUNT_MAX": 1, "CHANGES_PAGE_COUNT": 3, "CHANGE_LOG_SEQUENCES_COUNT_MAX": 3}
+    sizes = {
+        "ECHO_LINES_COUNT_MAX": 4,
+        "ECHO_NAMESPACES_COUNT_MAX": 2,
+        "STORE_INDEXES_COUNT_MAX": 2,
+        "EMBED_KEPT_COUNT_MAX": 1,
+        "CHANGES_PAGE_COUNT": 3,
+        "CHANGE_LOG_SEQUENCES_COUNT_MAX": 3,
+    }
     for url, cache in ((stage.url("caches"), 1), (stage.url("roomy"), 200_000)):
         with bounded(sizes):
             config = Config(cache_bytes_max=cache, learn=True)
@@ -111,10 +141,12 @@ async def _caches(stage: Stage) -> None:
                 for place, message in enumerate(_talk(20)):
                     await spaces[place % 5].remember(message)
                     await spaces[(place + 2) % 5].recall(_QUESTIONS[place % 6], limit=3)
-                for space in (*spaces, *spaces[2::-1]):
+                for space in (*spaces[:4], spaces[0]):
                     await _echoed(space)
                 for space in spaces:
-                    await space.recall("Where does Ada live?", namespaces=[f"space{place}" for place in range(4)], limit=6)
+                    await space.recall(
+                        "Where does Ada live?", namespaces=[f"space{place}" for place in range(4)], limit=6
+                    )
                     async for change in space.changes(1):
                         note("change", change.sequence)
                     await space.stats()
@@ -129,7 +161,13 @@ async def _echoed(memory: Memory) -> None:
     """What was recalled comes back, as an assistant's words, a tool's, and a quotation."""
     found = await memory.recall("tea in Oslo, a trip, a sister", limit=6)
     lines = [hit.episode.content for hit in found.hits]
-    for place, text in enumerate(("\n".join(lines[:2]) or "nothing", "\n".join(f"- {one}" for one in lines) or "nothing", f"> {lines[0]}" if lines else "nothing")):
+    for place, text in enumerate(
+        (
+            "\n".join(lines[:2]) or "nothing",
+            "\n".join(f"- {one}" for one in lines) or "nothing",
+            f"> {lines[0]}" if lines else "nothing",
+        )
+    ):
         await tried(memory.remember(text, role=("assistant", "tool", "user")[place]))
     packed = await memory.context("Where does Ada live?", max_tokens=80)
     await tried(memory.remember(packed.text or "nothing", role="assistant"))
@@ -150,7 +188,12 @@ async def _contexts(stage: Stage) -> None:
         async with stage.memory(embedder=stage.embedder()) as memory:
             for place, message in enumerate(_talk(24)):
                 await memory.remember(message)
-                await memory.remember(f"I live in {_CITIES[place % 12]}.", speaker="Ada" if place % 2 else None, at=_AT + place // 3 * _DAY, session=f"s{place % 2}")
+                await memory.remember(
+                    f"I live in {_CITIES[place % 12]}.",
+                    speaker="Ada" if place % 2 else None,
+                    at=_AT + place // 3 * _DAY,
+                    session=f"s{place % 2}",
+                )
                 if place % 3 == 0:
                     for tokens in (30, 90, 300):
                         await memory.context("Where does Ada live?", max_tokens=tokens)
@@ -161,7 +204,14 @@ async def _contexts(stage: Stage) -> None:
 
 async def _notes(stage: Stage) -> None:
     """Notes of recalls that overflow in RAM, in the file, and of one task."""
-    sizes = {"TRAJECTORIES_IN_RAM_COUNT_MAX": 5, "TRAJECTORIES_FLUSH_COUNT": 9, "TRAJECTORY_SHOWN_COUNT_MAX": 3, "TRAJECTORY_SOURCES_COUNT_MAX": 2, "TRAJECTORIES_UNCREDITED_COUNT_MAX": 4, "LEARN_SIGNALS_SHOWN_COUNT": 1}
+    sizes = {
+        "TRAJECTORIES_IN_RAM_COUNT_MAX": 5,
+        "TRAJECTORIES_FLUSH_COUNT": 9,
+        "TRAJECTORY_SHOWN_COUNT_MAX": 3,
+        "TRAJECTORY_SOURCES_COUNT_MAX": 2,
+        "TRAJECTORIES_UNCREDITED_COUNT_MAX": 4,
+        "LEARN_SIGNALS_SHOWN_COUNT": 1,
+    }
     with bounded(sizes):
         async with stage.learning(stage.url("notes"), embedder=stage.embedder()) as memory:
             await memory.remember_many(_talk(16))
@@ -169,7 +219,9 @@ async def _notes(stage: Stage) -> None:
             await memory.remember("So tea is liked in many towns.", derived_from=ids[:6])
             found = [await memory.recall(_QUESTIONS[place % 6], limit=6) for place in range(14)]
             for place, one in enumerate(found):
-                await tried(memory.feedback(one.id, outcome="success", used=[hit.id for hit in one.hits[: 1 + place % 5]]))
+                await tried(
+                    memory.feedback(one.id, outcome="success", used=[hit.id for hit in one.hits[: 1 + place % 5]])
+                )
             await pause(2)
             for place in range(12):
                 one = await memory.recall("So where is tea liked?", limit=4)
@@ -238,10 +290,18 @@ async def _read(stage: Stage) -> None:
     with bounded(sizes):
         async with stage.memory(stage.url("read"), embedder=stage.embedder()) as memory:
             for place in range(6):
-                await memory.remember(f"The rent of the flat is {900 + place * 10} euros and 50 cents a month. It has {place} rooms. Ada lives there. Bob doesn't.", at=_AT + place * _DAY)
-                await memory.remember(f"Weight this week: {80 - place} kg, and the ride took {30 + place} minutes in town.", at=_AT + place * _DAY)
+                await memory.remember(
+                    f"The rent of the flat is {900 + place * 10} euros and 50 cents a month. It has {place} rooms. Ada lives there. Bob doesn't.",
+                    at=_AT + place * _DAY,
+                )
+                await memory.remember(
+                    f"Weight this week: {80 - place} kg, and the ride took {30 + place} minutes in town.",
+                    at=_AT + place * _DAY,
+                )
             await memory.remember("Ada lives in Oslo. " * 40)
-            await memory.remember("Ada lives in a very long street whose name nobody can spell and nobody wants to, in Rome.")
+            await memory.remember(
+                "Ada lives in a very long street whose name nobody can spell and nobody wants to, in Rome."
+            )
             for messages in (["a", "b", "c"], ["a", "b", "c", "d"]):
                 await tried(memory.remember(messages))
             for metadata in ({"a": {"b": 1}}, {"a": {"b": {"c": 1}}}):
@@ -261,5 +321,11 @@ async def _read(stage: Stage) -> None:
 
 
 BOUNDS: Final = runs(
-    bounds_chains=_chains, bounds_searched=_searched, bounds_caches=_caches, bounds_contexts=_contexts, bounds_notes=_notes, bounds_asked=_asked, bounds_read=_read
+    bounds_chains=_chains,
+    bounds_searched=_searched,
+    bounds_caches=_caches,
+    bounds_contexts=_contexts,
+    bounds_notes=_notes,
+    bounds_asked=_asked,
+    bounds_read=_read,
 )

@@ -9,7 +9,16 @@ from typing import Any, Final
 
 from umi.memory import Memory
 from umi.types import ErasureReceipt, Message
-from umi.types.erasure_proof import ErasureProof, Needles, Sample, chunked, found_in_all, make_proof, make_search, pieces
+from umi.types.erasure_proof import (
+    ErasureProof,
+    Needles,
+    Sample,
+    chunked,
+    found_in_all,
+    make_proof,
+    make_search,
+    pieces,
+)
 from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.ways_kit import Stage, bounded, look, noted_now, pause, runs, tried
 
@@ -32,7 +41,12 @@ _TOLD: Final = (
     ("Kim", "Rex bit the postman."),
     ("Sam", "My sister's phone number is 555 0101. Mine is 555 0199."),
 )
-_QUESTIONS: Final = ("Where does Nora live?", "When is the deadline of Apollo?", "Who is Sam's sister?", "What does Nora like?")
+_QUESTIONS: Final = (
+    "Where does Nora live?",
+    "When is the deadline of Apollo?",
+    "Who is Sam's sister?",
+    "What does Nora like?",
+)
 _SUBJECTS: Final = ("Nora", "Sam", "Tim", "Apollo", "my sister", "Rex")
 
 
@@ -40,11 +54,20 @@ async def _tell(memory: Memory, *, derived: bool = True) -> list[str]:
     """Tell all of it. The ids of the messages."""
     ids: list[str] = []
     for place, (speaker, text) in enumerate(_TOLD):
-        told = Message(text, speaker=speaker, at=_AT + place * _DAY, session=f"s{place % 4}", id=f"m{place}", metadata={"place": place, "tags": ["a", "Nora"] if place % 5 == 0 else []})
+        told = Message(
+            text,
+            speaker=speaker,
+            at=_AT + place * _DAY,
+            session=f"s{place % 4}",
+            id=f"m{place}",
+            metadata={"place": place, "tags": ["a", "Nora"] if place % 5 == 0 else []},
+        )
         ids += (await memory.remember(told)).episode_ids
     if derived:
         first = await memory.remember("So somebody has to call Turin.", derived_from=[ids[2]], at=_AT + 20 * _DAY)
-        second = await memory.remember("So a call costs money.", derived_from=[first.entities[0].id], at=_AT + 21 * _DAY)
+        second = await memory.remember(
+            "So a call costs money.", derived_from=[first.entities[0].id], at=_AT + 21 * _DAY
+        )
         ids += [*first.episode_ids, *second.episode_ids]
     return ids
 
@@ -52,7 +75,9 @@ async def _tell(memory: Memory, *, derived: bool = True) -> list[str]:
 async def _subjects(stage: Stage) -> None:
     """Everybody is erased in turn, each from a memory of its own, with and without what was concluded."""
     for place, subject in enumerate((*_SUBJECTS, "nobody")):
-        async with stage.memory(stage.url(f"s{place}") if place % 3 else "dict:", embedder=stage.embedder() if place % 2 else None) as memory:
+        async with stage.memory(
+            stage.url(f"s{place}") if place % 3 else "dict:", embedder=stage.embedder() if place % 2 else None
+        ) as memory:
             await _tell(memory)
             await tried(memory.preview_erasure(subject, derived="erase" if place % 2 else "stale"))
             receipt = await tried(memory.erase(subject, derived="erase" if place % 2 else "stale"))
@@ -123,13 +148,20 @@ async def _forgotten(stage: Stage) -> None:
         await tried(memory.forget("m1", where={"session": "s2"}))
         await look(memory, _SUBJECTS, questions=_QUESTIONS)
         await tried(memory.remember(Message(_TOLD[9][1], id="m9")))
-        await tried(memory.remember_many([Message(text, id=f"m{place}", speaker=speaker) for place, (speaker, text) in enumerate(_TOLD)]))
+        await tried(
+            memory.remember_many(
+                [Message(text, id=f"m{place}", speaker=speaker) for place, (speaker, text) in enumerate(_TOLD)]
+            )
+        )
         await look(memory, ("Nora",), questions=_QUESTIONS[:1])
 
 
 async def _spaces(stage: Stage) -> None:
     """Namespaces are erased, come again, and are verified from each other and from another file."""
-    async with stage.memory(stage.url("spaces"), embedder=stage.embedder()) as memory, stage.memory(stage.url("others")) as other:
+    async with (
+        stage.memory(stage.url("spaces"), embedder=stage.embedder()) as memory,
+        stage.memory(stage.url("others")) as other,
+    ):
         spaces = [memory, memory.switch("one"), memory.switch("two")]
         for space in (*spaces, other):
             await _tell(space)
@@ -152,7 +184,10 @@ async def _spaces(stage: Stage) -> None:
         for receipt in receipts:
             await _verified(spaces[1], receipt)
         await look(spaces[2], ("Nora",), questions=_QUESTIONS)
-        for odd in (replace(receipts[0], at=receipts[0].at.replace(tzinfo=None)), replace(receipts[0], proof=ErasureProof("zz", (), ()))):
+        for odd in (
+            replace(receipts[0], at=receipts[0].at.replace(tzinfo=None)),
+            replace(receipts[0], proof=ErasureProof("zz", (), ())),
+        ):
             await tried(memory.verify_erasure(odd))
 
 
@@ -184,9 +219,27 @@ async def _proved(_stage: Stage) -> None:
     salt = "0a" * 16
     for count in (1, 7, 4_096):
         proof = make_proof(salt, ["Nora", "Nora Lind", "it"], [*words, *many], together, count_max=count)
-        note("proof", [len(proof.words), len(proof.runs), proof.words_count, proof.runs_count, proof.is_sample, proof.fault, proof.names])
+        note(
+            "proof",
+            [
+                len(proof.words),
+                len(proof.runs),
+                proof.words_count,
+                proof.runs_count,
+                proof.is_sample,
+                proof.fault,
+                proof.names,
+            ],
+        )
         note("words", [proof.words[:40], proof.runs[:40]])
-        for data in (b"", b"nora", " ".join(texts).encode(), b"word0007x word2999x", b"\x00NORA LIND\x00", "éßü".encode()):
+        for data in (
+            b"",
+            b"nora",
+            " ".join(texts).encode(),
+            b"word0007x word2999x",
+            b"\x00NORA LIND\x00",
+            "éßü".encode(),
+        ):
             noted_now("found_in", proof.found_in, data)
             noted_now("places_in", proof.places_in, data)
         note("found_in_all", found_in_all(proof, [text.encode() for text in texts]))
@@ -217,5 +270,10 @@ async def _proved(_stage: Stage) -> None:
 
 
 ERASED: Final = runs(
-    erased_subjects=_subjects, erased_messages=_messages, erased_forgotten=_forgotten, erased_spaces=_spaces, erased_expired=_expired, erased_proved=_proved
+    erased_subjects=_subjects,
+    erased_messages=_messages,
+    erased_forgotten=_forgotten,
+    erased_spaces=_spaces,
+    erased_expired=_expired,
+    erased_proved=_proved,
 )

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from umi import limits
 from umi.config import Config
@@ -27,12 +27,6 @@ from umi_lab.worlds.recorded.listening import note
 T = TypeVar("T")
 _SEED: Final = 11
 _YEARS_S: Final = 20 * 366 * 86_400.0  # of virtual time, at most
-
-
-class Story(Protocol):
-    """A run: what is done on a stage."""
-
-    async def __call__(self, stage: Stage) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +55,10 @@ class Stage:
         return self.memory(url, **({"config": Config(learn=True)} | chosen))
 
 
+Story = Callable[[Stage], Coroutine[Any, Any, None]]
+"""A run: what is done on a stage."""
+
+
 def staged(story: Story) -> None:
     """Run a story in a folder of its own, in virtual time."""
     clock, rng = SimClock(), DeterministicRng(_SEED)
@@ -73,7 +71,7 @@ async def tried(call: Awaitable[T]) -> T | None:
     """What a call of a memory gives, which is taken down; None where it fails."""
     try:
         return await call
-    except (UmiError, _Broken):
+    except (UmiError, _BrokenError):
         return None
 
 
@@ -81,7 +79,7 @@ async def noted(what: str, call: Awaitable[T]) -> T | None:
     """As `tried`, of a call that nobody else takes down."""
     try:
         found = await call
-    except (UmiError, _Broken) as error:
+    except (UmiError, _BrokenError) as error:
         note(what, error)
         return None
     note(what, found)
@@ -92,26 +90,38 @@ def noted_now(what: str, call: Callable[..., T], *given: Any, **named: Any) -> T
     """As `noted`, of a call that does not wait."""
     try:
         found = call(*given, **named)
-    except (UmiError, _Broken) as error:
+    except (UmiError, _BrokenError) as error:
         note(what, error)
         return None
     note(what, found)
     return found
 
 
-class _Broken(Exception):
+def there(found: T | None) -> T:
+    """What a call gave that does not fail in any run.
+
+    Raises:
+        TypeError: When it did fail.
+    """
+    if found is None:
+        raise TypeError("the run cannot go on")
+    return found
+
+
+class _BrokenError(Exception):
     """What parts made for a run raise: no error of the product."""
 
 
 def broken(why: str) -> Exception:
     """An error as somebody else's code raises it."""
-    return _Broken(why)
+    return _BrokenError(why)
 
 
 def view(memory: Memory, namespace: str = "default") -> NamespaceView:
     """The rows of a namespace, as those see them who use the store's port."""
     found = memory._open.store.namespace(namespace)  # noqa: SLF001 - nothing public gives the store of an open memory
-    assert isinstance(found, NamespaceView)
+    if not isinstance(found, NamespaceView):
+        raise TypeError(f"a store gives views, got {type(found).__name__}")
     return found
 
 

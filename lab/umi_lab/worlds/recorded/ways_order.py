@@ -22,6 +22,7 @@ _TICK: Final = timedelta(microseconds=1)
 _COLOURS: Final = ("teal", "ruby", "jade", "gold", "plum", "navy")
 _THINGS: Final = ("lamp", "kettle", "rug", "clock")
 _SPEAKERS: Final = ("Ada", "Bob", None)
+_KINDS: Final[tuple[Any, ...]] = (["preference"], ["note", "topic"], ["project"], [], ["nothing"])
 _ROLES: Final = ("user", "assistant", "user", "tool")
 
 
@@ -30,11 +31,23 @@ async def _fill(memory: Memory, count: int = 48) -> None:
     told = []
     for place in range(count):
         thing, colour = _THINGS[place % 4], _COLOURS[place // 4 % 6]
-        text = (f"The {thing} is {colour}.", f"The {thing} is now {colour}.", f"I painted the {thing} {colour} on a rainy day, and then we had tea.")[place % 3]
+        text = (
+            f"The {thing} is {colour}.",
+            f"The {thing} is now {colour}.",
+            f"I painted the {thing} {colour} on a rainy day, and then we had tea.",
+        )[place % 3]
         more = {"n": place, "even": place % 2 == 0, "kind": "colour" if place % 5 else "none", "tags": ["x", thing]}
-        told.append(Message(text, role=_ROLES[place % 4], speaker=_SPEAKERS[place % 3], at=_AT + place // 2 * _DAY, session=f"s{place % 5}", metadata=more))
-    for text in ("The lamp is teal.", "The lamp is teal.", "Lamp, teal", "teal"):
-        told.append(Message(text, at=_AT))
+        told.append(
+            Message(
+                text,
+                role=_ROLES[place % 4],
+                speaker=_SPEAKERS[place % 3],
+                at=_AT + place // 2 * _DAY,
+                session=f"s{place % 5}",
+                metadata=more,
+            )
+        )
+    told += [Message(text, at=_AT) for text in ("The lamp is teal.", "The lamp is teal.", "Lamp, teal", "teal")]
     await memory.remember_many(told)
 
 
@@ -48,7 +61,14 @@ async def _ties(stage: Stage) -> None:
                     found = await memory.recall(question, limit=limit)
                     again = await memory.recall(question, limit=limit, deep=True, explain=limit % 3 == 0)
                     note("same", [len(found.hits), len(again.hits)])
-            for question in ("painted on a rainy day", "What did Ada paint?", "Who painted the rug?", "Which lamp, kettle, rug or clock is jade?", "bicycle", "?"):
+            for question in (
+                "painted on a rainy day",
+                "What did Ada paint?",
+                "Who painted the rug?",
+                "Which lamp, kettle, rug or clock is jade?",
+                "bicycle",
+                "?",
+            ):
                 for deep, old in product((False, True, None), (False, True)):
                     await tried(memory.recall(question, deep=deep, include_superseded=old, explain=True, limit=6))
 
@@ -57,14 +77,24 @@ async def _tokens(stage: Stage) -> None:
     """Contexts and recalls of few tokens, from one on."""
     async with stage.memory(embedder=stage.embedder()) as memory:
         await _fill(memory, 30)
-        await memory.remember("Ada lives in Oslo. Ada likes tea. Ada works at Initech.", speaker="Ada", at=_AT + 40 * _DAY)
+        await memory.remember(
+            "Ada lives in Oslo. Ada likes tea. Ada works at Initech.", speaker="Ada", at=_AT + 40 * _DAY
+        )
         await memory.remember("Ada moved to Bergen. Ada no longer likes tea.", speaker="Ada", at=_AT + 45 * _DAY)
         for tokens in (1, 2, 5, 9, 14, 20, 30, 45, 70, 120, 400):
             for question in ("What colour is the lamp?", "Where does Ada live?"):
                 await tried(memory.context(question, max_tokens=tokens))
                 await tried(memory.recall(question, max_tokens=tokens, limit=8))
             await tried(memory.context(max_tokens=tokens, about="Ada"))
-            await tried(memory.context("Where does Ada live?", max_tokens=tokens, profile=tokens % 2 == 0, changes=tokens % 3 == 0, where={"speaker": "Ada"}))
+            await tried(
+                memory.context(
+                    "Where does Ada live?",
+                    max_tokens=tokens,
+                    profile=tokens % 2 == 0,
+                    changes=tokens % 3 == 0,
+                    where={"speaker": "Ada"},
+                )
+            )
             await tried(memory.context("rug", max_tokens=tokens, counter=len))
         for tokens in (0, -1, 2_000_000):
             await tried(memory.context("rug", max_tokens=tokens))
@@ -105,7 +135,7 @@ async def _filtered(stage: Stage) -> None:
                 await tried(memory.list(where=where, limit=3, order="newest"))
                 await tried(memory.episodes(where=where, limit=3))
                 await tried(memory.history("lamp", where=where, limit=3))
-            for types in (["preference"], ["note", "topic"], ["project"], [], ["nothing"]):
+            for types in _KINDS:
                 await tried(memory.recall("lamp", types=types, limit=4))
                 await tried(memory.list(types=types, limit=2))
             for score in (0.0, 0.05, 0.2, 0.4, 0.6, 0.9, 1.0, 1.1):
@@ -140,7 +170,9 @@ async def _moments(stage: Stage) -> None:
         for moment in known:
             for beside in (-_TICK, timedelta(0), _TICK):
                 await memory.recall("Where does Ada live?", known_at=moment + beside, limit=4)
-                await memory.recall("Where does Ada live?", known_at=moment + beside, as_of=_AT + 2 * _DAY, include_superseded=True)
+                await memory.recall(
+                    "Where does Ada live?", known_at=moment + beside, as_of=_AT + 2 * _DAY, include_superseded=True
+                )
                 await tried(memory.history("Ada", known=(moment + beside, moment + _DAY)))
         await tried(memory.recall("Ada", time_range=(_AT + _DAY, _AT)))
         await tried(memory.recall("Ada", as_of="yesterday"))
@@ -164,7 +196,10 @@ def _readers() -> list[Judge]:
     def of(answers: float, outdated: float) -> Judge:
         def judge(_: str, told: Sequence[Dated]) -> list[Reading]:
             last = len(told) - 1
-            return [Reading(answers if place == last else 0.01, outdated if place != last else 0.0) for place in range(len(told))]
+            return [
+                Reading(answers if place == last else 0.01, outdated if place != last else 0.0)
+                for place in range(len(told))
+            ]
 
         return judge
 
@@ -189,8 +224,19 @@ async def _read(stage: Stage) -> None:
         embedder = SimEmbedder(stage.clock, stage.rng, judge=judge)
         async with stage.memory(embedder=embedder, config=Config(learn=place % 2 == 0)) as memory:
             for day, (who, text) in enumerate(_SEEN):
-                await memory.remember(text, speaker=who, role="assistant" if day == 3 else "user", origin="document" if day == 4 else None, at=_AT + day * _DAY)
-            for question, limit in (("Where is the kettle?", 1), ("Where is the kettle?", 3), ("Who saw the kettle?", 8), ("Where was the lamp left?", 5)):
+                await memory.remember(
+                    text,
+                    speaker=who,
+                    role="assistant" if day == 3 else "user",
+                    origin="document" if day == 4 else None,
+                    at=_AT + day * _DAY,
+                )
+            for question, limit in (
+                ("Where is the kettle?", 1),
+                ("Where is the kettle?", 3),
+                ("Who saw the kettle?", 8),
+                ("Where was the lamp left?", 5),
+            ):
                 found = await tried(memory.recall(question, limit=limit))
                 note("newer", [] if found is None else [(hit.newer_than, hit.score) for hit in found.hits])
             await tried(memory.recall("Where is the kettle?", as_of=_AT + 2 * _DAY))
@@ -206,4 +252,6 @@ _SEEN: Final = (
     ("Ada", "Somebody left the kettle behind the oven."),
 )
 
-ORDER: Final = runs(order_ties=_ties, order_tokens=_tokens, order_filtered=_filtered, order_moments=_moments, order_read=_read)
+ORDER: Final = runs(
+    order_ties=_ties, order_tokens=_tokens, order_filtered=_filtered, order_moments=_moments, order_read=_read
+)

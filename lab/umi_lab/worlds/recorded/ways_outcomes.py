@@ -13,21 +13,40 @@ from umi import FileSignalProvider, IntelligenceLoader, Router
 from umi.config import Config
 from umi.memory import Memory
 from umi.signals import JUnitSignalProvider, PullRequestSignalProvider, seal
-from umi.types import ProviderQualityWeights, QualityFactors, QualitySignal
+from umi.types import OutcomeLike, ProviderQualityWeights, QualityFactors, QualitySignal, VerdictLike
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, bounded, broken, noted, noted_now, pause, runs, tried, view
+from umi_lab.worlds.recorded.ways_kit import Stage, bounded, broken, noted, noted_now, pause, runs, there, tried, view
 
 _HALF_DAY: Final = timedelta(hours=12)
-_THINGS: Final = ("lamp", "kettle", "ladder", "rug", "clock", "mirror", "oven", "bench", "radio", "shelf", "carpet", "fan")
+_THINGS: Final = (
+    "lamp",
+    "kettle",
+    "ladder",
+    "rug",
+    "clock",
+    "mirror",
+    "oven",
+    "bench",
+    "radio",
+    "shelf",
+    "carpet",
+    "fan",
+)
 _PLACES: Final = ("kitchen", "cellar", "attic", "garage", "office")
-_OUTCOMES: Final = ("success", "failure", "partial_success")
-_VERDICTS: Final = (None, "approved", "rejected", None)
+_OUTCOMES: Final[tuple[OutcomeLike, ...]] = ("success", "failure", "partial_success")
+_VERDICTS: Final[tuple[VerdictLike | None, ...]] = (None, "approved", "rejected", None)
+
+
+_NO_FUNCTION: Final[Any] = 7
+_NO_NUMBER: Final[Any] = True
 
 
 class _Said:
     """A provider that gives what it was made with, or raises it."""
 
-    def __init__(self, name: str, signals: object, weights: object = None, *, aside: Sequence[tuple[str, str]] = ()) -> None:
+    def __init__(
+        self, name: str, signals: object, weights: object = None, *, aside: Sequence[tuple[str, str]] = ()
+    ) -> None:
         self.name = name
         self.signals = signals
         self.weights = weights
@@ -47,9 +66,13 @@ class _Said:
 def _signal(number: int, at: datetime, **more: Any) -> QualitySignal:
     factors = None
     if number % 2:
-        factors = QualityFactors(*(None if (number + place) % 3 == 0 else (place + number % 4) / 12 for place in range(9)))
+        factors = QualityFactors(
+            *(None if (number + place) % 3 == 0 else (place + number % 4) / 12 for place in range(9))
+        )
     given = {"human_verdict": _VERDICTS[number % 4], "quality_factors": factors} | more
-    return QualitySignal(f"sig{number}", f"task {number}", _OUTCOMES[number % 3], (number % 11) / 10, at.isoformat(), **given)
+    return QualitySignal(
+        f"sig{number}", f"task {number}", _OUTCOMES[number % 3], (number % 11) / 10, at.isoformat(), **given
+    )
 
 
 async def _fill(memory: Memory) -> None:
@@ -61,7 +84,10 @@ async def _fill(memory: Memory) -> None:
 
 
 def _questions(count: int) -> list[str]:
-    return [f"Where is the {_THINGS[number % 12]}?" if number % 3 else f"What is in the {_PLACES[number % 5]}?" for number in range(count)]
+    return [
+        f"Where is the {_THINGS[number % 12]}?" if number % 3 else f"What is in the {_PLACES[number % 5]}?"
+        for number in range(count)
+    ]
 
 
 async def _loaded(_stage: Stage) -> None:
@@ -79,12 +105,21 @@ async def _loaded(_stage: Stage) -> None:
         QualitySignal("e", "task", "success", 0.5, now.isoformat(), human_verdict="maybe"),
         QualitySignal("f", "x" * 20_000, "success", 0.5, now.isoformat()),
         QualitySignal("g", "task", "success", 0.5, now.isoformat(), quality_factors=QualityFactors(tests_passing=2.0)),
-        QualitySignal("h", "task", "success", True, now.isoformat()),
+        QualitySignal("h", "task", "success", _NO_NUMBER, now.isoformat()),
     ]
-    weighed = [ProviderQualityWeights(1.0, 0.0, 0.0), ProviderQualityWeights(0, 0, 0), ProviderQualityWeights(-1.0, 2.0, 0.5)]
+    weighed = [
+        ProviderQualityWeights(1.0, 0.0, 0.0),
+        ProviderQualityWeights(0, 0, 0),
+        ProviderQualityWeights(-1.0, 2.0, 0.5),
+    ]
     weighed += [ProviderQualityWeights(1_000_000.0, 1.0, 1.0), ProviderQualityWeights(1_000_001.0, 1.0, 1.0)]
     providers: list[_Said] = [_Said("sound", sound), _Said("faulty", faulty, aside=[("line 3", "torn")])]
-    providers += [_Said("broken", broken("out of order")), _Said("weightless", sound, broken("no scales")), _Said("odd", 7), _Said("wordy", sound, "much")]
+    providers += [
+        _Said("broken", broken("out of order")),
+        _Said("weightless", sound, broken("no scales")),
+        _Said("odd", 7),
+        _Said("wordy", sound, "much"),
+    ]
     providers += [_Said(f"weighed{place}", sound, weights) for place, weights in enumerate(weighed)]
     loader = IntelligenceLoader()
     note("load nothing", loader.load_grouped())
@@ -107,7 +142,15 @@ async def _files(stage: Stage) -> None:
     async with stage.learning(stage.url("files"), embedder=stage.embedder()) as memory:
         await _fill(memory)
         recalls = [await memory.recall(asked, task_id=f"task{place % 5}") for place, asked in enumerate(_questions(20))]
-    signals = [_signal(place, now - place * _HALF_DAY, recall_id=one.id if place % 2 else None, task_id=None if place % 3 else f"task{place % 5}") for place, one in enumerate(recalls)]
+    signals = [
+        _signal(
+            place,
+            now - place * _HALF_DAY,
+            recall_id=one.id if place % 2 else None,
+            task_id=None if place % 3 else f"task{place % 5}",
+        )
+        for place, one in enumerate(recalls)
+    ]
     records = [asdict(one) for one in signals]
     _write(folder, records)
     key = b"sixteen bytes at least"
@@ -132,7 +175,9 @@ async def _files(stage: Stage) -> None:
         for _ in range(2):
             await tried(memory.learning.run(progress=lambda done, of: note("progress", (done, of))))
         await _learned(memory)
-        (folder / "a.jsonl").write_text("\n".join(json.dumps(one | {"outcome": "failure"}) for one in records[:6]), "utf-8")
+        (folder / "a.jsonl").write_text(
+            "\n".join(json.dumps(one | {"outcome": "failure"}) for one in records[:6]), "utf-8"
+        )
         await tried(memory.learning.run())
         await memory.learning.status()
         for asked in _questions(8):
@@ -155,7 +200,15 @@ _REPORT: Final = """<testsuites><testsuite name="units" timestamp="2029-12-30T10
 <testcase classname="shelf" name="holds" time="0.5"/><testcase classname="shelf" name="falls"><failure message="it fell"/></testcase>
 <testcase classname="fan" name="turns"><skipped/></testcase></testsuite><testsuite name="none" tests="0"/></testsuites>"""
 _REQUESTS: Final = [
-    {"number": 7, "title": "Mend the fan", "merged": True, "state": "closed", "merged_at": "2029-12-30T10:00:00Z", "closed_at": "2029-12-30T10:00:00Z", "reviewDecision": "APPROVED"},
+    {
+        "number": 7,
+        "title": "Mend the fan",
+        "merged": True,
+        "state": "closed",
+        "merged_at": "2029-12-30T10:00:00Z",
+        "closed_at": "2029-12-30T10:00:00Z",
+        "reviewDecision": "APPROVED",
+    },
     {"number": 8, "title": "Move the rug", "state": "closed", "merged_at": None, "closed_at": "2029-12-31T10:00:00Z"},
     {"number": 9, "title": "Open still", "state": "open"},
     "none",
@@ -182,9 +235,17 @@ async def _shared(stage: Stage) -> None:
             used = None if place % 3 else [hit.id for hit in found.hits[place % 2 : 2]]
             outcome = _OUTCOMES[place % 7 % 3]
             score = None if place % 2 else (place % 5) / 4
-            await tried(memory.feedback(found.id, outcome=outcome, quality_score=score, human_verdict=_VERDICTS[place % 4], used=used))  # type: ignore[arg-type]
+            await tried(
+                memory.feedback(
+                    found.id, outcome=outcome, quality_score=score, human_verdict=_VERDICTS[place % 4], used=used
+                )
+            )
             if place % 10 == 0:
-                await tried(memory.feedback(found.id, outcome=outcome, quality_score=score, human_verdict=_VERDICTS[place % 4], used=used))  # type: ignore[arg-type]
+                await tried(
+                    memory.feedback(
+                        found.id, outcome=outcome, quality_score=score, human_verdict=_VERDICTS[place % 4], used=used
+                    )
+                )
                 await tried(memory.feedback(found.id, outcome="failure", used=["en_nowhere"]))
                 await tried(memory.feedback(found.id, outcome="failure", quality_score=0.9))
                 await pause(86_400.0 * (place % 70))
@@ -209,13 +270,18 @@ async def _derived(stage: Stage) -> None:
         ids = [step.entity.id for step in (await memory.list(limit=40)).items]
         layers = [ids[:3]]
         for depth in range(5):
-            made = [await memory.remember(f"So the {_THINGS[depth]} needs care {n}.", derived_from=layers[-1][n : n + 2] or layers[-1][:1]) for n in range(3)]
+            made = [
+                await memory.remember(
+                    f"So the {_THINGS[depth]} needs care {n}.", derived_from=layers[-1][n : n + 2] or layers[-1][:1]
+                )
+                for n in range(3)
+            ]
             layers.append([entity.id for receipt in made for entity in receipt.entities])
         recalls = []
         for depth in range(5):
             found = await memory.recall(f"So which {_THINGS[depth]} needs care?", task_id=f"care of Nora {depth}")
             recalls.append(found)
-            await tried(memory.feedback(found.id, outcome=_OUTCOMES[depth % 2]))  # type: ignore[arg-type]
+            await tried(memory.feedback(found.id, outcome=_OUTCOMES[depth % 2]))
         for layer in layers:
             for id_ in layer:
                 await tried(memory.learning.explain(id_))
@@ -235,7 +301,10 @@ async def _derived(stage: Stage) -> None:
             for id_ in layer:
                 await tried(memory.learning.explain(id_))
         rows = view(memory)
-        note("learned", await rows.read(lambda s: [s.learned.counts(), s.learned.versions(), list(s.learned.scan_beliefs())]))
+        note(
+            "learned",
+            await rows.read(lambda s: [s.learned.counts(), s.learned.versions(), list(s.learned.scan_beliefs())]),
+        )
         note("signals", await rows.read(lambda s: s.learned.signals_after(-1, 99)))
         await _learned(memory)
         await memory.erase_namespace()
@@ -246,20 +315,44 @@ async def _derived(stage: Stage) -> None:
 async def _matched(stage: Stage) -> None:
     """Signals by task, by words and by decision, early and late, in several namespaces, of providers that disagree."""
     said: dict[str, list[QualitySignal]] = {"one": [], "two": [], "three": []}
-    loader = IntelligenceLoader([*(_Said(name, signals) for name, signals in said.items()), _Said("broken", broken("out"))])
-    with bounded({"TRAJECTORIES_UNCREDITED_COUNT_MAX": 25, "TASK_TRAJECTORIES_COUNT_MAX": 3, "LEARN_BATCH_COUNT": 7, "TRAJECTORIES_FLUSH_COUNT": 4}):
-        async with stage.learning(stage.url("matched"), embedder=stage.embedder(), intelligence=loader, config=Config()) as memory:
+    loader = IntelligenceLoader(
+        [*(_Said(name, signals) for name, signals in said.items()), _Said("broken", broken("out"))]
+    )
+    with bounded(
+        {
+            "TRAJECTORIES_UNCREDITED_COUNT_MAX": 25,
+            "TASK_TRAJECTORIES_COUNT_MAX": 3,
+            "LEARN_BATCH_COUNT": 7,
+            "TRAJECTORIES_FLUSH_COUNT": 4,
+        }
+    ):
+        async with stage.learning(
+            stage.url("matched"), embedder=stage.embedder(), intelligence=loader, config=Config()
+        ) as memory:
             other = memory.switch("other")
             await _fill(memory)
             await _fill(other)
-            recalls = [await (memory, other)[place % 2].recall(asked, task_id=f"task{place % 6}" if place % 3 else None) for place, asked in enumerate(_questions(60))]
-            await tried(memory.recall("Where is the oven?", namespaces=["default", "other", "third"], task_id="several"))
+            recalls = [
+                await (memory, other)[place % 2].recall(asked, task_id=f"task{place % 6}" if place % 3 else None)
+                for place, asked in enumerate(_questions(60))
+            ]
+            await tried(
+                memory.recall("Where is the oven?", namespaces=["default", "other", "third"], task_id="several")
+            )
             now = stage.clock.now()
             for place, found in enumerate(recalls):
                 for number, name in enumerate(said):
                     at = now + _HALF_DAY * (place % 9 - 4)
                     one = _signal(100 * number + place, at)
-                    worded = QualitySignal(one.id, _questions(60)[place], one.outcome, one.quality_score, one.completed_at, one.human_verdict, one.quality_factors)
+                    worded = QualitySignal(
+                        one.id,
+                        _questions(60)[place],
+                        one.outcome,
+                        one.quality_score,
+                        one.completed_at,
+                        one.human_verdict,
+                        one.quality_factors,
+                    )
                     by_recall = _signal(100 * number + place, at, recall_id=found.id)
                     by_task = _signal(100 * number + place, at, task_id=f"task{place % 8}")
                     by_decision = _signal(100 * number + place, at, decision_id=f"dec{place}")
@@ -268,7 +361,7 @@ async def _matched(stage: Stage) -> None:
                 for _ in range(2):
                     await tried(space.learning.run(progress=lambda done, of: note("progress", (done, of))))
                 await _learned(space)
-            await tried(memory.learning.run(progress=7))  # type: ignore[arg-type]
+            await tried(memory.learning.run(progress=_NO_FUNCTION))
             await _of_routes(stage, memory, said["one"])
             await pause(400 * 86_400.0)
             await memory.learning.status()
@@ -280,10 +373,13 @@ async def _matched(stage: Stage) -> None:
 async def _of_routes(stage: Stage, memory: Memory, signals: list[QualitySignal]) -> None:
     """Signals about routed tasks."""
     models = {"fast": "small", "strong": "large"}
-    async with Router.open(models, stage.url("matched"), embedder=None, clock=stage.clock, entropy=stage.entropy) as router:
+    async with Router.open(
+        models, stage.url("matched"), embedder=None, clock=stage.clock, entropy=stage.entropy
+    ) as router:
         for place in range(12):
-            route = await noted("choose", router.choose(f"Fix the typo number {place} in the title", kind="edit"))
-            assert route is not None
+            route = there(
+                await noted("choose", router.choose(f"Fix the typo number {place} in the title", kind="edit"))
+            )
             recall_id = signals[place].recall_id if place % 3 == 0 else None
             signals.append(_signal(900 + place, stage.clock.now(), decision_id=route.id, recall_id=recall_id))
             signals.append(_signal(950 + place % 5, stage.clock.now(), decision_id=route.id))
@@ -294,5 +390,9 @@ async def _of_routes(stage: Stage, memory: Memory, signals: list[QualitySignal])
 
 
 OUTCOMES: Final = runs(
-    outcomes_loaded=_loaded, outcomes_files=_files, outcomes_shared=_shared, outcomes_derived=_derived, outcomes_matched=_matched
+    outcomes_loaded=_loaded,
+    outcomes_files=_files,
+    outcomes_shared=_shared,
+    outcomes_derived=_derived,
+    outcomes_matched=_matched,
 )

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from io import BytesIO
 from pathlib import Path
 from typing import Any, Final
 
 from umi import blocking, diagnose, reembed
 from umi.config import Config
-from umi.errors import EmbedderUnavailable, EmbeddingError, StoreUnavailable, UmiError
+from umi.errors import EmbedderUnavailable, EmbeddingError, StoreUnavailable
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity, Matrix, NamespaceStore, Vector
 from umi.sim.clock import SimEntropy
@@ -24,7 +22,19 @@ from umi.sim.rng import DeterministicRng
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Runs, Stage, bounded, broken, look, noted, noted_now, pause, runs, tried
+from umi_lab.worlds.recorded.ways_kit import (
+    Runs,
+    Stage,
+    bounded,
+    broken,
+    look,
+    noted,
+    noted_now,
+    pause,
+    runs,
+    there,
+    tried,
+)
 
 _AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
 _CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")
@@ -33,7 +43,12 @@ _CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Tu
 def _said(count: int, *, ids: bool = True) -> list[Message]:
     names = ("Ada", "Bob", "Eve")
     return [
-        Message(f"{names[place % 3]} lives in {_CITIES[place % 8]}.", at=_AT + timedelta(days=place), session=f"s{place % 2}", id=f"m{place}" if ids else None)
+        Message(
+            f"{names[place % 3]} lives in {_CITIES[place % 8]}.",
+            at=_AT + timedelta(days=place),
+            session=f"s{place % 2}",
+            id=f"m{place}" if ids else None,
+        )
         for place in range(count)
     ]
 
@@ -42,7 +57,10 @@ async def _two(stage: Stage) -> None:
     """Two memories on one file that tell, ask, correct, learn and delete in turn; a third follows the changes."""
     url = stage.url("two")
     other_ids = SimEntropy(stage.rng.fork("others"))
-    async with stage.learning(url, embedder=stage.embedder()) as one, stage.learning(url, embedder=stage.embedder(), entropy=other_ids) as two:
+    async with (
+        stage.learning(url, embedder=stage.embedder()) as one,
+        stage.learning(url, embedder=stage.embedder(), entropy=other_ids) as two,
+    ):
         following = asyncio.create_task(_follow(one, 18))
         for place, message in enumerate(_said(12)):
             await (one, two)[place % 2].remember(message)
@@ -159,7 +177,9 @@ def _blocking() -> None:
     # No note of a recall is written by a timer, whose time would be real.
     with tempfile.TemporaryDirectory(prefix="umi-ways-") as folder, bounded({"TRAJECTORIES_FLUSH_S": 3_600}):
         entropy = SimEntropy(DeterministicRng(5))
-        with blocking.Memory.open(f"sqlite:///{folder}/blocking.db", embedder=None, clock=_Hand(), entropy=entropy, config=Config(learn=True)) as memory:
+        with blocking.Memory.open(
+            f"sqlite:///{folder}/blocking.db", embedder=None, clock=_Hand(), entropy=entropy, config=Config(learn=True)
+        ) as memory:
             _all_methods(memory, Path(folder))
         noted_now("closed", memory.recall, "Ada")
         noted_now("closed", memory.close)
@@ -178,12 +198,15 @@ def _all_methods(memory: blocking.Memory, folder: Path) -> None:
     noted_now("rollback", memory.learning.rollback, 1)
     noted_now("rollback", memory.learning.rollback, 9)
     noted_now("reset", memory.learning.reset)
-    related = noted_now("relate", memory.relate, old, new, "contradict", "told so")
-    assert related is not None
+    related = there(noted_now("relate", memory.relate, old, new, "contradict", "told so"))
     memory.undecided()
     noted_now("preview_undo", memory.preview_undo, related.id)
     noted_now("resolve", memory.resolve, related.id, "both")
     noted_now("undo", memory.undo, related.id)
+    _looked_at(memory, folder, old)
+
+
+def _looked_at(memory: blocking.Memory, folder: Path, old: str) -> None:
     memory.set_fact("Ada", "city", "Lima")
     memory.facts("Ada")
     memory.profile("Ada")
@@ -271,109 +294,12 @@ async def _opened(memory: Memory) -> None:
     await memory.close()
 
 
-class _Torn:
-    """A stream that breaks after so many bytes."""
-
-    def __init__(self, data: bytes, count: int, *, ends: bool = False) -> None:
-        self._inner = BytesIO(data)
-        self._left = count
-        self._ends = ends
-
-    def _take(self, wanted: int) -> int:
-        if self._left <= 0 and not self._ends:
-            raise broken("the cable is out")
-        return self._left if wanted is None or wanted < 0 else min(wanted, self._left)
-
-    def read(self, count: int = -1) -> bytes:
-        data = self._inner.read(self._take(count))
-        self._left -= len(data)
-        return data
-
-    def readline(self, count: int = -1) -> bytes:
-        data = self._inner.readline(self._take(count))
-        self._left -= len(data)
-        return data
-
-
-async def _carried(stage: Stage) -> None:
-    """Exports with filters, backups, and restores that are broken off, gone on with, damaged, or refused."""
-    with portions.applied({"RESTORE_BATCH_COUNT": 3}):
-        async with stage.memory(stage.url("carried"), embedder=stage.embedder()) as memory:
-            await memory.remember_many(_said(10))
-            await memory.switch("other").remember("Zoe likes tea.", speaker="Zoe", read="later")
-            await memory.set_fact("Ada", "city", "Lima")
-            whole, all_of_it = BytesIO(), BytesIO()
-            await memory.export(whole, progress=lambda lines: note("progress", lines))
-            await memory.export(all_of_it, every_namespace=True)
-            for place, more in enumerate(({"where": {"session": "s1"}}, {"types": ["location"]}, {"where": {"speaker": "nobody"}}, {"every_namespace": True, "where": {"session": "s0"}})):
-                part = BytesIO()
-                await tried(memory.export(part, **more))  # type: ignore[arg-type]
-                _note_lines(part.getvalue())
-                async with stage.memory(stage.url(f"part{place}")) as there:
-                    part.seek(0)
-                    await tried(there.restore(part))
-                    await look(there, ("Ada",), questions=("Where does Ada live?",))
-            await _paths(stage, memory)
-            await _copied(stage, memory)
-        await _restored(stage, whole.getvalue(), all_of_it.getvalue())
-
-
-def _note_lines(data: bytes) -> None:
-    note("lines", [len(line) for line in data.splitlines()[1:]])
-
-
-async def _paths(stage: Stage, memory: Memory) -> None:
-    (stage.folder / "letter.txt").write_text("Dear Ada", "utf-8")
-    for target in (stage.folder, stage.folder / "letter.txt", stage.folder / "no" / "where", "a\0b", 7, stage.folder / "saved.jsonl", stage.folder / "saved.jsonl"):
-        try:
-            receipt = await inspect.unwrap(Memory.export)(memory, target)
-            note("export", receipt.episodes)
-        except UmiError as error:
-            note("export", type(error).__name__)
-
-
-async def _copied(stage: Stage, memory: Memory) -> None:
-    """A backup, whose size differs between versions of SQLite, and what is in it."""
-    copy = inspect.unwrap(Memory.backup)
-    for path in (stage.folder / "copy.db", stage.folder / "copy.db", stage.folder / "no" / "where.db"):
-        try:
-            note("backup", await copy(memory, path) > 0)
-        except UmiError as error:
-            note("backup", type(error).__name__)
-    async with stage.memory(stage.url("copy"), embedder=stage.embedder()) as there:
-        await look(there, ("Ada",), questions=("Where does Ada live?",))
-        await there.namespaces()
-
-
-async def _restored(stage: Stage, whole: bytes, all_of_it: bytes) -> None:
-    for place, (data, size) in enumerate(((whole, 900), (whole, len(whole) // 2), (whole, len(whole) - 40), (all_of_it, len(all_of_it) - 700))):
-        async with stage.memory(stage.url(f"torn{place}"), embedder=stage.embedder()) as memory:
-            for ends in (False, True):
-                try:
-                    await memory.restore(_Torn(data, size, ends=ends))  # type: ignore[arg-type]
-                except Exception as error:  # noqa: BLE001 - a stream may raise anything
-                    note("torn", type(error).__name__)
-                await memory.check()
-            if place == 1:
-                await tried(memory.remember("Ada lives in between."))
-                await tried(memory.restore(BytesIO(all_of_it)))
-            await tried(memory.restore(BytesIO(data), progress=lambda done: note("progress", done)))
-            await tried(memory.restore(BytesIO(data)))
-            await look(memory, ("Ada", "Bob"), questions=("Where does Ada live?",))
-            await memory.namespaces()
-            await memory.forget("m2")
-            await tried(memory.restore(BytesIO(data)))
-    middle = len(whole) // 2
-    for odd in (b"", b"{}\n", whole[:middle] + b"X" + whole[middle + 1 :], whole + whole, whole.replace(b'"version":1', b'"version":99', 1), b"\xff" + whole):
-        async with stage.memory("dict:") as memory:
-            await tried(memory.restore(BytesIO(odd)))
-            await memory.check()
-
-
 class _Failing(SimEmbedder):
     """An embedder with another name, that fails from its n-th batch on, or answers other dimensions."""
 
-    def __init__(self, stage: Stage, name: str, *, batches: int = 1_000, dimensions: int = 256, prepared: bool = True) -> None:
+    def __init__(
+        self, stage: Stage, name: str, *, batches: int = 1_000, dimensions: int = 256, prepared: bool = True
+    ) -> None:
         super().__init__(stage.clock, stage.rng)
         self._name = name
         self.batches = batches
@@ -429,7 +355,13 @@ async def _embedders(stage: Stage) -> None:
             await tried(memory.remember("Ada lives in Bern."))
             await tried(memory.recall("Where does Ada live?"))
             await memory.stats()
-        for odd in (_Failing(stage, "two"), _Failing(stage, "one", dimensions=64), _Prepared(stage, "one", batches=0, prepared=False), _Prepared(stage, "one", prepared=False), _Failing(stage, "none", dimensions=0)):
+        for odd in (
+            _Failing(stage, "two"),
+            _Failing(stage, "one", dimensions=64),
+            _Prepared(stage, "one", batches=0, prepared=False),
+            _Prepared(stage, "one", prepared=False),
+            _Failing(stage, "none", dimensions=0),
+        ):
             await noted("open", _asked(stage, url, odd))
         with portions.applied({"OUTBOX_DRAIN_COUNT": 2}):
             broken_off = _Failing(stage, "three", batches=2, dimensions=96)
@@ -469,7 +401,9 @@ async def _bulk(stage: Stage) -> None:
             async with stage.memory(url, embedder=stage.embedder()) as memory:
                 for count in (0, 3, 4, 9):
                     await tried(memory.remember_many(ending(count), progress=lambda done: note("progress", done)))
-                    await tried(memory.remember_many(ending_later(count + 2), progress=lambda done: note("progress", done)))
+                    await tried(
+                        memory.remember_many(ending_later(count + 2), progress=lambda done: note("progress", done))
+                    )
                     await memory.stats()
                 await tried(memory.remember_many(_said(14)))
                 await tried(memory.remember_many([*_said(5, ids=False), Message("other", id="m3"), "never"]))
@@ -478,9 +412,13 @@ async def _bulk(stage: Stage) -> None:
                     await tried(memory.remember_many(odd))  # type: ignore[arg-type]
                 await tried(memory.remember([Message("one"), Message("")]))
                 for place, message in enumerate(_said(8, ids=False)):
-                    await memory.remember(message, read="later", idempotency_key=f"k{place % 6}") if place < 6 else await memory.remember(message)
+                    await memory.remember(
+                        message, read="later", idempotency_key=f"k{place % 6}"
+                    ) if place < 6 else await memory.remember(message)
                     await memory.waiting()
-                await memory.remember("derived later", derived_from=[(await memory.list(limit=1)).items[0].entity.id], read="later")
+                await memory.remember(
+                    "derived later", derived_from=[(await memory.list(limit=1)).items[0].entity.id], read="later"
+                )
                 await memory.work(idle_s=0, progress=lambda done, left: note("work", (done, left)))
                 worker = asyncio.create_task(memory.work(idle_s=3))
                 await pause(1)
@@ -492,7 +430,12 @@ async def _bulk(stage: Stage) -> None:
 
 SEVERAL: Final[Runs] = {
     **runs(
-        several_two=_two, several_views=_views, several_locked=_locked, several_replica=_replica, several_carried=_carried, several_embedders=_embedders, several_bulk=_bulk
+        several_two=_two,
+        several_views=_views,
+        several_locked=_locked,
+        several_replica=_replica,
+        several_embedders=_embedders,
+        several_bulk=_bulk,
     ),
     "several-blocking": _blocking,
 }

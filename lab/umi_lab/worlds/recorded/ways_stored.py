@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 from umi import DetectionOptions, DualRetriever, EntityExtractor, EvolutionTracker
 from umi.memory import Memory
@@ -11,7 +11,7 @@ from umi.sim.embedder import text_vector
 from umi.sim.storage import SimStorage
 from umi.types import Entity, EntityType, Mode, Origin, ReaderNotes
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, look, noted, noted_now, runs, tried, view
+from umi_lab.worlds.recorded.ways_kit import Stage, look, noted, noted_now, runs, there, tried, view
 
 _AT: Final = datetime(2029, 5, 1, 9, 30, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
@@ -70,7 +70,14 @@ def made() -> list[Entity]:
     ]
     bare = Entity(EntityType.NOTE, "rain", "It rained on Tuesday.", id="en_bare")
     denied = Entity(
-        EntityType.PREFERENCE, "Vera", "Vera does not want rye.", id="en_not", subject="vera", slot="prefers", value="rye bread", negated=True
+        EntityType.PREFERENCE,
+        "Vera",
+        "Vera does not want rye.",
+        id="en_not",
+        subject="vera",
+        slot="prefers",
+        value="rye bread",
+        negated=True,
     )
     return [every, *cities, bare, denied]
 
@@ -79,7 +86,11 @@ async def _port(stage: Stage) -> None:
     for url in ("dict:", stage.url("port")):
         async with stage.memory(url, embedder=stage.embedder()) as memory:
             await _through_port(memory)
-            await look(memory, ("vera", "lomo", "rain"), questions=("Where does Vera live?", "What does Vera prefer?", "rain on Tuesday"))
+            await look(
+                memory,
+                ("vera", "lomo", "rain"),
+                questions=("Where does Vera live?", "What does Vera prefer?", "rain on Tuesday"),
+            )
             await memory.maintain()
             await look(memory, ("vera",), questions=("Which bread does Vera want?",))
 
@@ -124,18 +135,16 @@ async def _snapshot(stage: Stage) -> None:
     """What the rows give to those who read them in one snapshot."""
     async with stage.memory(stage.url("rows"), embedder=stage.embedder()) as memory:
         for place, text in enumerate(_SAID):
-            await memory.remember(text, speaker=("Sam", "Ada")[place % 2], session=f"s{place % 3}", at=_AT + place * _DAY)
+            await memory.remember(
+                text, speaker=("Sam", "Ada")[place % 2], session=f"s{place % 3}", at=_AT + place * _DAY
+            )
         rows = view(memory)
         ids = [episode.id for episode in (await memory.episodes()).items]
 
-        def everything(snapshot: object) -> None:
-            s: object = snapshot
-            _note_rows(s, ids)
-
-        await rows.read(everything)
+        await rows.read(lambda snapshot: _note_rows(snapshot, ids))
 
 
-def _note_rows(s: object, ids: list[str]) -> None:
+def _note_rows(s: Any, ids: list[str]) -> None:
     ask = {
         "counts": (),
         "relations_of": ([],),
@@ -152,30 +161,39 @@ def _note_rows(s: object, ids: list[str]) -> None:
         note(name, getattr(s, name)(*given))
     for subject in ("sam", "ada", "bob", "apollo"):
         for limit in (1, 3, 99):
-            note("statements", s.statements(subject, limit=limit))  # type: ignore[attr-defined]
-            note("statements_in", sorted(s.statements_in([(subject, "lives in"), (subject, "works at")], limit=limit).items()))  # type: ignore[attr-defined]
-        note("periods", s.periods(subject, 4))  # type: ignore[attr-defined]
+            note("statements", s.statements(subject, limit=limit))
+            note(
+                "statements_in",
+                sorted(s.statements_in([(subject, "lives in"), (subject, "works at")], limit=limit).items()),
+            )
+        note("periods", s.periods(subject, 4))
     for newest in (False, True):
         for limit in (1, 5, 99):
-            page = s.list_entities(after=None, limit=limit, newest=newest)  # type: ignore[attr-defined]
+            page = s.list_entities(after=None, limit=limit, newest=newest)
             note("list_entities", page)
-            note("list_entities after", s.list_entities(after=page[-1][0], limit=3, newest=newest))  # type: ignore[attr-defined]
-            note("list_episodes", s.list_episodes(after=limit, limit=limit, newest=newest))  # type: ignore[attr-defined]
+            note("list_entities after", s.list_entities(after=page[-1][0], limit=3, newest=newest))
+            note("list_episodes", s.list_episodes(after=limit, limit=limit, newest=newest))
     for what in ("scan_episodes", "scan_entities", "scan_relations", "scan_aliases", "scan_replays", "scan_outbox"):
         note(what, list(getattr(s, what)()))
     for after in (0, 1, 5, 99):
-        note("changes", s.changes(after, 3))  # type: ignore[attr-defined]
+        note("changes", s.changes(after, 3))
     for terms in (["oslo"], ["tea", "dog"], ["sam", "work"], ["zzz"]):
-        found = s.text_candidates(terms)  # type: ignore[attr-defined]
-        note("text_candidates", [found.keys.tolist(), found.words.tolist(), found.spoken.tolist(), found.session_unit.tolist()])
+        found = s.text_candidates(terms)
+        note(
+            "text_candidates",
+            [found.keys.tolist(), found.words.tolist(), found.spoken.tolist(), found.session_unit.tolist()],
+        )
         for level in (found.turn, found.neighbours, found.session):
             told = (level.unit, level.term, level.tf, level.length, level.df)
             note("level", [*(one.tolist() for one in told), level.average_length, level.count])
-        near = s.vector_candidates(text_vector(" ".join(terms)), pool=3)  # type: ignore[attr-defined]
-        note("vector_candidates", [near.keys.tolist(), near.cosine.tolist(), near.words.tolist(), near.mean, near.deviation, near.count])
-        around = s.surroundings(found.keys)  # type: ignore[attr-defined]
-        told = (around.traits, around.traits_before, around.at, around.session, around.before, around.after)
-        note("surroundings", [one.tolist() for one in told])
+        near = s.vector_candidates(text_vector(" ".join(terms)), pool=3)
+        note(
+            "vector_candidates",
+            [near.keys.tolist(), near.cosine.tolist(), near.words.tolist(), near.mean, near.deviation, near.count],
+        )
+        around = s.surroundings(found.keys)
+        places = (around.traits, around.traits_before, around.at, around.session, around.before, around.after)
+        note("surroundings", [one.tolist() for one in places])
 
 
 async def _facts(stage: Stage) -> None:
@@ -197,38 +215,46 @@ async def _facts(stage: Stage) -> None:
             )
         ):
             at = _AT + (20 - place) * _DAY if place % 4 == 3 else _AT + place * _DAY
-            await tried(memory.set_fact(subject, attribute, value, at=at, reason="told at the desk" if place % 2 else None))
+            await tried(
+                memory.set_fact(subject, attribute, value, at=at, reason="told at the desk" if place % 2 else None)
+            )
             for attribute_ in (None, attribute or "city"):
                 await tried(memory.facts("Ada", attribute=attribute_))
         for day in range(-1, 24, 3):
             await memory.facts("Ada", as_of=_AT + day * _DAY)
             await memory.profile("Ada", as_of=_AT + day * _DAY, limit=1 + day % 3)
         await _relate(memory)
-        await look(memory, ("Ada", "Apollo", "Sam", "Bob"), questions=("Where does Ada live?", "What is the deadline of Apollo?"))
+        await look(
+            memory,
+            ("Ada", "Apollo", "Sam", "Bob"),
+            questions=("Where does Ada live?", "What is the deadline of Apollo?"),
+        )
+
+
+# Places of an older and a newer statement, and how they relate.
+_RELATED: Final[tuple[tuple[int, int, Any], ...]] = (
+    (0, 4, "update"),
+    (4, 0, "update"),
+    (1, 1, "extend"),
+    (2, 5, "contradict"),
+    (3, 6, "derive"),
+    (5, 7, "extend"),
+    (6, 8, "contradict"),
+    (0, 4, "update"),
+    (0, 4, "contradict"),
+    (7, 9, "nothing"),
+)
 
 
 async def _relate(memory: Memory) -> None:
     receipts = [await memory.remember(text, at=_AT + place * _DAY, speaker="Kim") for place, text in enumerate(_SAID)]
     ids = [entity.id for receipt in receipts for entity in receipt.entities]
-    for place, (old, new, kind) in enumerate(
-        (
-            (0, 4, "update"),
-            (4, 0, "update"),
-            (1, 1, "extend"),
-            (2, 5, "contradict"),
-            (3, 6, "derive"),
-            (5, 7, "extend"),
-            (6, 8, "contradict"),
-            (0, 4, "update"),
-            (0, 4, "contradict"),
-            (7, 9, "nothing"),
-        )
-    ):
-        made_ = await tried(memory.relate(ids[old], ids[new], kind, "told so"))  # type: ignore[arg-type]
+    for place, (old, new, kind) in enumerate(_RELATED):
+        made_ = await tried(memory.relate(ids[old], ids[new], kind, "told so"))
         if made_ is not None:
             await tried(memory.preview_undo(made_.id))
             for keep in (("old", "new", "both")[place % 3], "new"):
-                await tried(memory.resolve(made_.id, keep))  # type: ignore[arg-type]
+                await tried(memory.resolve(made_.id, keep))
             await tried(memory.why(ids[new]))
             if place % 2:
                 await tried(memory.undo(made_.id))
@@ -248,8 +274,7 @@ async def _tracking(stage: Stage) -> None:
         for place, text in enumerate(_SAID):
             for at in (_AT + place * _DAY, None):
                 found = await noted("extract", extractor.extract(text, speaker="Sam" if place % 2 else None, at=at))
-            assert found is not None
-            for number, entity in enumerate(found.entities):
+            for number, entity in enumerate(there(found).entities):
                 known = Entity(
                     entity.entity_type,
                     entity.name,
@@ -305,7 +330,14 @@ async def _retrieved(stage: Stage) -> None:
     for vector, by in ((None, None), (storage, embedder), (storage.vectors, embedder), (storage.vectors, None)):
         retriever = DualRetriever(None, by, vector, storage)
         for limit in (1, 4, 30):
-            for question in ("Where does Sam live?", "Vera", "rye bread and tea", "who works at Globex", "nothing like that", ""):
+            for question in (
+                "Where does Sam live?",
+                "Vera",
+                "rye bread and tea",
+                "who works at Globex",
+                "nothing like that",
+                "",
+            ):
                 await noted("fast_search", retriever.fast_search(question, limit))
                 await noted("deep_search", retriever.deep_search(question, limit))
     lists = [made()[:3], made()[2:5], list(reversed(made()))]
@@ -315,19 +347,22 @@ async def _retrieved(stage: Stage) -> None:
 
 
 def _plain(place: int, text: str) -> Entity:
-    return Entity(EntityType.NOTE, text.split()[0], text, id=f"en_plain{place}", at=_AT + place * _DAY)
+    return Entity(EntityType.NOTE, text.partition(" ")[0], text, id=f"en_plain{place}", at=_AT + place * _DAY)
 
 
 async def _trusted(stage: Stage) -> None:
     """Statements of every origin about one thing, planned, dated, and said of it by others."""
     async with stage.memory(stage.url("trust")) as memory:
         for place, origin in enumerate((*Origin, *Origin)):
-            for text in (f"Lena lives in {_CITIES[place]}.", f"Lena plans to move to {_CITIES[-place - 1]} in June 2029."):
+            for text in (
+                f"Lena lives in {_CITIES[place]}.",
+                f"Lena plans to move to {_CITIES[-place - 1]} in June 2029.",
+            ):
                 await memory.remember(text, origin=origin, at=_AT + place * _DAY, speaker="Lena" if place % 3 else None)
         page = await memory.undecided(limit=2)
         while page.items:
             for one in page.items:
-                await tried(memory.resolve(one.relation.id, ("old", "new", "both")[len(one.relation.id) % 3]))  # type: ignore[arg-type]
+                await tried(memory.resolve(one.relation.id, ("old", "new", "both")[len(one.relation.id) % 3]))
             if page.next is None:
                 break
             page = await memory.undecided(limit=2, after=page.next)
@@ -339,5 +374,10 @@ async def _trusted(stage: Stage) -> None:
 _CITIES: Final = ("Oslo", "Rome", "Lima", "Cairo", "Quito", "Turin", "Delhi", "Bern")
 
 STORED: Final = runs(
-    stored_port=_port, stored_rows=_snapshot, stored_facts=_facts, stored_tracking=_tracking, stored_retrieved=_retrieved, stored_trusted=_trusted
+    stored_port=_port,
+    stored_rows=_snapshot,
+    stored_facts=_facts,
+    stored_tracking=_tracking,
+    stored_retrieved=_retrieved,
+    stored_trusted=_trusted,
 )
