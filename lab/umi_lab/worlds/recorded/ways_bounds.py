@@ -38,6 +38,8 @@ async def _chains(stage: Stage) -> None:
                 for question in ("Did Ada move to Rome?", "Who moved to Oslo?", "Does Bob live in Lima?"):
                     await memory.recall(question, limit=5)
                     await memory.recall(question, include_superseded=True, limit=30)
+                for city in _CITIES[3:]:
+                    await memory.recall(f"Did Ada move to {city}?", limit=3)
                 page = await memory.list(limit=100)
                 for step in page.items[::5]:
                     await tried(memory.why(step.entity.id))
@@ -141,7 +143,7 @@ async def _caches(stage: Stage) -> None:
                 for place, message in enumerate(_talk(20)):
                     await spaces[place % 5].remember(message)
                     await spaces[(place + 2) % 5].recall(_QUESTIONS[place % 6], limit=3)
-                for space in (*spaces[:4], spaces[0]):
+                for space in (spaces[0], spaces[3], spaces[0]):
                     await _echoed(space)
                 for space in spaces:
                     await space.recall(
@@ -169,6 +171,9 @@ async def _echoed(memory: Memory) -> None:
         )
     ):
         await tried(memory.remember(text, role=("assistant", "tool", "user")[place]))
+    await memory.recall("tea in Oslo, a trip, a sister", limit=6)
+    for line in lines[:1:-1]:
+        await tried(memory.remember(line, role="assistant"))
     packed = await memory.context("Where does Ada live?", max_tokens=80)
     await tried(memory.remember(packed.text or "nothing", role="assistant"))
     await tried(memory.remember(f"{packed.text}\nAnd something new." if packed.text else "new", role="assistant"))
@@ -220,7 +225,11 @@ async def _notes(stage: Stage) -> None:
             found = [await memory.recall(_QUESTIONS[place % 6], limit=6) for place in range(14)]
             for place, one in enumerate(found):
                 await tried(
-                    memory.feedback(one.id, outcome="success", used=[hit.id for hit in one.hits[: 1 + place % 5]])
+                    memory.feedback(
+                        one.id,
+                        outcome="success",
+                        used=None if place % 2 else [hit.id for hit in one.hits[: 1 + place % 5]],
+                    )
                 )
             await pause(2)
             for place in range(12):

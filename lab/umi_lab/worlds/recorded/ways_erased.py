@@ -33,6 +33,7 @@ _TOLD: Final = (
     ("Kim", "Nora Lind and Tim went to Oslo. The weather was fine. Kim stayed."),
     ("Nora", "I like tea. I am allergic to peanuts."),
     ("Kim", "I heard that Noras and Norah are names, too."),
+    ("notes_Nora2", "The shop is closed."),
     (None, "The deadline of Apollo is 4 June 2029."),
     (None, "The deadline of Apollo was moved to 11 June 2029."),
     (None, "The deadline of Apollo was moved to 18 June 2029."),
@@ -68,7 +69,11 @@ async def _tell(memory: Memory, *, derived: bool = True) -> list[str]:
         second = await memory.remember(
             "So a call costs money.", derived_from=[first.entities[0].id], at=_AT + 21 * _DAY
         )
-        ids += [*first.episode_ids, *second.episode_ids]
+        third = await memory.remember("So Nora has to pay. Kim called Tim.", derived_from=[ids[2]], at=_AT + 22 * _DAY)
+        fourth = await memory.remember(
+            "So Tim is called often.", derived_from=[third.episode_ids[0]], at=_AT + 23 * _DAY
+        )
+        ids += [*first.episode_ids, *second.episode_ids, *third.episode_ids, *fourth.episode_ids]
     return ids
 
 
@@ -132,7 +137,10 @@ async def _forgotten(stage: Stage) -> None:
         ids = await _tell(memory)
         page = await memory.list(limit=100)
         of = {step.entity.episode_id: step.entity.id for step in page.items}
-        for id_ in (ids[9], of[ids[11]], "m8", ids[2], of[ids[0]], of[ids[12]], ids[2], "m8", "nowhere"):
+        told = [of[ids[place]] for place in (0, 1, 2, 4, 6)]
+        for old, new in zip(told, told[1:], strict=False):
+            await tried(memory.relate(old, new, "extend", "Nora moved to Turin, and so on"))
+        for id_ in (ids[2], ids[9], of[ids[11]], "m8", ids[2], of[ids[0]], of[ids[12]], ids[2], "m8", "nowhere"):
             await tried(memory.preview_forget(id_))
             await tried(memory.forget(id_))
             for subject in ("Apollo", "Nora", "Sam"):

@@ -38,6 +38,12 @@ _VERDICTS: Final[tuple[VerdictLike | None, ...]] = (None, "approved", "rejected"
 
 
 _NO_FUNCTION: Final[Any] = 7
+_MORE: Final = (
+    "",
+    " And why?",
+    " Tell Sam.",
+    " Then look for the yellow paint in every corner.",
+)  # to words that signals are matched by
 _NO_NUMBER: Final[Any] = True
 
 
@@ -346,7 +352,7 @@ async def _matched(stage: Stage) -> None:
                     one = _signal(100 * number + place, at)
                     worded = QualitySignal(
                         one.id,
-                        _questions(60)[place],
+                        _questions(60)[place] + _MORE[place % 4],
                         one.outcome,
                         one.quality_score,
                         one.completed_at,
