@@ -75,7 +75,7 @@ async def _searched(stage: Stage) -> None:
         "INDEX_MESSAGE_BYTES": 1 << 40,
         "SAMPLED_COUNT_MAX": 6,
     }
-    for url, more in (("dict:", {}), (stage.url("searched"), {}), (stage.url("blocks"), blocks)):
+    for url, more in ((stage.url("searched"), {}), (stage.url("blocks"), blocks)):
         with bounded(sizes), portions.applied(more):
             async with stage.learning(url, embedder=stage.embedder()) as memory:
                 await memory.remember_many(_talk(30))

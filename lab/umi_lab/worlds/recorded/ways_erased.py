@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
+from itertools import pairwise
 from typing import Any, Final
 
 from umi.memory import Memory
@@ -79,7 +80,7 @@ async def _tell(memory: Memory, *, derived: bool = True) -> list[str]:
 
 async def _subjects(stage: Stage) -> None:
     """Everybody is erased in turn, each from a memory of its own, with and without what was concluded."""
-    for place, subject in enumerate((*_SUBJECTS, "nobody")):
+    for place, subject in enumerate((*_SUBJECTS, "nobody", "Nora")):
         async with stage.memory(
             stage.url(f"s{place}") if place % 3 else "dict:", embedder=stage.embedder() if place % 2 else None
         ) as memory:
@@ -138,7 +139,7 @@ async def _forgotten(stage: Stage) -> None:
         page = await memory.list(limit=100)
         of = {step.entity.episode_id: step.entity.id for step in page.items}
         told = [of[ids[place]] for place in (0, 1, 2, 4, 6)]
-        for old, new in zip(told, told[1:], strict=False):
+        for old, new in pairwise(told):
             await tried(memory.relate(old, new, "extend", "Nora moved to Turin, and so on"))
         for id_ in (ids[2], ids[9], of[ids[11]], "m8", ids[2], of[ids[0]], of[ids[12]], ids[2], "m8", "nowhere"):
             await tried(memory.preview_forget(id_))

@@ -47,6 +47,9 @@ _MORE: Final = (
 _NO_NUMBER: Final[Any] = True
 
 
+_LONG: Final = "Where is the kettle that Sam bought beside an old river market last autumn, together with green lamps, wooden chairs and yellow paint?"
+
+
 class _Said:
     """A provider that gives what it was made with, or raises it."""
 
@@ -236,7 +239,7 @@ async def _shared(stage: Stage) -> None:
     """Hundreds of recalls that share their hits, judged at once, twice, otherwise, and for what was used."""
     async with stage.learning(stage.url("shared"), embedder=stage.embedder()) as memory:
         await _fill(memory)
-        for place, asked in enumerate(_questions(150)):
+        for place, asked in enumerate(_questions(110)):
             found = await memory.recall(asked, limit=3 + place % 6, task_id=f"t{place // 4}")
             used = None if place % 3 else [hit.id for hit in found.hits[place % 2 : 2]]
             outcome = _OUTCOMES[place % 7 % 3]
@@ -363,6 +366,12 @@ async def _matched(stage: Stage) -> None:
                     by_task = _signal(100 * number + place, at, task_id=f"task{place % 8}")
                     by_decision = _signal(100 * number + place, at, decision_id=f"dec{place}")
                     said[name].append((worded, by_recall, by_task, by_recall, by_decision)[(place + number) % 5])
+            await memory.recall(_LONG)
+            words = _LONG.split()
+            at = (now + _HALF_DAY).isoformat()
+            for place in range(10):
+                task = " ".join(words[place:])
+                said["one"].append(QualitySignal(f"long{place}", task, "success", place / 10, at))
             for space in (memory, other):
                 for _ in range(2):
                     await tried(space.learning.run(progress=lambda done, of: note("progress", (done, of))))
