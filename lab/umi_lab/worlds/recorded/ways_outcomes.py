@@ -239,7 +239,7 @@ async def _shared(stage: Stage) -> None:
     """Hundreds of recalls that share their hits, judged at once, twice, otherwise, and for what was used."""
     async with stage.learning(stage.url("shared"), embedder=stage.embedder()) as memory:
         await _fill(memory)
-        for place, asked in enumerate(_questions(110)):
+        for place, asked in enumerate(_questions(90)):
             found = await memory.recall(asked, limit=3 + place % 6, task_id=f"t{place // 4}")
             used = None if place % 3 else [hit.id for hit in found.hits[place % 2 : 2]]
             outcome = _OUTCOMES[place % 7 % 3]
@@ -368,10 +368,10 @@ async def _matched(stage: Stage) -> None:
                     said[name].append((worded, by_recall, by_task, by_recall, by_decision)[(place + number) % 5])
             await memory.recall(_LONG)
             words = _LONG.split()
-            at = (now + _HALF_DAY).isoformat()
+            ended = (now + _HALF_DAY).isoformat()
             for place in range(10):
                 task = " ".join(words[place:])
-                said["one"].append(QualitySignal(f"long{place}", task, "success", place / 10, at))
+                said["one"].append(QualitySignal(f"long{place}", task, "success", place / 10, ended))
             for space in (memory, other):
                 for _ in range(2):
                     await tried(space.learning.run(progress=lambda done, of: note("progress", (done, of))))
