@@ -88,7 +88,7 @@ async def _subjects(stage: Stage) -> None:
             await tried(memory.preview_erasure(subject, derived="erase" if place % 2 else "stale"))
             receipt = await tried(memory.erase(subject, derived="erase" if place % 2 else "stale"))
             await _verified(memory, receipt)
-            if place < 2:
+            if place < 1:
                 await look(memory, _SUBJECTS, questions=_QUESTIONS)
             again = await tried(memory.erase(subject))
             await _verified(memory, again)

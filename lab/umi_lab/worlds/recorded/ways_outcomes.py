@@ -239,7 +239,7 @@ async def _shared(stage: Stage) -> None:
     """Hundreds of recalls that share their hits, judged at once, twice, otherwise, and for what was used."""
     async with stage.learning(stage.url("shared"), embedder=stage.embedder()) as memory:
         await _fill(memory)
-        for place, asked in enumerate(_questions(90)):
+        for place, asked in enumerate(_questions(70)):
             found = await memory.recall(asked, limit=3 + place % 6, task_id=f"t{place // 4}")
             used = None if place % 3 else [hit.id for hit in found.hits[place % 2 : 2]]
             outcome = _OUTCOMES[place % 7 % 3]
@@ -258,7 +258,7 @@ async def _shared(stage: Stage) -> None:
                 await tried(memory.feedback(found.id, outcome="failure", used=["en_nowhere"]))
                 await tried(memory.feedback(found.id, outcome="failure", quality_score=0.9))
                 await pause(86_400.0 * (place % 70))
-            if place % 40 == 0:
+            if place % 20 == 0:
                 await memory.learning.run()
         await _learned(memory)
         for to in (1, 9, 0, 2, 3):
@@ -266,7 +266,7 @@ async def _shared(stage: Stage) -> None:
             await memory.recall("Where is the kettle?", explain=True)
         await memory.learning.reset()
         await pause(86_400.0 * 200)
-        await memory.learning.rollback(4)
+        await tried(memory.learning.rollback(4))
         await _learned(memory)
         for asked in _questions(12):
             await memory.recall(asked, explain=True, limit=20)
