@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from umi_lab.worlds.recorded.record import Heard
 
 SMALL: Final = "small:"  # before the seed of a small world
-TALK: Final = ("talk:", "state:", "vectors:")  # before runs that no oracle judges
+TALK: Final = ("talk:", "state:", "vectors:", "model:", "said:")  # before runs that no oracle judges
 ANSWERS: Final = "answers of "  # before a run that answers otherwise than it is recorded
 
 Run = Callable[[str], "Heard"]

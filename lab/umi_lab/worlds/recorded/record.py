@@ -1,6 +1,7 @@
 """The record: for each run how many calls it makes, and a checksum of what they gave.
 
-A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "talk:AUTHOR", "state:NUMBER", "vectors:NUMBER".
+A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "talk:AUTHOR", "state:NUMBER", "vectors:NUMBER",
+"model:NAME", "said:NAME".
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 from umi_lab.worlds.plan import make_plan
-from umi_lab.worlds.recorded import talk, vectors
+from umi_lab.worlds.recorded import models, said, talk, vectors
 from umi_lab.worlds.recorded.listening import listening
 from umi_lab.worlds.steps import Plan
 from umi_lab.worlds.sweep import processes, quiet
@@ -50,6 +51,7 @@ def names() -> list[str]:
     large = [str(seed) for seed in range(100) if _is_everywhere_alike(make_plan(seed))][:_LARGE_COUNT]
     told = [f"talk:{author}" for author in talk.authors()] + [f"state:{number}" for number in range(_STATE_COUNT)]
     told += [f"vectors:{number}" for number in range(_VECTORS_COUNT)]
+    told += [f"model:{name}" for name in models.NAMES] + [f"said:{name}" for name in said.NAMES]
     return [f"small:{seed}" for seed in range(_SMALL_COUNT)] + large + told
 
 
@@ -114,4 +116,6 @@ _KINDS: Final[dict[str, Callable[[str], str | None]]] = {
     "talk": talk.tell_author,
     "state": talk.tell_bank,
     "vectors": vectors.tell_together,
+    "model": models.tell,
+    "said": said.tell,
 }
