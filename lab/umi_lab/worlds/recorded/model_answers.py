@@ -8,7 +8,9 @@ from typing import Any, Final
 
 Row = dict[str, Any]
 
-MESSAGE: Final = "Rosa lives in Porto. Rosa's dentist, “Dr. Ruiz”, moved to the harbour.  Rosa lives in Porto, they say!"
+MESSAGE: Final = (
+    "Rosa lives in Porto. Rosa's dentist, “Dr. Ruiz”, moved to the harbour.  Rosa lives in Porto, they say!"
+)
 ENTITY: Final[Row] = {
     "content": "Rosa lives in Porto",
     "name": "Rosa's home",
@@ -22,7 +24,26 @@ ENTITY: Final[Row] = {
 }
 _SECOND: Final[Row] = {**ENTITY, "content": "Rosa's dentist, “Dr. Ruiz”, moved to the harbour", "name": "Rosa's dentist", "type": "person"}  # fmt: skip
 _LINK: Final[Row] = {"subject": "Rosa", "predicate": "lives_in", "object": "Porto", "confidence": 0.7}
-_ODD: Final = (None, "", "  ", "x", 0, 1, -1, 2.5, True, [], ["x"], {}, {"x": 1}, "nul\0", "\ud800", "a" * 256, "a" * 257, "ö" * 128 + "x")
+_ODD: Final[tuple[Any, ...]] = (
+    None,
+    "",
+    "  ",
+    "x",
+    0,
+    1,
+    -1,
+    2.5,
+    True,
+    [],
+    ["x"],
+    {},
+    {"x": 1},
+    "nul\0",
+    "\ud800",
+    "a" * 256,
+    "a" * 257,
+    "ö" * 128 + "x",
+)
 _OF_ENTITY: Final[Mapping[str, tuple[Any, ...]]] = {
     "content": (
         "rosa  LIVES\nin porto", "Rosa's dentist, \"Dr. Ruiz\", moved", "Rosa’s dentist", "Rosa owns a boat in Spain", "lives somewhere", "Rosa, Porto",
@@ -40,7 +61,20 @@ _OF_ENTITY: Final[Mapping[str, tuple[Any, ...]]] = {
 _OF_VERDICT: Final[Mapping[str, tuple[Any, ...]]] = {
     "new_id": ("n1", "n2", "m1", "m2", "n9", "N1", " n1 "),
     "related_id": ("m1", "m2", "n1", "n2", "m9", " m2"),
-    "type": ("update", "correct", "end", "extend", "derive", "contradict", "same", "none", "None", " UPDATE", "updates", "replace"),
+    "type": (
+        "update",
+        "correct",
+        "end",
+        "extend",
+        "derive",
+        "contradict",
+        "same",
+        "none",
+        "None",
+        " UPDATE",
+        "updates",
+        "replace",
+    ),
     "part": ("Porto", "porto", "in   Porto", "Lisbon", "Rosa", "Rosa lives in Lisbon.", "lives in Lisbon", "."),
     "reason": ("she said so", "r" * 1_024, "ü" * 600, "r" * 8_192, "r" * 8_193, " spaced "),
     "confidence": (0.0, 0.29, 0.3, 0.31, 0.59, 0.6, 0.61, 0.99, 1, 1.01, -0.1, "1", float("nan")),
@@ -55,13 +89,36 @@ def extractions() -> Iterator[str]:
     for row in _varied(_LINK, {"confidence": (0, 1, 1.5)}):
         yield json.dumps({"entities": [ENTITY], "relations": [row, _LINK]})
     good = {"entities": [ENTITY, _SECOND], "relations": [_LINK]}
-    for entities in (None, {}, "x", [None], ["x"], [ENTITY, 5], [ENTITY] * 2, [ENTITY] * 100, [ENTITY] * 101, [_SECOND, ENTITY, ENTITY]):
+    lists: tuple[Any, ...] = (
+        None,
+        {},
+        "x",
+        [None],
+        ["x"],
+        [ENTITY, 5],
+        [ENTITY] * 2,
+        [ENTITY] * 100,
+        [ENTITY] * 101,
+        [_SECOND, ENTITY, ENTITY],
+    )
+    for entities in lists:
         yield json.dumps({**good, "entities": entities})
-    for links in (None, {}, "x", [None], ["x"], [_LINK, 5], [_LINK] * 200, [_LINK] * 201):
+    linked: tuple[Any, ...] = (None, {}, "x", [None], ["x"], [_LINK, 5], [_LINK] * 200, [_LINK] * 201)
+    for links in linked:
         yield json.dumps({**good, "relations": links})
-    yield json.dumps({"entities": [{**ENTITY, "name": name, "also": [name, "Porto"]} for name in ("Rosa's home", "Porto", "Rosa")]})
-    yield json.dumps({"entities": [{"content": "Rosa", "name": "Rosa"}, {"content": "Porto", "name": "Porto"}, {"content": "Rosa", "name": "Rosa 2"}]})
-    yield json.dumps({"entities": [{**ENTITY, "from": "2030-03-01", "until": until} for until in ("2030-02-01",)]})
+    yield json.dumps(
+        {"entities": [{**ENTITY, "name": name, "also": [name, "Porto"]} for name in ("Rosa's home", "Porto", "Rosa")]}
+    )
+    yield json.dumps(
+        {
+            "entities": [
+                {"content": "Rosa", "name": "Rosa"},
+                {"content": "Porto", "name": "Porto"},
+                {"content": "Rosa", "name": "Rosa 2"},
+            ]
+        }
+    )
+    yield json.dumps({"entities": [{**ENTITY, "from": "2030-03-01", "until": "2030-02-01"}]})
     yield json.dumps({"entities": [{**ENTITY, "from": "2029-01-01", "until": "2029-02-01", "extra": 1}], "extra": []})
     yield json.dumps([ENTITY, _SECOND])
     yield from _wrapped(json.dumps(good, ensure_ascii=False))
@@ -77,8 +134,11 @@ def verdicts() -> Iterator[str]:
     )  # fmt: skip
     for kind in ("update", "contradict", "derive", "extend", "end", "same", "correct"):
         for pair in pairs:
-            yield json.dumps({"relations": [{**VERDICT, "type": kind, "new_id": new, "related_id": old} for new, old in pair]})
-    for rows in (None, {}, "x", [None], [5], [], [VERDICT] * 200, [VERDICT] * 201):
+            yield json.dumps(
+                {"relations": [{**VERDICT, "type": kind, "new_id": new, "related_id": old} for new, old in pair]}
+            )
+    found: tuple[Any, ...] = (None, {}, "x", [None], [5], [], [VERDICT] * 200, [VERDICT] * 201)
+    for rows in found:
         yield json.dumps({"relations": rows})
     yield json.dumps([VERDICT])
     yield json.dumps([])

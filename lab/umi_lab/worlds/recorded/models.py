@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import islice
 from typing import Any, Final
 
 from umi import EntityExtractor
@@ -19,77 +17,13 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.embedder import SimEmbedder
 from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
-from umi.types import Completion, CompletionRequest, Message, Usage
+from umi.types import Completion, Keep, Message, OriginLike
 from umi_lab.worlds.recorded import model_answers as answers
 from umi_lab.worlds.recorded.listening import note
+from umi_lab.worlds.recorded.scripted import Answer, Reply, Scripted, plainly, scripted
 
-Answer = str | Exception | object
-Reply = Callable[[CompletionRequest], Answer]
-_DATA: Final = re.compile(r"<data>(.*?)</data>", re.DOTALL)
-_SENTENCE: Final = re.compile(r"[^.!?\n]+[.!?]")
 _AT: Final = datetime(2029, 12, 30, 9, 0, tzinfo=UTC)
 _NOTHING: Final = '{"relations": []}'
-
-
-class Scripted:
-    """Satisfies `umi.ports.LLMProvider`: answers what the run gives it, and takes down what it is asked.
-
-    Args:
-        clock: The run's.
-        reply: Answers a request with a text, an error to raise, or anything else in place of a `Completion`.
-        name: Of the model, in what is taken down.
-        usage: Tokens that it reports, of questions and answers; None reports nothing.
-    """
-
-    def __init__(self, clock: SimClock, reply: Reply, name: str = "model", usage: tuple[int, int] | None = (100, 20)) -> None:
-        self._clock = clock
-        self._name = name
-        self._usage = Usage() if usage is None else Usage(1, *usage)
-        self.reply = reply
-        self.takes_s = 0.0
-
-    async def complete(self, request: CompletionRequest) -> Any:
-        """Take down the request, then do as the run wishes."""
-        note(f"{self._name} is asked at {self._clock.monotonic_s():.3f}", request)
-        if self.takes_s:
-            await self._clock.sleep(self.takes_s)
-        answer = self.reply(request)
-        if isinstance(answer, BaseException):
-            raise answer
-        return Completion(answer, self._usage) if isinstance(answer, str) else answer
-
-
-def plainly(request: CompletionRequest) -> str:
-    """Every sentence is a statement about its first word; one about the same thing updates the last one."""
-    parts = _DATA.findall(request.prompt)
-    if request.task == "extract":
-        found = [match[0].strip() for match in _SENTENCE.finditer(parts[2])]
-        return json.dumps({"entities": [_row(text) for text in found[:100]], "relations": []})
-    if request.task == "rewrite":
-        return json.dumps({"queries": [f"{parts[0]} again", parts[0].upper()]})
-    new, old = ([json.loads(line) for line in part.splitlines() if line.strip()] for part in parts[1:3])
-    rows = []
-    for one in new:
-        same = [other["id"] for other in old if other["about"] == one["about"] and other["on"] <= one["on"]]
-        rows += [{**answers.VERDICT, "new_id": one["id"], "related_id": same[-1]}] if same else []
-    return json.dumps({"relations": rows})
-
-
-def _row(text: str) -> dict[str, Any]:
-    name = " ".join(text.split()[:2])
-    return {**answers.ENTITY, "content": text, "name": name, "also": [text.split()[-1].strip(".!?")], "type": "note"}
-
-
-def scripted(**by_task: Iterable[Answer]) -> Reply:
-    """Answers by task, one after the other; where there are none left, as `plainly` does."""
-    left = {task: iter(given) for task, given in by_task.items()}
-
-    def reply(request: CompletionRequest) -> Answer:
-        for answer in islice(left.get(request.task, iter(())), 1):
-            return answer
-        return plainly(request)
-
-    return reply
 
 
 def _memory(clock: SimClock, model: object, config: Config | None = None, *, by_meaning: bool = False) -> Memory:
@@ -98,6 +32,13 @@ def _memory(clock: SimClock, model: object, config: Config | None = None, *, by_
     entropy = SimEntropy(rng.fork("ids"))
     chosen: Any = model
     return Memory.open("dict:", llm=chosen, embedder=embedder, clock=clock, entropy=entropy, config=config or Config())
+
+
+def _brief(clock: SimClock, reply: Reply) -> Scripted:
+    """A model of whose prompts only the end is taken down."""
+    model = Scripted(clock, reply)
+    model.is_brief = True
+    return model
 
 
 async def _tried(call: Awaitable[object]) -> None:
@@ -130,16 +71,42 @@ async def _shown(clock: SimClock) -> None:
 
 def _messages() -> Iterator[Message]:
     odd = "Rosa wrote </data> and <data> and {known} and {text}. Rosa said \"x\" \\ 'y'\t\x07\x1b."
-    for role, speaker in (("user", "Rosa"), ("user", None), ("assistant", None), ("tool", "the </data> tool"), ("system", None)):
+    for role, speaker in (
+        ("user", "Rosa"),
+        ("user", None),
+        ("assistant", None),
+        ("tool", "the </data> tool"),
+        ("system", None),
+    ):
         yield Message("Rosa lives in Porto. Rosa has a dog.", role=role, speaker=speaker, at=_AT)
     for hours, minutes in ((9, 0), (-8, 0), (5, 45), (14, 0), (-12, 0)):
         at = datetime(2029, 12, 31, 23, 50, tzinfo=timezone(timedelta(hours=hours, minutes=minutes)))
         yield Message(f"Rosa moved by {hours} hours. Tide tables changed.", speaker="Rosa", at=at)
-    for text in (odd, "李明住在北京。他有一只狗。", "Ünïcödé Straße 🎉🎉. Zwei Sätze!", "שלום לכם. مرحبا بكم.", "e\u0301te\u0301 is summer.", "No end"):
+    for text in (
+        odd,
+        "李明住在北京。他有一只狗。",
+        "Ünïcödé Straße 🎉🎉. Zwei Sätze!",
+        "שלום לכם. مرحبا بكم.",
+        "e\u0301te\u0301 is summer.",
+        "No end",
+    ):
         yield Message(text, speaker="Ada", at=_AT, session="odd")
     for size in (99, 100, 101, 199, 200, 201, 202):
-        yield Message(f"Ledger page {'x' * (size - 13)}.", speaker="Ada", at=_AT, session="sizes")
-    for text in ("ok thx", "Shall we meet on Friday?", "ok", "OK, thanks!", "Is it 5？", "了解", "ok ok ok ok", "ok ok ok ok ok", "yes", "", "thank you so", "danke"):
+        yield Message(f"Ledger page {('x ' * size)[: size - 13]}.", speaker="Ada", at=_AT, session="sizes")
+    for text in (
+        "ok thx",
+        "Shall we meet on Friday?",
+        "ok",
+        "OK, thanks!",
+        "Is it 5？",
+        "了解",
+        "ok ok ok ok",
+        "ok ok ok ok ok",
+        "yes",
+        "",
+        "thank you so",
+        "danke",
+    ):
         if text:
             yield Message(text, speaker="Ada", at=_AT, session="nods")
     yield Message("ok", speaker="Bo", at=_AT, session="another")
@@ -147,15 +114,35 @@ def _messages() -> Iterator[Message]:
 
 async def _long(clock: SimClock) -> None:
     async with _memory(clock, Scripted(clock, plainly)) as memory:
-        for text in (_sentences(23_990), _sentences(24_040), "y" * 24_000, "y" * 24_001, "ö" * 12_001 + ".", "Short one. " + "z" * 25_000 + ". Short two.", "🎉" * 6_001):
+        for text in (
+            _sentences(24_000),
+            _sentences(24_001),
+            "yesterday, " * 2_182,
+            "ördögös, " * 2_000 + ".",
+            "Short one. " + "zebras, " * 3_100 + ". Short two.",
+            "🎉 " * 4_801,
+        ):
             await memory.remember([Message(text, speaker="Rosa", at=_AT)])
         await memory.stats()
     async with _memory(clock, Scripted(clock, plainly)) as memory:
         for group in range(12):
             for size in (20, 190, 60):
-                lines = [f"Page {number} {group} {'w' * (size + number)}." for number in range(group % 4 + 1)]
-                await memory.remember([Message(" ".join(lines), speaker=f"S{group % 3}", at=_AT + timedelta(minutes=group), session=f"s{group % 2}")])
-        await memory.remember([Message("".join(f"Page {number} holds {number}. " for number in range(130)), speaker="S0", at=_AT)])
+                lines = [
+                    f"Page {number} {group} {('w ' * size)[: size + number - 1]}w." for number in range(group % 4 + 1)
+                ]
+                await memory.remember(
+                    [
+                        Message(
+                            " ".join(lines),
+                            speaker=f"S{group % 3}",
+                            at=_AT + timedelta(minutes=group),
+                            session=f"s{group % 2}",
+                        )
+                    ]
+                )
+        await memory.remember(
+            [Message("".join(f"Page {number} holds {number}. " for number in range(60)), speaker="S0", at=_AT)]
+        )
         await memory.recall("Page 3", deep=True)
         await _look(memory)
 
@@ -164,8 +151,8 @@ def _sentences(size: int) -> str:
     """Text of about so many characters, in sentences of different lengths."""
     parts: list[str] = []
     while sum(map(len, parts)) < size - 60:
-        parts.append(f"Item {len(parts)} {'v' * (len(parts) * 37 % 900)}. ")
-    return "".join(parts).ljust(size, "e")
+        parts.append(f"Item {len(parts)} {'quartermaster ' * (len(parts) * 37 % 30)}. ")
+    return "".join(parts).ljust(size - 1) + "."
 
 
 # Answers of every form.
@@ -173,8 +160,8 @@ def _sentences(size: int) -> str:
 
 async def _extracted(clock: SimClock) -> None:
     for place, answer in enumerate(answers.extractions()):
-        extractor = EntityExtractor(Scripted(clock, scripted(extract=[answer]), "extractor"))  # what it is asked is always the same
-        found = await extractor.extract(answers.MESSAGE, speaker="Rosa", at=_AT)
+        extractor = EntityExtractor(_brief(clock, scripted(extract=[answer])))
+        found = await extractor.extract("Rosa.", speaker="Rosa", at=_AT)
         note(f"extracted of {answer[:400]!r} {extractor.failures}", found)
         if place % 2:
             await _formed(clock, scripted(extract=[answer, answer], evolve=[_NOTHING]))
@@ -188,7 +175,7 @@ async def _extracted_alike(clock: SimClock) -> None:
 
 async def _formed(clock: SimClock, reply: Reply) -> None:
     """One message, read from one answer, given twice where the first is refused."""
-    async with _memory(clock, Scripted(clock, reply)) as memory:
+    async with _memory(clock, _brief(clock, reply)) as memory:
         await memory.remember([Message(answers.MESSAGE, speaker="Rosa", at=clock.now())])
         if await memory.waiting():
             await memory.maintain()
@@ -206,10 +193,12 @@ async def _verdicts(clock: SimClock, which: int) -> None:
     for place, answer in enumerate(answers.verdicts()):
         if place % 2 != which:
             continue
-        async with _memory(clock, Scripted(clock, scripted(evolve=[_NOTHING, answer, answer, _NOTHING]))) as memory:
+        async with _memory(clock, _brief(clock, scripted(evolve=[_NOTHING, answer, answer, _NOTHING]))) as memory:
             await memory.remember([Message("Rosa lives in Lisbon. Rosa keeps bees.", speaker="Rosa", at=clock.now())])
             await clock.sleep(3_600)
-            told = await memory.remember([Message("Rosa lives in Porto. Rosa sold bees.", speaker="Rosa", at=clock.now())])
+            told = await memory.remember(
+                [Message("Rosa lives in Porto. Rosa sold bees.", speaker="Rosa", at=clock.now())]
+            )
             await memory.list()
             for one in told.evolutions[:2]:
                 await (_tried(memory.resolve(one.id, "old")) if one.is_flagged else _tried(memory.undo(one.id)))
@@ -217,7 +206,12 @@ async def _verdicts(clock: SimClock, which: int) -> None:
 
 async def _reworded(clock: SimClock) -> None:
     async with _memory(clock, None) as memory:
-        await memory.remember([Message(text, speaker="Rosa") for text in ("I live in Porto.", "The harbour is cold.", "My dentist is Dr. Ruiz.")])
+        await memory.remember(
+            [
+                Message(text, speaker="Rosa")
+                for text in ("I live in Porto.", "The harbour is cold.", "My dentist is Dr. Ruiz.")
+            ]
+        )
         saved = await memory.sequence()
         note("sequence", saved)
     for answer in (*answers.rewordings(), *_errors()):
@@ -232,10 +226,11 @@ async def _reworded(clock: SimClock) -> None:
 
 
 def _errors() -> list[Answer]:
+    no_text: Any = b"x"
     return [
         LLMError.Timeout(), LLMError.RateLimit(), LLMError.RateLimit("slowly", 0.0), LLMError.RateLimit("slowly", 4.0), LLMError.RateLimit("slowly", 45.0), LLMError.ContextOverflow(9_000),
         LLMError.InvalidResponse("no"), LLMError.ServiceUnavailable(), LLMError.ServiceUnavailable("down", 6.0), LLMError.NotConfigured("no key"), LLMError.DeadlinePassed("late"),
-        LLMError.JsonError("none"), LLMError.BudgetExceeded("spent"), LLMError("something"), OSError("down"), TimeoutError("late"), ValueError("odd"), 5, None, Completion(b"x"),  # type: ignore[arg-type]
+        LLMError.JsonError("none"), LLMError.BudgetExceeded("spent"), LLMError("something"), OSError("down"), TimeoutError("late"), ValueError("odd"), 5, None, Completion(no_text),
     ]  # fmt: skip
 
 
@@ -251,7 +246,9 @@ async def _failed(clock: SimClock, reply: Reply, place: int) -> None:
     async with _memory(clock, Scripted(clock, reply)) as memory:
         await memory.remember(Message("Rosa lives in Lisbon.", speaker="Rosa", at=clock.now()), extract_entities=True)
         await clock.sleep(1)
-        await memory.remember([Message("Rosa lives in Porto.", speaker="Rosa", at=clock.now()), Message("Tom has a dog.", at=clock.now())])
+        await memory.remember(
+            [Message("Rosa lives in Porto.", speaker="Rosa", at=clock.now()), Message("Tom has a dog.", at=clock.now())]
+        )
         await memory.waiting()
         await clock.sleep(60)
         await (memory.work(idle_s=0) if place % 2 else memory.maintain())
@@ -261,7 +258,7 @@ async def _failed(clock: SimClock, reply: Reply, place: int) -> None:
 async def _for_long(clock: SimClock) -> None:
     """Failures until an attempt is the last, and until the model is left to rest."""
     for error in _errors()[:14]:
-        model = Scripted(clock, lambda _request, error=error: error)
+        model = Scripted(clock, _always(error))
         async with _memory(clock, model) as memory:
             for number in range(4):
                 await memory.remember([Message(f"Rosa lives at number {number}.", speaker="Rosa", at=clock.now())])
@@ -278,8 +275,17 @@ async def _for_long(clock: SimClock) -> None:
             await _look(memory)
 
 
+def _always(answer: Answer) -> Reply:
+    return lambda _: answer
+
+
 async def _slow(clock: SimClock) -> None:
-    for config in (Config(), Config(call_timeout_s=5.0), Config(deadline_s=10.0), Config(deadline_s=2.0, call_timeout_s=60.0)):
+    for config in (
+        Config(),
+        Config(call_timeout_s=5.0),
+        Config(deadline_s=10.0),
+        Config(deadline_s=2.0, call_timeout_s=60.0),
+    ):
         for takes_s in (0.5, 1.99, 2.0, 4.9, 5.1, 9.9, 10.1, 19.9, 20.1, 30.0):
             model = Scripted(clock, plainly)
             model.takes_s = takes_s
@@ -293,7 +299,10 @@ async def _slow(clock: SimClock) -> None:
     model.takes_s = 7.0
     async with _memory(clock, model) as memory:
         told = [Message(f"Rosa saw {number} ships.", speaker=f"S{number}", at=_AT) for number in range(24)]
-        await asyncio.gather(*(memory.remember([one]) for one in told), *(memory.recall(f"{number} ships", deep=True) for number in range(6)))
+        await asyncio.gather(
+            *(memory.remember([one]) for one in told),
+            *(memory.recall(f"{number} ships", deep=True) for number in range(6)),
+        )
         await _look(memory)
         await memory.maintain()
 
@@ -306,13 +315,22 @@ async def _spent(clock: SimClock) -> None:
     for usage in usages:
         for tokens in (1, 780, 800, 1_000, 1_500, 2_000, 5_000, 9_000):
             await _paid(clock, usage, Config(token_budget=tokens))
-        for money, price in ((0.001, (1.0, 2.0)), (0.0025, (1.0, 2.0)), (0.002, (0.0, 40.0)), (0.01, (0.0, 0.0)), (1e-9, (0.0, 1.0)), (0.004, (2.5, 0.0))):
+        for money, price in (
+            (0.001, (1.0, 2.0)),
+            (0.0025, (1.0, 2.0)),
+            (0.002, (0.0, 40.0)),
+            (0.01, (0.0, 0.0)),
+            (1e-9, (0.0, 1.0)),
+            (0.004, (2.5, 0.0)),
+        ):
             await _paid(clock, usage, Config(money_budget=money, price_per_million=price))
     await _paid(clock, (10, 10), Config(price_per_million=(3.0, 4.0), token_budget=3_000, money_budget=0.009))
 
 
 async def _paid(clock: SimClock, usage: tuple[int, int] | None, config: Config) -> None:
-    async with _memory(clock, Scripted(clock, scripted(extract=[LLMError.Timeout(), "{"]), usage=usage), config) as memory:
+    async with _memory(
+        clock, Scripted(clock, scripted(extract=[LLMError.Timeout(), "{"]), usage=usage), config
+    ) as memory:
         for text in ("Rosa lives in Lisbon.", "Rosa lives in Porto. Rosa has bees.", "Tom has a dog."):
             await memory.remember([Message(text, speaker="Rosa", at=clock.now())])
             await clock.sleep(1)
@@ -324,17 +342,22 @@ async def _paid(clock: SimClock, usage: tuple[int, int] | None, config: Config) 
 async def _tiers(clock: SimClock) -> None:
     cases: list[dict[str, Reply]] = [
         {"fast": plainly, "balanced": plainly, "strong": plainly},
-        {"fast": lambda _: "no", "balanced": plainly, "strong": plainly},
-        {"fast": lambda _: "no", "balanced": lambda _: "{}", "strong": plainly},
-        {"fast": lambda _: LLMError.ServiceUnavailable(), "strong": plainly},
-        {"balanced": lambda _: LLMError.RateLimit("slowly", 3.0), "strong": plainly},
+        {"fast": _always("no"), "balanced": plainly, "strong": plainly},
+        {"fast": _always("no"), "balanced": _always("{}"), "strong": plainly},
+        {"fast": _always(LLMError.ServiceUnavailable()), "strong": plainly},
+        {"balanced": _always(LLMError.RateLimit("slowly", 3.0)), "strong": plainly},
         {"fast": plainly},
     ]
     for replies in cases:
         for route in (False, True):
             models: Mapping[str, Scripted] = {tier: Scripted(clock, reply, tier) for tier, reply in replies.items()}
             async with _memory(clock, models, Config(route=route)) as memory:
-                for text in ("Rosa lives in Lisbon.", "Rosa lives in Porto. Rosa has bees.", _sentences(3_000), "Tom owes 5."):
+                for text in (
+                    "Rosa lives in Lisbon.",
+                    "Rosa lives in Porto. Rosa has bees.",
+                    _sentences(3_000),
+                    "Tom owes 5.",
+                ):
                     await memory.remember([Message(text, speaker="Rosa", at=clock.now())])
                     await clock.sleep(40)
                 await memory.recall("Where is Rosa?", deep=True)
@@ -349,11 +372,18 @@ async def _later(clock: SimClock) -> None:
     model = Scripted(clock, plainly)
     async with _memory(clock, model) as memory:
         for number in range(6):
-            await memory.remember(Message(f"Rosa lives in town {number}.", speaker="Rosa", at=clock.now()), read="later", session=f"s{number % 2}")
+            await memory.remember(
+                Message(f"Rosa lives in town {number}.", speaker="Rosa", at=clock.now()),
+                read="later",
+                session=f"s{number % 2}",
+            )
             await clock.sleep(60)
         await _look(memory)
         await memory.work(idle_s=0, progress=lambda done, left: note("progress", (done, left)))
-        told = [Message(f"Tom saw {number} ships. Tom {number} slept.", speaker="Tom", at=_AT, id=f"t{number}") for number in range(9)]
+        told = [
+            Message(f"Tom saw {number} ships. Tom {number} slept.", speaker="Tom", at=_AT, id=f"t{number}")
+            for number in range(9)
+        ]
         await memory.remember_many(told, progress=lambda done: note("progress", done))
         await memory.remember("Kim has a car.", track_evolution=False)
         await memory.remember("Kim has a boat.", extract_entities=False)
@@ -368,6 +398,7 @@ async def _later(clock: SimClock) -> None:
 
 
 async def _acted(clock: SimClock) -> None:
+    sides: tuple[Keep, ...] = ("both", "new", "old")
     for act_from in (0.3, 0.6, 1.0):
         for sure in (0.29, 0.3, 0.59, 0.6, 0.99, 1.0):
             for kind in ("update", "contradict", "end"):
@@ -379,27 +410,42 @@ async def _acted(clock: SimClock) -> None:
                     told = await memory.remember([Message("Rosa lives in Porto.", at=clock.now())])
                     await memory.list()
                     await memory.undecided()
-                    for one, keep in zip(told.evolutions, ("both", "new", "old"), strict=False):
-                        await _tried(memory.resolve(one.id, keep))  # type: ignore[arg-type]
+                    for one, keep in zip(told.evolutions, sides, strict=False):
+                        await _tried(memory.resolve(one.id, keep))
 
 
 async def _trusted(clock: SimClock) -> None:
-    for old in ("user", "tool"):
-        for new in ("user", "assistant", "tool", "document"):
+    told_by: tuple[OriginLike, ...] = ("user", "tool")
+    claimed_by: tuple[OriginLike, ...] = ("user", "assistant", "tool", "document")
+    for old in told_by:
+        for new in claimed_by:
             for mode in ("asserted", "planned", "wished", "hypothetical", "reported", "asked"):
-                row = {**answers.ENTITY, "content": "Rosa lives in Porto.", "mode": mode, "by": "Tom" if mode == "reported" else None, "from": "2030-01-01", "until": "2035"}
-                reply = scripted(extract=[json.dumps([{**row, "content": "Rosa lives in Lisbon.", "mode": "asserted"}]), json.dumps([row])], evolve=[json.dumps([answers.VERDICT])])
+                row = {
+                    **answers.ENTITY,
+                    "content": "Rosa lives in Porto.",
+                    "mode": mode,
+                    "by": "Tom" if mode == "reported" else None,
+                    "from": "2030-01-01",
+                    "until": "2035",
+                }
+                reply = scripted(
+                    extract=[
+                        json.dumps([{**row, "content": "Rosa lives in Lisbon.", "mode": "asserted"}]),
+                        json.dumps([row]),
+                    ],
+                    evolve=[json.dumps([answers.VERDICT])],
+                )
                 async with _memory(clock, Scripted(clock, reply)) as memory:
-                    one = await memory.remember([Message("Rosa lives in Lisbon.", at=clock.now())], origin=old)  # type: ignore[arg-type]
+                    one = await memory.remember([Message("Rosa lives in Lisbon.", at=clock.now())], origin=old)
                     await clock.sleep(90)
-                    two = await memory.remember([Message("Rosa lives in Porto.", at=clock.now())], origin=new)  # type: ignore[arg-type]
+                    two = await memory.remember([Message("Rosa lives in Porto.", at=clock.now())], origin=new)
                     await memory.recall("Where does Rosa live?")
                     if mode == "asserted":
                         await _tried(memory.relate(one.entities[0].id, two.entities[0].id, "contradict", "asked about"))
                         await memory.list()
 
 
-_RUNS: Final[dict[str, Callable[[SimClock], Awaitable[None]]]] = {
+_RUNS: Final[dict[str, Callable[[SimClock], Coroutine[Any, Any, None]]]] = {
     "shown": _shown,
     "long": _long,
     "extracted": _extracted,

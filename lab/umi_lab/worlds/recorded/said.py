@@ -51,13 +51,16 @@ def tell(name: str) -> None:
     for group in _TEMPLATES[name]:
         clock = SimClock()
         story = _extracted if group.get("alone") else _told
-        run_virtually(story(list(_cases(group)), clock), seed=1, clock=clock)
+        run_virtually(story(group, clock), seed=1, clock=clock)
 
 
-async def _told(cases: list[_Case], clock: SimClock) -> None:
+async def _told(group: Mapping[str, Any], clock: SimClock) -> None:
+    cases = list(_cases(group))
     entropy = SimEntropy(DeterministicRng(1))
     async with Memory.open("dict:", embedder=None, clock=clock, entropy=entropy) as memory:
         known = [Message(text, speaker=_speaker(one), at=_KNOWN_AT) for one in cases for text in one.known]
+        for text in group.get("once", ()):
+            await memory.remember([Message(text, speaker="Kim", at=_KNOWN_AT)])
         for start in range(0, len(known), 100):
             await memory.remember(known[start : start + 100])
         for place, one in enumerate(cases):
@@ -70,9 +73,9 @@ async def _told(cases: list[_Case], clock: SimClock) -> None:
         await memory.undecided(limit=LIST_LIMIT_MAX)
 
 
-async def _extracted(cases: list[_Case], _clock: SimClock) -> None:
+async def _extracted(group: Mapping[str, Any], _clock: SimClock) -> None:
     extractor = EntityExtractor()
-    for place, one in enumerate(cases):
+    for place, one in enumerate(_cases(group)):
         found = await extractor.extract(one.text, speaker=_speaker(one), at=_at(place))
         note(f"extracted {one.text}", found)
 
@@ -155,4 +158,5 @@ def _lists() -> dict[str, list[str]]:
     """All lists of words, by name."""
     long = tomllib.loads(_HERE.with_name("said_words.toml").read_text("utf-8"))
     listed = {name: " ".join(text.split()).split(", ") for name, text in long.items()}
-    return listed | _TEMPLATES["words"]
+    short: dict[str, list[str]] = _TEMPLATES["words"]
+    return listed | short
