@@ -17,7 +17,7 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.embedder import SimEmbedder
 from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
-from umi.types import Completion, Keep, Message, OriginLike
+from umi.types import Completion, CompletionRequest, Keep, Message, OriginLike
 from umi_lab.worlds.recorded import model_answers as answers
 from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.scripted import Answer, Reply, Scripted, plainly, scripted
@@ -205,15 +205,6 @@ async def _verdicts(clock: SimClock, which: int) -> None:
 
 
 async def _reworded(clock: SimClock) -> None:
-    async with _memory(clock, None) as memory:
-        await memory.remember(
-            [
-                Message(text, speaker="Rosa")
-                for text in ("I live in Porto.", "The harbour is cold.", "My dentist is Dr. Ruiz.")
-            ]
-        )
-        saved = await memory.sequence()
-        note("sequence", saved)
     for answer in (*answers.rewordings(), *_errors()):
         model = Scripted(clock, scripted(rewrite=[answer, answer]))
         async with _memory(clock, model) as memory:
@@ -392,9 +383,42 @@ async def _later(clock: SimClock) -> None:
         await memory.reread()
         await memory.maintain()
         await _look(memory)
+    await _dated(clock)
     async with _memory(clock, None) as memory:
         await memory.remember("Rosa lives in Porto.")
         await _tried(memory.reread())
+
+
+async def _dated(clock: SimClock) -> None:
+    """Statements of one message that begin and end at different times, told in and out of order, and read again."""
+    spans = (
+        ("2029-01-01", None),
+        ("2029-03-01", "2029-09-01"),
+        ("2029-06-01", None),
+        (None, "2029-02-01"),
+        ("2029-02-01", "2028-01-01"),
+        (None, None),
+    )
+    texts = [" ".join(f"Rosa lives in town {number} {place}." for place in range(3)) for number in range(4)]
+
+    def reply(request: CompletionRequest) -> Answer:
+        if request.task != "extract":
+            return plainly(request)
+        rows = json.loads(plainly(request))["entities"]
+        for place, row in enumerate(rows):
+            begins, ends = spans[(len(request.prompt) + 2 * place) % len(spans)]
+            row.update({"from": begins, "until": ends, "confidence": 0.5 + place / 5})
+        return json.dumps(rows)
+
+    async with _memory(clock, Scripted(clock, reply)) as memory:
+        for hours, text in zip((0, 5, 2, 9), texts, strict=True):
+            await memory.remember([Message(text, speaker="Rosa", at=_AT + timedelta(hours=hours))])
+        await memory.list()
+        await memory.reread()
+        await memory.list()
+        await memory.history("Rosa")
+        for moment in (datetime(2029, 2, 15, tzinfo=UTC), datetime(2029, 7, 1, tzinfo=UTC)):
+            await memory.recall("Where does Rosa live?", as_of=moment)
 
 
 async def _acted(clock: SimClock) -> None:
