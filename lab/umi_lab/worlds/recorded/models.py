@@ -399,23 +399,27 @@ async def _dated(clock: SimClock) -> None:
         ("2029-02-01", "2028-01-01"),
         (None, None),
     )
-    texts = [" ".join(f"Rosa lives in town {number} {place}." for place in range(3)) for number in range(4)]
+    turn = [0]  # of reading: the same statement begins at another time
+    texts = [
+        " ".join(f"Rosa lives in town {number} {place}." for place in range(size))
+        for number, size in enumerate((1, 2, 1, 3))
+    ]
 
     def reply(request: CompletionRequest) -> Answer:
         if request.task != "extract":
             return plainly(request)
         rows = json.loads(plainly(request))["entities"]
         for place, row in enumerate(rows):
-            begins, ends = spans[(len(request.prompt) + 2 * place) % len(spans)]
+            begins, ends = spans[(turn[0] + request.prompt.count("town") + 2 * place) % len(spans)]
             row.update({"from": begins, "until": ends, "confidence": 0.5 + place / 5})
         return json.dumps(rows)
 
     async with _memory(clock, Scripted(clock, reply)) as memory:
         for hours, text in zip((0, 5, 2, 9), texts, strict=True):
             await memory.remember([Message(text, speaker="Rosa", at=_AT + timedelta(hours=hours))])
-        await memory.list()
-        await memory.reread()
-        await memory.list()
+        for turn[0] in (1, 2, 4):
+            await memory.list()
+            await memory.reread()
         await memory.history("Rosa")
         for moment in (datetime(2029, 2, 15, tzinfo=UTC), datetime(2029, 7, 1, tzinfo=UTC)):
             await memory.recall("Where does Rosa live?", as_of=moment)
