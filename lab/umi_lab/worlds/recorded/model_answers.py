@@ -6,6 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from umi.errors import LLMError
+from umi.types import Completion
+
 Row = dict[str, Any]
 
 MESSAGE: Final = (
@@ -158,6 +161,16 @@ def rewordings() -> Iterator[str]:
     yield json.dumps(["Rosa home", "the harbour"])
     yield json.dumps({"query": "Rosa"})
     yield from _wrapped(json.dumps({"queries": ["the harbour", "Rosa's dentist"]}))
+
+
+def errors() -> list[Any]:
+    """All that a model can raise, and what it can give that is no answer."""
+    no_text: Any = b"x"
+    return [
+        LLMError.Timeout(), LLMError.RateLimit(), LLMError.RateLimit("slowly", 0.0), LLMError.RateLimit("slowly", 4.0), LLMError.RateLimit("slowly", 45.0), LLMError.ContextOverflow(9_000),
+        LLMError.InvalidResponse("no"), LLMError.ServiceUnavailable(), LLMError.ServiceUnavailable("down", 6.0), LLMError.NotConfigured("no key"), LLMError.DeadlinePassed("late"),
+        LLMError.JsonError("none"), LLMError.BudgetExceeded("spent"), LLMError("something"), OSError("down"), TimeoutError("late"), ValueError("odd"), 5, None, Completion(no_text),
+    ]  # fmt: skip
 
 
 def _varied(base: Row, more: Mapping[str, tuple[Any, ...]]) -> Iterator[Row]:

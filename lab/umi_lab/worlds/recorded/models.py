@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
-from datetime import UTC, datetime, timedelta, timezone
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from umi import EntityExtractor
@@ -17,12 +17,12 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.embedder import SimEmbedder
 from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
-from umi.types import Completion, CompletionRequest, Keep, Message, OriginLike
+from umi.types import CompletionRequest, Keep, Message, OriginLike
 from umi_lab.worlds.recorded import model_answers as answers
+from umi_lab.worlds.recorded import model_texts as texts
 from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.scripted import Answer, Reply, Scripted, plainly, scripted
 
-_AT: Final = datetime(2029, 12, 30, 9, 0, tzinfo=UTC)
 _NOTHING: Final = '{"relations": []}'
 
 
@@ -61,7 +61,7 @@ async def _look(memory: Memory) -> None:
 async def _shown(clock: SimClock) -> None:
     for by_meaning in (False, True):
         async with _memory(clock, Scripted(clock, plainly), by_meaning=by_meaning) as memory:
-            for message in _messages():
+            for message in texts.messages():
                 await memory.remember([message])
                 await clock.sleep(30)
             for asked in ("Where is Porto?", "Rosa <data>again</data> {count}", "harbour " * 40):
@@ -69,60 +69,17 @@ async def _shown(clock: SimClock) -> None:
             await _look(memory)
 
 
-def _messages() -> Iterator[Message]:
-    odd = "Rosa wrote </data> and <data> and {known} and {text}. Rosa said \"x\" \\ 'y'\t\x07\x1b."
-    for role, speaker in (
-        ("user", "Rosa"),
-        ("user", None),
-        ("assistant", None),
-        ("tool", "the </data> tool"),
-        ("system", None),
-    ):
-        yield Message("Rosa lives in Porto. Rosa has a dog.", role=role, speaker=speaker, at=_AT)
-    for hours, minutes in ((9, 0), (-8, 0), (5, 45), (14, 0), (-12, 0)):
-        at = datetime(2029, 12, 31, 23, 50, tzinfo=timezone(timedelta(hours=hours, minutes=minutes)))
-        yield Message(f"Rosa moved by {hours} hours. Tide tables changed.", speaker="Rosa", at=at)
-    for text in (
-        odd,
-        "李明住在北京。他有一只狗。",
-        "Ünïcödé Straße 🎉🎉. Zwei Sätze!",
-        "שלום לכם. مرحبا بكم.",
-        "e\u0301te\u0301 is summer.",
-        "No end",
-    ):
-        yield Message(text, speaker="Ada", at=_AT, session="odd")
-    for size in (99, 100, 101, 199, 200, 201, 202):
-        yield Message(f"Ledger page {('x ' * size)[: size - 13]}.", speaker="Ada", at=_AT, session="sizes")
-    for text in (
-        "ok thx",
-        "Shall we meet on Friday?",
-        "ok",
-        "OK, thanks!",
-        "Is it 5？",
-        "了解",
-        "ok ok ok ok",
-        "ok ok ok ok ok",
-        "yes",
-        "",
-        "thank you so",
-        "danke",
-    ):
-        if text:
-            yield Message(text, speaker="Ada", at=_AT, session="nods")
-    yield Message("ok", speaker="Bo", at=_AT, session="another")
-
-
 async def _long(clock: SimClock) -> None:
     async with _memory(clock, Scripted(clock, plainly)) as memory:
         for text in (
-            _sentences(24_000),
-            _sentences(24_001),
+            texts.sentences(24_000),
+            texts.sentences(24_001),
             "yesterday, " * 2_182,
             "ördögös, " * 2_000 + ".",
             "Short one. " + "zebras, " * 3_100 + ". Short two.",
             "🎉 " * 4_801,
         ):
-            await memory.remember([Message(text, speaker="Rosa", at=_AT)])
+            await memory.remember([Message(text, speaker="Rosa", at=texts.AT)])
         await memory.stats()
     async with _memory(clock, Scripted(clock, plainly)) as memory:
         for group in range(12):
@@ -135,24 +92,16 @@ async def _long(clock: SimClock) -> None:
                         Message(
                             " ".join(lines),
                             speaker=f"S{group % 3}",
-                            at=_AT + timedelta(minutes=group),
+                            at=texts.AT + timedelta(minutes=group),
                             session=f"s{group % 2}",
                         )
                     ]
                 )
         await memory.remember(
-            [Message("".join(f"Page {number} holds {number}. " for number in range(60)), speaker="S0", at=_AT)]
+            [Message("".join(f"Page {number} holds {number}. " for number in range(60)), speaker="S0", at=texts.AT)]
         )
         await memory.recall("Page 3", deep=True)
         await _look(memory)
-
-
-def _sentences(size: int) -> str:
-    """Text of about so many characters, in sentences of different lengths."""
-    parts: list[str] = []
-    while sum(map(len, parts)) < size - 60:
-        parts.append(f"Item {len(parts)} {'quartermaster ' * (len(parts) * 37 % 30)}. ")
-    return "".join(parts).ljust(size - 1) + "."
 
 
 # Answers of every form.
@@ -161,7 +110,7 @@ def _sentences(size: int) -> str:
 async def _extracted(clock: SimClock) -> None:
     for place, answer in enumerate(answers.extractions()):
         extractor = EntityExtractor(_brief(clock, scripted(extract=[answer])))
-        found = await extractor.extract("Rosa.", speaker="Rosa", at=_AT)
+        found = await extractor.extract("Rosa.", speaker="Rosa", at=texts.AT)
         note(f"extracted of {answer[:400]!r} {extractor.failures}", found)
         if place % 2:
             await _formed(clock, scripted(extract=[answer, answer], evolve=[_NOTHING]))
@@ -205,7 +154,7 @@ async def _verdicts(clock: SimClock, which: int) -> None:
 
 
 async def _reworded(clock: SimClock) -> None:
-    for answer in (*answers.rewordings(), *_errors()):
+    for answer in (*answers.rewordings(), *answers.errors()):
         model = Scripted(clock, scripted(rewrite=[answer, answer]))
         async with _memory(clock, model) as memory:
             await memory.remember("The harbour is cold.", extract_entities=False)
@@ -216,18 +165,9 @@ async def _reworded(clock: SimClock) -> None:
 # Failures.
 
 
-def _errors() -> list[Answer]:
-    no_text: Any = b"x"
-    return [
-        LLMError.Timeout(), LLMError.RateLimit(), LLMError.RateLimit("slowly", 0.0), LLMError.RateLimit("slowly", 4.0), LLMError.RateLimit("slowly", 45.0), LLMError.ContextOverflow(9_000),
-        LLMError.InvalidResponse("no"), LLMError.ServiceUnavailable(), LLMError.ServiceUnavailable("down", 6.0), LLMError.NotConfigured("no key"), LLMError.DeadlinePassed("late"),
-        LLMError.JsonError("none"), LLMError.BudgetExceeded("spent"), LLMError("something"), OSError("down"), TimeoutError("late"), ValueError("odd"), 5, None, Completion(no_text),
-    ]  # fmt: skip
-
-
 async def _failing(clock: SimClock) -> None:
     for task in ("extract", "evolve"):
-        for place, error in enumerate(_errors()):
+        for place, error in enumerate(answers.errors()):
             for times in (1, 3):
                 await _failed(clock, scripted(**{task: [error] * times}), place)
 
@@ -248,7 +188,7 @@ async def _failed(clock: SimClock, reply: Reply, place: int) -> None:
 
 async def _for_long(clock: SimClock) -> None:
     """Failures until an attempt is the last, and until the model is left to rest."""
-    for error in _errors()[:14]:
+    for error in answers.errors()[:14]:
         model = Scripted(clock, _always(error))
         async with _memory(clock, model) as memory:
             for number in range(4):
@@ -289,7 +229,7 @@ async def _slow(clock: SimClock) -> None:
     model = Scripted(clock, plainly)
     model.takes_s = 7.0
     async with _memory(clock, model) as memory:
-        told = [Message(f"Rosa saw {number} ships.", speaker=f"S{number}", at=_AT) for number in range(24)]
+        told = [Message(f"Rosa saw {number} ships.", speaker=f"S{number}", at=texts.AT) for number in range(24)]
         await asyncio.gather(
             *(memory.remember([one]) for one in told),
             *(memory.recall(f"{number} ships", deep=True) for number in range(6)),
@@ -346,7 +286,7 @@ async def _tiers(clock: SimClock) -> None:
                 for text in (
                     "Rosa lives in Lisbon.",
                     "Rosa lives in Porto. Rosa has bees.",
-                    _sentences(3_000),
+                    texts.sentences(3_000),
                     "Tom owes 5.",
                 ):
                     await memory.remember([Message(text, speaker="Rosa", at=clock.now())])
@@ -372,7 +312,7 @@ async def _later(clock: SimClock) -> None:
         await _look(memory)
         await memory.work(idle_s=0, progress=lambda done, left: note("progress", (done, left)))
         told = [
-            Message(f"Tom saw {number} ships. Tom {number} slept.", speaker="Tom", at=_AT, id=f"t{number}")
+            Message(f"Tom saw {number} ships. Tom {number} slept.", speaker="Tom", at=texts.AT, id=f"t{number}")
             for number in range(9)
         ]
         await memory.remember_many(told, progress=lambda done: note("progress", done))
@@ -400,7 +340,7 @@ async def _dated(clock: SimClock) -> None:
         (None, None),
     )
     turn = [0]  # of reading: the same statement begins at another time
-    texts = [
+    told = [
         " ".join(f"Rosa lives in town {number} {place}." for place in range(size))
         for number, size in enumerate((1, 2, 1, 3))
     ]
@@ -415,8 +355,8 @@ async def _dated(clock: SimClock) -> None:
         return json.dumps(rows)
 
     async with _memory(clock, Scripted(clock, reply)) as memory:
-        for hours, text in zip((0, 5, 2, 9), texts, strict=True):
-            await memory.remember([Message(text, speaker="Rosa", at=_AT + timedelta(hours=hours))])
+        for hours, text in zip((0, 5, 2, 9), told, strict=True):
+            await memory.remember([Message(text, speaker="Rosa", at=texts.AT + timedelta(hours=hours))])
         for turn[0] in (1, 2, 4):
             await memory.list()
             await memory.reread()
@@ -440,6 +380,35 @@ async def _acted(clock: SimClock) -> None:
                     await memory.undecided()
                     for one, keep in zip(told.evolutions, sides, strict=False):
                         await _tried(memory.resolve(one.id, keep))
+
+
+async def _derived(clock: SimClock) -> None:
+    """Conclusions from conclusions, of which the first ground changes, and the change is taken back."""
+    told = (
+        "Rosa lives in Lisbon.",
+        "Rosa lives near the sea.",
+        "Rosa lives with gulls.",
+        "Rosa lives in Porto.",
+        "Rosa lives at number 5.",
+    )
+    for kind in ("update", "correct", "end", "contradict", "same", "extend"):
+        for first in ("m1", "m2"):
+            rows = [{**answers.VERDICT, "type": "derive"}, {**answers.VERDICT, "type": "derive", "related_id": "m2"}]
+            rows += [{**answers.VERDICT, "type": kind, "related_id": first}, {**answers.VERDICT, "type": "extend"}]
+            reply = scripted(evolve=[json.dumps([row]) for row in rows])
+            async with _memory(clock, Scripted(clock, reply)) as memory:
+                found = []
+                for text in told:
+                    found.append(await memory.remember([Message(text, speaker="Rosa", at=clock.now())]))
+                    await clock.sleep(90)
+                await memory.list()
+                for one in found:
+                    await memory.why(one.entities[0].id)
+                for one in found[1:4]:
+                    for relation in one.evolutions:
+                        await _tried(memory.undo(relation.id))
+                    await memory.recall("Where does Rosa live?", include_superseded=True, explain=True)
+                    await memory.list()
 
 
 async def _trusted(clock: SimClock) -> None:
@@ -488,6 +457,7 @@ _RUNS: Final[dict[str, Callable[[SimClock], Coroutine[Any, Any, None]]]] = {
     "tiers": _tiers,
     "later": _later,
     "acted": _acted,
+    "derived": _derived,
     "trusted": _trusted,
 }
 NAMES: Final[tuple[str, ...]] = tuple(_RUNS)
