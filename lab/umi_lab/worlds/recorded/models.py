@@ -23,6 +23,7 @@ from umi_lab.worlds.recorded import model_texts as texts
 from umi_lab.worlds.recorded.listening import note
 from umi_lab.worlds.recorded.scripted import Answer, Reply, Scripted, plainly, scripted
 
+_MIDNIGHT: Final = datetime(2030, 1, 1, tzinfo=UTC)  # when some answers let something begin or end
 _NOTHING: Final = '{"relations": []}'
 
 
@@ -125,7 +126,7 @@ async def _extracted_alike(clock: SimClock) -> None:
 async def _formed(clock: SimClock, reply: Reply) -> None:
     """One message, read from one answer, given twice where the first is refused."""
     async with _memory(clock, _brief(clock, reply)) as memory:
-        await memory.remember([Message(answers.MESSAGE, speaker="Rosa", at=clock.now())])
+        await memory.remember([Message(answers.MESSAGE, speaker="Rosa", at=_MIDNIGHT)])
         if await memory.waiting():
             await memory.maintain()
 
