@@ -135,7 +135,7 @@ def verdicts() -> Iterator[str]:
         [("n1", "m1"), ("n1", "m1")], [("n1", "m1"), ("n2", "m1")], [("n1", "m1"), ("n1", "m2")], [("n1", "n2"), ("n2", "n1")], [("m1", "n1")], [("m1", "m2")],
         [("n1", "n1")], [("n1", "m1"), ("m1", "n1")], [("n2", "n1"), ("n1", "m1"), ("n2", "m1")], [("n1", "m1"), ("n9", "m1")],
     )  # fmt: skip
-    for kind in ("update", "contradict", "derive", "extend", "end", "same", "correct"):
+    for kind in ("update", "contradict", "derive", "end"):
         for pair in pairs:
             yield json.dumps(
                 {"relations": [{**VERDICT, "type": kind, "new_id": new, "related_id": old} for new, old in pair]}

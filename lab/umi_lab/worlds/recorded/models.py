@@ -73,7 +73,6 @@ async def _shown(clock: SimClock) -> None:
 async def _long(clock: SimClock) -> None:
     async with _memory(clock, Scripted(clock, plainly)) as memory:
         for text in (
-            texts.sentences(24_000),
             texts.sentences(24_001),
             "yesterday, " * 2_182,
             "ördögös, " * 2_000 + ".",
