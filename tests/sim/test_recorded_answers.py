@@ -14,7 +14,7 @@ NAMES = record.names()
 
 
 @pytest.mark.parametrize(
-    "kind", ["", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("talk", "state", "vectors", "refused"))]
+    "kind", ["", *(pytest.param(kind, marks=pytest.mark.slow) for kind in record.TOLD)]
 )  # those of small worlds are compared in test_small_worlds.py
 def test_nothing_answers_otherwise_than_it_did(kind):
     runs = [name for name in NAMES if name.rpartition(":")[0] == kind]

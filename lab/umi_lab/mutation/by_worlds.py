@@ -23,7 +23,7 @@ from umi_lab.mutation.ran import IMPORT
 from umi_lab.mutation.together import Failed
 from umi_lab.mutation.verdicts import ANSWERS, NEVER_RUN, TIMEOUT, WORLDS, Verdict
 from umi_lab.mutation.world_runs import ANSWERS as ANSWERS_OF
-from umi_lab.mutation.world_runs import SMALL, TALK
+from umi_lab.mutation.world_runs import SMALL, is_told
 from umi_lab.mutation.yard import BEFORE_S, RUN_S, Yard, refuse
 from umi_lab.worlds.recorded import record
 
@@ -43,7 +43,7 @@ class Worlds:
 def names(small: int, large: int, *, talk: bool) -> list[str]:
     """So many worlds of each size, as `umi sim replay` names them, and recorded talk."""
     worlds = [f"{SMALL}{seed}" for seed in range(small)] + [str(seed) for seed in range(large)]
-    return worlds + [name for name in record.names() if talk and name.startswith(TALK)]
+    return worlds + [name for name in record.names() if talk and is_told(name)]
 
 
 def known(yard: Yard, marks: Marks, worlds: Sequence[str], file: Path, digest: str) -> Worlds:

@@ -1,7 +1,6 @@
 """The record: for each run how many calls it makes, and a checksum of what they gave.
 
-A run is named as `umi sim replay` names worlds, "small:7" or "7", or is talk: "talk:AUTHOR", "state:NUMBER", "vectors:NUMBER", or is
-a list of calls that are refused: "refused:AREA".
+A run is named as `umi sim replay` names worlds, "small:7" or "7"; or by its kind, one of `TOLD`, and what it tells, such as "talk:ward".
 """
 
 from __future__ import annotations
@@ -15,8 +14,12 @@ from typing import Final
 from umi_lab.worlds.ledger.plan import make_small
 from umi_lab.worlds.ledger.world import run_small
 from umi_lab.worlds.plan import make_plan
-from umi_lab.worlds.recorded import refused, talk, vectors
+from umi_lab.worlds.recorded import talk, vectors
 from umi_lab.worlds.recorded.listening import listening
+from umi_lab.worlds.recorded.model import runs as model
+from umi_lab.worlds.recorded.refused import runs as refused
+from umi_lab.worlds.recorded.said import runs as said
+from umi_lab.worlds.recorded.ways import runs as ways
 from umi_lab.worlds.steps import Plan
 from umi_lab.worlds.sweep import processes, quiet
 from umi_lab.worlds.world import run_plan
@@ -49,18 +52,19 @@ class Heard:
 def names() -> list[str]:
     """All runs that are recorded, in order."""
     large = [str(seed) for seed in range(100) if _is_everywhere_alike(make_plan(seed))][:_LARGE_COUNT]
-    told = [f"talk:{author}" for author in talk.authors()] + [f"state:{number}" for number in range(_STATE_COUNT)]
-    told += [f"vectors:{number}" for number in range(_VECTORS_COUNT)]
-    told += [f"refused:{area}" for area in refused.NAMES]
+    told = [f"{kind}:{one}" for kind, (every, _) in TOLD.items() for one in every]
     return [f"small:{seed}" for seed in range(_SMALL_COUNT)] + large + told
 
 
 def heard(name: str) -> Heard:
     """Run one, and take down all calls."""
     kind, _, what = name.rpartition(":")
-    run = _KINDS[kind]
     with quiet(), listening() as lines:
-        failure = run(what)
+        failure = None
+        if kind in TOLD:
+            TOLD[kind][1](what)
+        else:
+            failure = (run_small(make_small(int(what))) if kind else run_plan(make_plan(int(what)))).failure
     return Heard(tuple(lines), failure)
 
 
@@ -110,11 +114,12 @@ def _is_everywhere_alike(plan: Plan) -> bool:
     return not (plan.wire or plan.served or plan.reads or plan.twins)
 
 
-_KINDS: Final[dict[str, Callable[[str], str | None]]] = {
-    "small": lambda seed: run_small(make_small(int(seed))).failure,
-    "": lambda seed: run_plan(make_plan(int(seed))).failure,
-    "talk": talk.tell_author,
-    "state": talk.tell_bank,
-    "vectors": vectors.tell_together,
-    "refused": refused.tell,
+TOLD: Final[dict[str, tuple[Sequence[object], Callable[[str], None]]]] = {
+    "talk": (talk.authors(), talk.tell_author),
+    "state": (range(_STATE_COUNT), talk.tell_bank),
+    "vectors": (range(_VECTORS_COUNT), vectors.tell_together),
+    "said": (said.NAMES, said.tell),
+    "model": (model.NAMES, model.tell),
+    "ways": (ways.NAMES, ways.tell),
+    "refused": (refused.NAMES, refused.tell),
 }

@@ -15,8 +15,8 @@ from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.rng import DeterministicRng
 from umi.types import EVOLUTION_TYPES, Message
 from umi.types.erasure_proof import ErasureProof, NGramDigest
-from umi_lab.worlds.recorded import refused_values as values
-from umi_lab.worlds.recorded.trying import Table, ask, asked, failing
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.trying import Table, ask, asked, failing
 
 DAYS: Final = timedelta(days=1)
 SAID: Final = (

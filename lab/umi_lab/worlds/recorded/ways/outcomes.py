@@ -14,8 +14,9 @@ from umi.config import Config
 from umi.memory import Memory
 from umi.signals import JUnitSignalProvider, PullRequestSignalProvider, seal
 from umi.types import OutcomeLike, ProviderQualityWeights, QualityFactors, QualitySignal, VerdictLike
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, bounded, broken, noted, noted_now, pause, runs, there, tried, view
+from umi_lab.worlds.recorded.ways.kit import Stage, broken, noted, noted_now, pause, runs, there, tried, view
 
 _HALF_DAY: Final = timedelta(hours=12)
 _THINGS: Final = (

@@ -10,8 +10,9 @@ from umi.memory import Memory
 from umi.sim.llm import SimLLM
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, bounded, look, pause, runs, tried
+from umi_lab.worlds.recorded.ways.kit import Stage, look, pause, runs, tried
 
 _AT: Final = datetime(2029, 1, 1, 9, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)

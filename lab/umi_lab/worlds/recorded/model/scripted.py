@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from umi.sim.clock import SimClock
 from umi.types import Completion, CompletionRequest, Usage
-from umi_lab.worlds.recorded import model_answers as answers
 from umi_lab.worlds.recorded.listening import note
+from umi_lab.worlds.recorded.model import answers
 
 Answer = str | Exception | object
 Reply = Callable[[CompletionRequest], Answer]

@@ -25,17 +25,26 @@ from umi.sim.clock import SimClock
 from umi.sim.rng import DeterministicRng
 from umi.testing import simulate
 from umi.types import CompletionRequest, DetectionOptions, Entity, EntityType, EvolutionType, Message, Origin
-from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.refused_calls import told
-from umi_lab.worlds.recorded.trying import Table, ask, each, fields, tried
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.calls import told
+from umi_lab.worlds.recorded.refused.trying import Table, ask, each, fields, tried
 
 _NUMBERS: Final = (*values.counts(1, 10), 0.5, 1e-9, -0.5, -1, "1", b"1", 1 << 1_100)
 
 
 async def settings(_: SimClock) -> None:
-    """The settings of a memory and of a router, and options of a detection."""
-    tiers = ("fast", "balanced", "strong")
+    """The settings of a memory and of a router, options of a detection, and how hard a task is."""
+    _of_a_memory()
+    _of_a_router()
+    for one in values.FRACTIONS:
+        tried("detection_options", validate.detection_options, DetectionOptions(min_confidence=one))
+    for one in values.counts(1, limits.EVOLUTION_EXISTING_ENTITIES_COUNT_MAX):
+        tried("detection_options", validate.detection_options, DetectionOptions(max_comparisons=one))
+    _of_an_analyzer()
+
+
+def _of_a_memory() -> None:
     trusts: values.Values = (
         (),
         [],
@@ -77,6 +86,10 @@ async def settings(_: SimClock) -> None:
     }
     fields(Config, {}, config)
     fields(Config, {"price_per_million": (1, 2)}, {"money_budget": _NUMBERS})
+
+
+def _of_a_router() -> None:
+    tiers = ("fast", "balanced", "strong")
     priced: values.Values = (
         {},
         {"fast": 1},
@@ -107,10 +120,9 @@ async def settings(_: SimClock) -> None:
         "budget": (*_NUMBERS, None),
     }
     fields(RouteOptions, {}, routes)
-    for one in values.FRACTIONS:
-        tried("detection_options", validate.detection_options, DetectionOptions(min_confidence=one))
-    for one in values.counts(1, limits.EVOLUTION_EXISTING_ENTITIES_COUNT_MAX):
-        tried("detection_options", validate.detection_options, DetectionOptions(max_comparisons=one))
+
+
+def _of_an_analyzer() -> None:
     analyzer = TaskComplexityAnalyzer()
     hard = ("", "Sum two numbers.", "Prove that the algorithm ends, and why. " * 30, "x y " * 6_000)
     for name in ("analyze", "tier"):
@@ -260,6 +272,12 @@ async def simulated(clock: SimClock) -> None:
     injector = FaultInjector(DeterministicRng(1), (made,))
     for operation in ("llm_complete",) * 9 + ("disk_read", "nothing", ""):
         tried("should_inject", injector.should_inject, operation)
+    _of_tempers()
+    _of_worlds(made)
+    await _models(clock)
+
+
+def _of_tempers() -> None:
     pairs = (
         (1, 2),
         (50, 2_000),
@@ -296,6 +314,9 @@ async def simulated(clock: SimClock) -> None:
     )
     resolve = ((), {"refusal"}, [Hostility.SLOW], "refusal", {"rude"}, 5, None, (None,))
     fields(Temper, {}, {"latency_ms": pairs, "hostile": hostile, "resolve": resolve})
+
+
+def _of_worlds(made: FaultConfig) -> None:
     starts = (values.DAY, values.DAY.replace(tzinfo=None))
     faults = ((), [made], (made, made), "no", 5, (5,), None, {made})
     orders = values.words("fifo", "seeded")[:7]
@@ -322,12 +343,11 @@ async def simulated(clock: SimClock) -> None:
         for value in tried_with:
             tried("simulate", simulate, **{name: value})
     tried("simulate", simulate(seeds=1), lambda: None)
-    await _models(clock)
 
 
 async def _models(clock: SimClock) -> None:
     llm = SimLLM(3, clock=clock)
-    prompts = (
+    prompts: tuple[Any, ...] = (
         *values.BLANK,
         *values.BROKEN,
         5,
@@ -336,7 +356,7 @@ async def _models(clock: SimClock) -> None:
         values.filler(limits.LLM_PROMPT_BYTES_MAX + 1),
         values.filler(500_000, "\u00e9"),
     )
-    requests = [CompletionRequest(prompt) if place % 2 else prompt for place, prompt in enumerate(prompts)]
+    requests: list[Any] = [CompletionRequest(prompt) if place % 2 else prompt for place, prompt in enumerate(prompts)]
     embedder = SimEmbedder(clock, DeterministicRng(2))
 
     async def complete(request: Any) -> None:

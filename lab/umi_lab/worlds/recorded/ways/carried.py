@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
-from typing import Final
+from typing import Any, Final
 
 from umi.errors import UmiError
 from umi.memory import Memory
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, broken, look, runs, tried
+from umi_lab.worlds.recorded.ways.kit import Stage, broken, look, runs, tried
 
 _AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
 _CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")
@@ -126,10 +126,8 @@ async def _restored(stage: Stage, whole: bytes, all_of_it: bytes) -> None:
     ):
         async with stage.memory(stage.url(f"torn{place}"), embedder=stage.embedder()) as memory:
             for ends in (False, True):
-                try:
-                    await memory.restore(_Torn(data, size, ends=ends))  # type: ignore[arg-type]
-                except Exception as error:  # noqa: BLE001 - a stream may raise anything
-                    note("torn", type(error).__name__)
+                torn: Any = _Torn(data, size, ends=ends)
+                await tried(memory.restore(torn))
                 await memory.check()
             if place == 1:
                 await tried(memory.remember("Ada lives in between."))

@@ -5,16 +5,14 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from io import BytesIO, StringIO
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
-from unittest.mock import patch
 
-from umi._archive import reader
 from umi.errors import UmiError
 from umi.memory import Memory
 from umi.ports import EmbedderIdentity
@@ -23,10 +21,11 @@ from umi.sim.embedder import IDENTITY, SimEmbedder
 from umi.sim.rng import DeterministicRng
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
-from umi_lab.worlds.recorded import refused_values as values
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.refused_stores import folder
-from umi_lab.worlds.recorded.trying import asked, failing
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.stores import folder
+from umi_lab.worlds.recorded.refused.trying import asked, failing
 
 _BROKEN: Final = ("\ud800", "a\0b")  # what no call takes as a text
 _VALUES: Final[values.Values] = (
@@ -172,7 +171,7 @@ async def damaged(clock: SimClock) -> None:
         await _restored(clock, changed, look=True)
     longest = max(map(len, lines))
     for most in (longest, longest - 1, 1):
-        with patch.object(reader, "IMPORT_RECORD_BYTES_MAX", most):
+        with bounded({"IMPORT_RECORD_BYTES_MAX": most}):
             await _restored(clock, whole)
 
 
@@ -339,7 +338,7 @@ def _files(place: Path, whole: bytes) -> None:
 
 
 @asynccontextmanager
-async def _full(clock: SimClock, **more: Any) -> Any:
+async def _full(clock: SimClock, **more: Any) -> AsyncIterator[Memory]:
     async with memory_of(clock, **more) as memory:
         await memory.remember("It rains.")
         yield memory

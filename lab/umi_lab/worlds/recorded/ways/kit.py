@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from umi import limits
 from umi.config import Config
 from umi.errors import UmiError
 from umi.memory import Memory
@@ -128,25 +125,6 @@ def view(memory: Memory, namespace: str = "default") -> NamespaceView:
 async def pause(seconds: float) -> None:
     """Let virtual time pass."""
     await asyncio.sleep(seconds)
-
-
-@contextmanager
-def bounded(sizes: dict[str, int]) -> Iterator[None]:
-    """Give limits of `umi.limits` these values, wherever a loaded module has them by name."""
-    before = {name: getattr(limits, name) for name in sizes}
-    try:
-        _set(sizes)
-        yield
-    finally:
-        _set(before)
-
-
-def _set(values: dict[str, int]) -> None:
-    for name, module in list(sys.modules.items()):
-        if name == "umi" or name.startswith("umi."):
-            for limit, value in values.items():
-                if limit in vars(module):
-                    setattr(module, limit, value)
 
 
 async def look(memory: Memory, subjects: tuple[str, ...] = (), *, questions: tuple[str, ...] = ()) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 from umi import RouteOptions, Router, limits
 from umi.sim.clock import SimClock, SimEntropy
 from umi.sim.rng import DeterministicRng
-from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.refused_calls import told
-from umi_lab.worlds.recorded.trying import Table, ask, asked, failing, tried
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.calls import told
+from umi_lab.worlds.recorded.refused.trying import Table, ask, asked, failing, tried
 
 
 async def learned(clock: SimClock) -> None:

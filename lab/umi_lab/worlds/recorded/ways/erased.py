@@ -20,8 +20,9 @@ from umi.types.erasure_proof import (
     make_search,
     pieces,
 )
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, bounded, look, noted_now, pause, runs, tried
+from umi_lab.worlds.recorded.ways.kit import Stage, look, noted_now, pause, runs, tried
 
 _AT: Final = datetime(2029, 3, 1, 8, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)

@@ -18,10 +18,9 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
 from umi.types import CompletionRequest, Keep, Message, OriginLike
-from umi_lab.worlds.recorded import model_answers as answers
-from umi_lab.worlds.recorded import model_texts as texts
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.scripted import Answer, Reply, Scripted, plainly, scripted
+from umi_lab.worlds.recorded.model import answers, texts
+from umi_lab.worlds.recorded.model.scripted import Answer, Reply, Scripted, plainly, scripted
 
 _MIDNIGHT: Final = datetime(2030, 1, 1, tzinfo=UTC)  # when some answers let something begin or end
 _NOTHING: Final = '{"relations": []}'

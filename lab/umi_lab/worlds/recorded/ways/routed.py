@@ -14,8 +14,9 @@ from umi.ports import EmbedderIdentity, Vector
 from umi.sim.embedder import SimEmbedder
 from umi.sim.storage import SimStorage
 from umi.types import OutcomeLike
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, bounded, noted, noted_now, runs
+from umi_lab.worlds.recorded.ways.kit import Stage, noted, noted_now, runs
 
 _MODELS: Final = {"fast": "small", "balanced": "middle", "strong": "large"}
 _VERBS: Final = (
@@ -66,7 +67,7 @@ class _Exact:
 
     def add(self, key: int, vector: Vector) -> None:
         self._keys.append(key)
-        self._rows.append(vector / np.linalg.norm(vector))
+        self._rows.append(np.asarray(vector / np.linalg.norm(vector), dtype=np.float32))
 
     def search(self, vector: Vector, count: int) -> list[tuple[int, float]]:
         if not self._rows:

@@ -23,9 +23,9 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.llm import SimLLM
 from umi.sim.rng import DeterministicRng
 from umi.types import Completion, Usage
-from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.trying import asked, each, tried
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.trying import asked, each, tried
 
 _CALLS: Final[tuple[tuple[str, tuple[Any, ...], dict[str, Any]], ...]] = (
     ("remember", ("It rains.",), {}), ("remember_many", (["It rains."],), {}), ("recall", ("rain",), {}), ("context", (), {"max_tokens": 50}), ("get", ("m0",), {}),
@@ -255,6 +255,7 @@ async def parts(clock: SimClock) -> None:
     for embedder in (None, 5, "gpt", ""):
         await asked(calls, "reembed", "dict:", embedder)
     await _answers(clock)
+    await _completions(clock)
 
 
 class _Answering:
@@ -339,6 +340,9 @@ async def _answers(clock: SimClock) -> None:
     ]
     for one in given:
         await _with_embedder(clock, one)
+
+
+async def _completions(clock: SimClock) -> None:
     for answer in (
         "",
         "{}",
@@ -366,8 +370,9 @@ def _model(answer: Any) -> Any:
 
 async def _with_embedder(clock: SimClock, given: tuple[Any, ...]) -> None:
     async def enter() -> None:
+        embedder: Any = _Answering(*given)
         async with Memory.open(
-            "dict:", embedder=_Answering(*given), clock=clock, entropy=SimEntropy(DeterministicRng(2))
+            "dict:", embedder=embedder, clock=clock, entropy=SimEntropy(DeterministicRng(2))
         ) as memory:
             await memory.remember(["It rains.", "It snows."])
             await memory.recall("rain")

@@ -1,6 +1,6 @@
 """Sentences read by rules, by template: every word that the reader knows, each said of somebody of whom something is known before.
 
-`said.toml` has the sentences of each run, `said_words.toml` the long lists of words. In a template `{*verb}` stands for every word of a list,
+`templates.toml` has the sentences of each run, `words.toml` the long lists of words. In a template `{*verb}` stands for every word of a list,
 a sentence each, `{town}` for the next of it, and `{town0}` for the one that the fact known before has; `{who}` is somebody of whom only
 this sentence and what is known before speak. A sentence without `{who}` is said by that person. Nothing here knows what is right.
 """
@@ -27,7 +27,7 @@ from umi.types import Message
 from umi_lab.worlds.recorded.listening import note
 
 _HERE: Final = Path(__file__)
-_TEMPLATES: Final[dict[str, Any]] = tomllib.loads(_HERE.with_name("said.toml").read_text("utf-8"))
+_TEMPLATES: Final[dict[str, Any]] = tomllib.loads(_HERE.with_name("templates.toml").read_text("utf-8"))
 NAMES: Final[tuple[str, ...]] = tuple(name for name in _TEMPLATES if name != "words")
 _FIELD: Final = re.compile(r"\{(\*?)([a-z_]+)(0?)\}")
 _BEGIN: Final = datetime(2029, 3, 14, 9, 30, tzinfo=UTC)
@@ -156,7 +156,7 @@ def _of(place: int, name: str) -> str:
 @cache
 def _lists() -> dict[str, list[str]]:
     """All lists of words, by name."""
-    long = tomllib.loads(_HERE.with_name("said_words.toml").read_text("utf-8"))
+    long = tomllib.loads(_HERE.with_name("words.toml").read_text("utf-8"))
     listed = {name: " ".join(text.split()).split(", ") for name, text in long.items()}
     short: dict[str, list[str]] = _TEMPLATES["words"]
     return listed | short

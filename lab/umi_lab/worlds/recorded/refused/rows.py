@@ -18,11 +18,11 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.rng import DeterministicRng
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
-from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.refused_calls import SAID
-from umi_lab.worlds.recorded.refused_stores import folder
-from umi_lab.worlds.recorded.trying import asked
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.calls import SAID
+from umi_lab.worlds.recorded.refused.stores import folder
+from umi_lab.worlds.recorded.refused.trying import asked
 
 _SIZES: Final = {"STORE_BLOCKS_FROM_COUNT": 4, "STORE_BLOCK_COUNT": 2, "STORE_BLOCKS_SEALED_COUNT": 2}
 _MESSAGES: Final = ("meta", "namespaces", "episodes", "terms", "vectors", "labels")
@@ -80,13 +80,14 @@ def _memory(clock: SimClock, path: Path) -> Memory:
 
 async def _written(clock: SimClock, path: Path) -> tuple[str, ...]:
     """A file with rows in every table; ids of a statement and a message in it."""
+    ids: Sequence[str] = ()
     async with _memory(clock, path) as memory:
         for place, text in enumerate(SAID):
             one = Message(
                 text, speaker="Ada", at=values.DAY, session=f"s{place % 2}", id=f"m{place}", metadata={"n": place}
             )
-            last = await memory.remember(one, idempotency_key=f"k{place}")
-        await memory.remember("Robert (Bob) works at Acme.", derived_from=last.episode_ids)
+            ids = (await memory.remember(one, idempotency_key=f"k{place}")).episode_ids
+        await memory.remember("Robert (Bob) works at Acme.", derived_from=ids)
         found = await memory.recall("Where does Ada work?", limit=3, task_id="t1")
         await memory.feedback(found.id, outcome="success")
         await memory.learning.run()

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from umi_lab.worlds.recorded.ways_bounds import BOUNDS
-from umi_lab.worlds.recorded.ways_carried import CARRIED
-from umi_lab.worlds.recorded.ways_erased import ERASED
-from umi_lab.worlds.recorded.ways_kit import Runs
-from umi_lab.worlds.recorded.ways_order import ORDER
-from umi_lab.worlds.recorded.ways_outcomes import OUTCOMES
-from umi_lab.worlds.recorded.ways_routed import ROUTED
-from umi_lab.worlds.recorded.ways_several import SEVERAL
-from umi_lab.worlds.recorded.ways_stored import STORED
+from umi_lab.worlds.recorded.ways.bounds import BOUNDS
+from umi_lab.worlds.recorded.ways.carried import CARRIED
+from umi_lab.worlds.recorded.ways.erased import ERASED
+from umi_lab.worlds.recorded.ways.kit import Runs
+from umi_lab.worlds.recorded.ways.order import ORDER
+from umi_lab.worlds.recorded.ways.outcomes import OUTCOMES
+from umi_lab.worlds.recorded.ways.routed import ROUTED
+from umi_lab.worlds.recorded.ways.several import SEVERAL
+from umi_lab.worlds.recorded.ways.stored import STORED
 
 _RUNS: Final[Runs] = {**STORED, **OUTCOMES, **ROUTED, **ERASED, **ORDER, **SEVERAL, **CARRIED, **BOUNDS}
 NAMES: Final[tuple[str, ...]] = tuple(_RUNS)

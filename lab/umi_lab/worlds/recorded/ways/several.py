@@ -21,20 +21,9 @@ from umi.sim.embedder import SimEmbedder
 from umi.sim.rng import DeterministicRng
 from umi.types import Message
 from umi_lab.worlds.ledger import portions
+from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import (
-    Runs,
-    Stage,
-    bounded,
-    broken,
-    look,
-    noted,
-    noted_now,
-    pause,
-    runs,
-    there,
-    tried,
-)
+from umi_lab.worlds.recorded.ways.kit import Runs, Stage, broken, look, noted, noted_now, pause, runs, there, tried
 
 _AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
 _CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")

@@ -9,9 +9,9 @@ from umi import DetectionOptions, DualRetriever, EntityExtractor, EvolutionTrack
 from umi.memory import Memory
 from umi.sim.embedder import text_vector
 from umi.sim.storage import SimStorage
-from umi.types import Entity, EntityType, Mode, Origin, ReaderNotes
+from umi.types import Entity, EntityType, Keep, Mode, Origin, ReaderNotes
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, look, noted, noted_now, runs, there, tried, view
+from umi_lab.worlds.recorded.ways.kit import Stage, look, noted, noted_now, runs, there, tried, view
 
 _AT: Final = datetime(2029, 5, 1, 9, 30, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)
@@ -245,15 +245,18 @@ _RELATED: Final[tuple[tuple[int, int, Any], ...]] = (
     (7, 9, "nothing"),
 )
 
+_KEEPS: Final[tuple[Keep, ...]] = ("old", "new", "both")
+
 
 async def _relate(memory: Memory) -> None:
     receipts = [await memory.remember(text, at=_AT + place * _DAY, speaker="Kim") for place, text in enumerate(_SAID)]
     ids = [entity.id for receipt in receipts for entity in receipt.entities]
     for place, (old, new, kind) in enumerate(_RELATED):
-        made_ = await tried(memory.relate(ids[old], ids[new], kind, "told so"))
+        said: Any = kind
+        made_ = await tried(memory.relate(ids[old], ids[new], said, "told so"))
         if made_ is not None:
             await tried(memory.preview_undo(made_.id))
-            for keep in (("old", "new", "both")[place % 3], "new"):
+            for keep in (_KEEPS[place % len(_KEEPS)], "new"):
                 await tried(memory.resolve(made_.id, keep))
             await tried(memory.why(ids[new]))
             if place % 2:

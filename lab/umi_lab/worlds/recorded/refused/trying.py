@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final
 
@@ -66,7 +66,7 @@ async def asked(memory: object, method: str, *given: Any, **named: Any) -> objec
         return None
 
 
-async def _first(parts: Any) -> Any:
+async def _first(parts: Any) -> AsyncIterator[Any]:
     places = islice(range(_PARTS_COUNT_MAX), None)
     async for part in parts:
         yield part

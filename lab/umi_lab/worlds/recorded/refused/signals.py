@@ -12,10 +12,10 @@ from umi.signals import seal
 from umi.sim.clock import SimClock
 from umi.types import ProviderQualityWeights, QualityFactors, QualitySignal
 from umi.types.quality import fault, signal_from, weights_fault, worth_of
-from umi_lab.worlds.recorded import refused_values as values
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.refused_stores import folder
-from umi_lab.worlds.recorded.trying import each, fields, tried
+from umi_lab.worlds.recorded.refused import values
+from umi_lab.worlds.recorded.refused.stores import folder
+from umi_lab.worlds.recorded.refused.trying import each, fields, tried
 
 
 class _Provider:

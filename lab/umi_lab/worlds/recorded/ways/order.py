@@ -14,7 +14,7 @@ from umi.ports.answer_reader import Dated, Reading
 from umi.sim.embedder import SimEmbedder
 from umi.types import Message
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways_kit import Stage, broken, pause, runs, tried
+from umi_lab.worlds.recorded.ways.kit import Stage, broken, pause, runs, tried
 
 _AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
 _DAY: Final = timedelta(days=1)

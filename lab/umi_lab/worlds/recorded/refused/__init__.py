@@ -1,0 +1,1 @@
+"""What the public interface refuses, and what lies just inside each border."""

@@ -1,0 +1,1 @@
+"""Sentences that rules read, by template."""

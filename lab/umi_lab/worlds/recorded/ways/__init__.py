@@ -1,0 +1,1 @@
+"""What callers do beside remembering plain talk and asking about it."""
