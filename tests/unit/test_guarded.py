@@ -10,8 +10,11 @@ import pytest
 import umi
 from umi import limits
 from umi._core.guard import GuardedEmbedder
-from umi.errors import EmbeddingError
+from umi.errors import EmbedderBusy, EmbeddingError, LLMError
 from umi.ports import EmbedderIdentity, Matrix, Vector
+from umi.ports.answer_reader import AnswerReader, Dated, Reading
+from umi.sim.clock import SimClock, SimEntropy
+from umi.sim.rng import DeterministicRng
 
 
 class Counted:
@@ -74,3 +77,76 @@ async def test_no_word_of_a_question_is_kept_and_an_erasure_takes_its_vector_too
         assert b"Ada" not in b"".join(held)
         await memory.erase("Ada")
         assert not held
+
+
+class Busy(Counted):
+    """Asks to be left alone for a minute, whenever it is asked."""
+
+    async def embed(self, text: str) -> Vector:
+        self.asked.append(text)
+        raise EmbedderBusy("slow down", 60.0)
+
+
+async def test_a_server_is_left_alone_for_as_long_as_it_asks() -> None:
+    clock, inner = SimClock(), Busy()
+    guarded = GuardedEmbedder(inner, clock, SimEntropy(DeterministicRng(1)))
+    for _ in range(5):
+        with pytest.raises(EmbedderBusy):
+            await guarded.embed_many(["Alice works at Acme."])
+        with pytest.raises(EmbedderBusy):
+            await guarded.embed("Where?")
+    assert len(inner.asked) == 1
+    clock.advance(61)
+    with pytest.raises(EmbedderBusy):
+        await guarded.embed("Where?")
+    assert len(inner.asked) == 2
+
+
+class Odd(Counted):
+    """Raises what an embedder has no business to raise."""
+
+    async def embed(self, text: str) -> Vector:
+        raise LLMError.Timeout
+
+
+async def test_whatever_an_embedder_raises_is_an_error_of_embedding() -> None:
+    async with umi.Memory.open("dict:", embedder=Odd()) as memory:
+        await memory.remember("Alice works at Acme.")
+        found = await memory.recall("Where does Alice work?")
+        assert [hit.content for hit in found.hits] == ["Alice works at Acme."]
+        assert umi.Degradation.EMBEDDING_FAILED in found.degraded
+
+
+@pytest.mark.parametrize("count", ["4", 4.0, True, None, 0])
+async def test_dimensions_are_a_whole_number(count: object) -> None:
+    inner = Counted()
+    inner.identity = EmbedderIdentity("counted", count, "one")  # type: ignore[arg-type]
+    with pytest.raises(EmbeddingError, match="dimensions"):
+        GuardedEmbedder(inner)
+
+
+class Reader(Counted):
+    """Reads all statements but some, or fails."""
+
+    def __init__(self, missing: int | None) -> None:
+        super().__init__()
+        self._missing = missing
+
+    @property
+    def answer_reader(self) -> AnswerReader:
+        return self
+
+    async def read_answers(self, question: str, told: Sequence[Dated]) -> list[Reading]:
+        if self._missing is None:
+            raise OSError(question)
+        return [Reading(0.9, 0.0)] * (len(told) - self._missing)
+
+
+@pytest.mark.parametrize("missing", [1, 2, None])
+async def test_an_answer_reader_that_fails_only_leaves_the_order(missing: int | None) -> None:
+    async with umi.Memory.open("dict:", embedder=Reader(missing)) as memory:
+        for text in ("The kettle is in the hall.", "The kettle is in the attic.", "The kettle is in the shed."):
+            await memory.remember(text)
+        found = await memory.recall("Where is the kettle?")
+        assert len(found.hits) == 3
+        assert umi.Degradation.EMBEDDING_FAILED in found.degraded

@@ -89,6 +89,7 @@ def test_extraction_in_its_shapes() -> None:
     "change",
     [
         {"confidence": 1.7},
+        {"confidence": 10**400},
         {"confidence": float("nan")},
         {"confidence": "high"},
         {"confidence": True},

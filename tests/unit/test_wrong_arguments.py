@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,52 @@ async def test_progress_is_told_to_a_function(memory: umi.Memory, method: str, t
         await getattr(memory, method)(*given, progress=5)
     assert (await memory.stats()).episodes == 0
     assert not file.exists()
+
+
+@pytest.mark.parametrize("stream", [io.StringIO(), io.StringIO("{}")])
+async def test_a_stream_of_text_is_none_of_bytes(memory: umi.Memory, stream: Any) -> None:
+    with pytest.raises(InvalidInput, match=r"binary stream with write\(\), got StringIO"):
+        await memory.export(stream)
+    with pytest.raises(InvalidInput, match=r"binary stream with read\(\), got StringIO"):
+        await memory.restore(stream)
+
+
+@pytest.mark.parametrize("length", [252, 300])
+async def test_names_that_no_file_can_have(tmp_path: Path, length: int) -> None:
+    path = str(tmp_path / ("n" * length))
+    if length > 255:
+        with pytest.raises(umi.StoreUnavailable, match="cannot be opened"):
+            await umi.Memory.open(path, embedder=None)
+    async with umi.Memory.open(str(tmp_path / "umi.db"), embedder=None) as opened:
+        with pytest.raises((InvalidInput, umi.StoreUnavailable), match="cannot be written"):
+            await opened.backup(path)
+        with pytest.raises(InvalidInput, match="cannot be written"):
+            await opened.export(path)
+    with pytest.raises(umi.SignalError, match="cannot be read"):
+        umi.FileSignalProvider(str(tmp_path / ("n" * 300))).load_signals()
+
+
+@pytest.mark.parametrize("url", [" ", "\t", "sqlite:///", "sqlite:/// "])
+async def test_a_blank_name_is_no_file(url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InvalidInput, match="url"):
+        await umi.Memory.open(url, embedder=None)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("part", ["config", "clock", "entropy"])
+def test_parts_are_what_they_are_called(part: str) -> None:
+    given: dict[str, Any] = {part: "x"}
+    with pytest.raises(InvalidInput, match=f"{part} must"):
+        umi.Memory.open("dict:", **given)
+
+
+async def test_the_extractor_takes_texts() -> None:
+    extractor = umi.EntityExtractor()
+    given: Any = 5
+    for arguments in ({"text": given}, {"text": "Hi.", "speaker": given}, {"text": "Hi.", "role": given}):
+        with pytest.raises(InvalidInput, match="must be a str, got int"):
+            await extractor.extract(**arguments)
 
 
 async def test_what_is_to_be_embedded_anew_must_be_there(tmp_path: Path) -> None:

@@ -14,8 +14,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
-from math import isfinite
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, get_args
 
 from umi.errors import ExportDamaged
 from umi.ports import EmbedderIdentity, EpisodeRow, PackedVectors, ReplayRow
@@ -26,6 +25,7 @@ from umi.types import (
     Episode,
     EvolutionRelation,
     EvolutionType,
+    Keep,
     Mode,
     Nature,
     Origin,
@@ -37,6 +37,7 @@ T = TypeVar("T")
 Fields = Mapping[str, Any]
 
 VERSION: Final = 1  # of the line format
+_WHOLE_MAX: Final = (1 << 63) - 1  # that a store keeps
 _ARRIVALS_COUNT: Final = 1 << 40  # arrivals of a namespace: a store's key has 40 bits for them
 
 
@@ -79,7 +80,18 @@ def from_line(line: bytes) -> tuple[Kind, Fields]:
         raise ExportDamaged("is not a line of an export") from None
     if not isinstance(fields, dict):
         raise ExportDamaged(f"has a {type(fields).__name__} for its fields")
+    # Umi writes characters as they are, so that an escaped half of one is damage; a store could not keep it.
+    if b"\\ud" in line and _has_half_character(value):
+        raise ExportDamaged("has half a character")
     return kind, fields
+
+
+def _has_half_character(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def read_with(reader: Callable[[Fields], T], fields: Fields) -> T:
@@ -210,7 +222,7 @@ def entity_of(fields: Fields) -> Entity:
         slot=_maybe_text(fields, "slot") or "",
         value=_maybe_text(fields, "value") or "",
         negated=_flag(fields, "negated"),
-        confidence=_real(fields, "confidence"),
+        confidence=_share(fields, "confidence"),
         episode_id=_text(fields, "episode_id"),
         span=_maybe_span(fields, "span"),
         valid_from=_maybe_moment(fields, "valid_from"),
@@ -261,11 +273,11 @@ def relation_of(fields: Fields) -> EvolutionRelation:
         _text(fields, "target_id"),
         EvolutionType(fields["type"]),
         _maybe_text(fields, "reason") or "",
-        _real(fields, "confidence"),
+        _share(fields, "confidence"),
         _moment(fields["created_at"]),
         Detector(fields["detector"]),
         _flag(fields, "acted"),
-        _maybe_text(fields, "resolved"),
+        _maybe_keep(fields, "resolved"),
         _maybe_moment(fields, "resolved_at"),
         _maybe_moment(fields, "undone_at"),
         Nature(fields.get("nature", Nature.NONE)),
@@ -358,31 +370,44 @@ def _maybe_text(fields: Fields, name: str) -> str | None:
     return None if fields.get(name) is None else _text(fields, name)
 
 
+def _maybe_keep(fields: Fields, name: str) -> str | None:
+    value = _maybe_text(fields, name)
+    if value not in (None, *get_args(Keep)):
+        raise ValueError(f"{name} is one of {', '.join(get_args(Keep))}, not {value!r:.40}")
+    return value
+
+
 def _maybe_span(fields: Fields, name: str) -> tuple[int, int] | None:
     value = fields.get(name)
     if value is None:
         return None
     # Anything but a pair raises here, and `read_with` reports it.
     start, end = value
-    return _whole({name: start}, name), _whole({name: end}, name)
+    span = _whole({name: start}, name), _whole({name: end}, name)
+    if span[0] > span[1]:
+        raise ValueError(f"{name} ends before it begins")
+    return span
 
 
 def _texts(fields: Fields, name: str) -> tuple[str, ...]:
-    return tuple(_text({name: one}, name) for one in fields.get(name, ()))
+    value = fields.get(name, [])
+    if not isinstance(value, list):
+        raise TypeError(f"{name} is a list, not {value!r}")
+    return tuple(_text({name: one}, name) for one in value)
 
 
 def _whole(fields: Fields, name: str) -> int:
     value = fields[name]
     # `bool` is a subclass of `int`; JSON's true is no number.
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{name} is a whole number, not {value!r}")
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _WHOLE_MAX:
+        raise TypeError(f"{name} is a whole number of 63 bits, not {value!r:.40}")
     return value
 
 
-def _real(fields: Fields, name: str) -> float:
+def _share(fields: Fields, name: str) -> float:
     value = fields[name]
-    if not isinstance(value, int | float) or isinstance(value, bool) or not isfinite(value):
-        raise TypeError(f"{name} is a number, not {value!r}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+        raise TypeError(f"{name} is a number in 0..1, not {value!r:.40}")
     return float(value)
 
 

@@ -36,9 +36,10 @@ _BYTES_PER_DEADLINE = 100_000  # bytes of text that add one more deadline to the
 
 
 def _require_possible(identity: EmbedderIdentity) -> None:
-    if not 1 <= identity.dimensions <= limits.EMBED_DIMENSIONS_MAX:
+    count = identity.dimensions
+    if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= limits.EMBED_DIMENSIONS_MAX:
         raise EmbeddingError(
-            f"embedder {identity.name} says {identity.dimensions} dimensions; 1..{limits.EMBED_DIMENSIONS_MAX} are possible"
+            f"embedder {identity.name} says {count!r:.40} dimensions; 1..{limits.EMBED_DIMENSIONS_MAX} are possible"
         )
 
 
@@ -63,7 +64,8 @@ class GuardedEmbedder:
     """An embedder that raises only `EmbeddingError` and returns only finite vectors of the right length and unit norm.
 
     When a server is busy, a batch is sent again a few times, with exponential backoff, full jitter and the server's own
-    `retry_after`. A query is not sent again, because recall can fall back to words. Every call has a time limit.
+    `retry_after`; where that is longer than a call may take, the server is left alone until then. A query is not sent again, because
+    recall can fall back to words. Every call has a time limit.
 
     Args:
         inner: The embedder.
@@ -83,6 +85,7 @@ class GuardedEmbedder:
         self._clock = clock
         self._entropy = entropy
         self._deadline_s = deadline_s
+        self._left_alone_until_s = 0.0  # a server's `retry_after`
         self._asked: dict[bytes, Vector] = {}  # least recently used first; keyed by digest, so no query text is kept
         # An embedder that must be prepared learns its dimensions there, and is checked after it.
         if not isinstance(inner, SupportsPrepare):
@@ -135,6 +138,7 @@ class GuardedEmbedder:
         key = hashlib.blake2b(named, digest_size=_KEY_BYTES).digest()
         kept = self._asked.pop(key, None)
         if kept is None:
+            await self._leave_alone(0.0)
             answer = await self._within(self._deadline_s, self._inner.embed(text))
             kept = self._checked(np.atleast_2d(answer), rows=1)[0]
             kept.setflags(write=False)
@@ -171,6 +175,7 @@ class GuardedEmbedder:
 
     async def _with_retries(self, texts: Sequence[str], patience_s: float) -> list[Matrix]:
         start_s = self._clock.monotonic_s() if self._clock else 0.0
+        await self._leave_alone(patience_s)
         for attempt in range(limits.EMBED_RETRIES_COUNT_MAX + 1):
             try:
                 return await call_port(self._inner.embed_many(texts), self._failed)
@@ -192,8 +197,22 @@ class GuardedEmbedder:
         try:
             async with asyncio.timeout(seconds):
                 return await call_port(call, self._failed)
+        except EmbedderBusy as error:
+            if self._clock is not None and error.retry_after_s is not None:
+                self._left_alone_until_s = self._clock.monotonic_s() + error.retry_after_s
+            raise
+        except UmiError as error:
+            raise error if isinstance(error, EmbeddingError) else self._failed(error) from error
         except TimeoutError:
             raise EmbedderBusy(f"embedder {self.identity.name} did not answer within {seconds:.0f} s") from None
+
+    async def _leave_alone(self, patience_s: float) -> None:
+        """Keep away from a server for as long as that asked, or give up where that is longer than the patience."""
+        if self._clock is None or (left_s := self._left_alone_until_s - self._clock.monotonic_s()) <= 0:
+            return
+        if left_s >= patience_s:
+            raise EmbedderBusy(f"embedder {self.identity.name} asks to be left alone for {left_s:.0f} s more", left_s)
+        await self._clock.sleep(left_s)
 
     def _failed(self, error: Exception) -> EmbeddingError:
         return EmbeddingError(f"embedder {self.identity.name} failed: {error!r}")

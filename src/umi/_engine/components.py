@@ -73,6 +73,10 @@ def choose_parts(
     """
     if intelligence is not None and not isinstance(intelligence, IntelligenceLoader):
         raise InvalidInput(f"intelligence must be a umi.IntelligenceLoader, got {type(intelligence).__name__}")
+    if config is not None and not isinstance(config, Config):
+        raise InvalidInput(f"config must be a umi.Config, got {type(config).__name__}")
+    _require_part(clock, "clock", "now", "monotonic_s", "sleep")
+    _require_part(entropy, "entropy", "new_id", "uniform")
     config, clock, entropy = config or Config(), clock or SystemClock(), entropy or SystemEntropy()
     model = None if llm is None else open_llm(llm, config.call_timeout_s)
     # Umi's own tasks are routed only if that is asked for and there are several models.
@@ -83,6 +87,12 @@ def choose_parts(
     mine = (model if isinstance(llm, str | Mapping) else None, guarded if isinstance(embedder, str) else None)
     opened = tuple(part for part in mine if isinstance(part, SupportsClose))
     return Components(asker, guarded, config, clock, entropy, intelligence, opened, routed)
+
+
+def _require_part(given: object, what: str, *methods: str) -> None:
+    missing = [name for name in methods if given is not None and not callable(getattr(given, name, None))]
+    if missing:
+        raise InvalidInput(f"{what} must have {', '.join(f'{name}()' for name in missing)}; got {type(given).__name__}")
 
 
 async def open_store(url: str, parts: Components) -> Store:
@@ -101,19 +111,24 @@ async def open_store(url: str, parts: Components) -> Store:
     if url.startswith(POSTGRES_PREFIXES):
         return await _open_postgres(url, parts)
     path, _, vfs = url.removeprefix(SQLITE_PREFIX).partition(VFS_MARK)
+    if not path.strip():
+        raise InvalidInput(f"url {url!r} names no file; give a file path, sqlite:///PATH, postgresql://... or :memory:")
     # Another scheme than `sqlite:///` is left.
     if "://" in path:
         raise InvalidInput(
             f"url {url!r} is of a kind Umi does not know; give a file path, sqlite:///PATH, postgresql://... or :memory:"
         )
-    return await SqliteStore.open(
-        path,
-        clock=parts.clock,
-        entropy=parts.entropy,
-        cache_bytes_max=parts.config.cache_bytes_max,
-        busy_timeout_ms=parts.config.busy_timeout_ms,
-        vfs=vfs or None,
-    )
+    try:
+        return await SqliteStore.open(
+            path,
+            clock=parts.clock,
+            entropy=parts.entropy,
+            cache_bytes_max=parts.config.cache_bytes_max,
+            busy_timeout_ms=parts.config.busy_timeout_ms,
+            vfs=vfs or None,
+        )
+    except OSError as error:  # a name that is too long, a folder that may not be read
+        raise StoreUnavailable(f"{path:.200} cannot be opened: {error.strerror or error}") from error
 
 
 async def _open_postgres(url: str, parts: Components) -> Store:
@@ -164,7 +179,7 @@ def has_file(url: str) -> bool:
 def anchored(url: str) -> str:
     """The address with the path of a file made absolute, since the process may change its working directory later."""
     path = str(url).removeprefix(SQLITE_PREFIX)
-    if not isinstance(url, str | Path) or not path or "://" in path or not has_file(url):
+    if not isinstance(url, str | Path) or not path.strip() or "://" in path or not has_file(url):
         return url
     return str(Path(path).absolute())
 
@@ -249,7 +264,8 @@ async def change_embedder(url: str, parts: Components) -> int:
     store = await open_store(url, parts)
     try:
         kept = await store.embedder_identity()
-        await parts.embedder.prepare(kept)
+        # Asked anew: a served model may have kept its name and changed its dimensions.
+        await parts.embedder.prepare(None)
         # The same embedder again continues an interrupted change: nothing is deleted.
         return 0 if kept == parts.embedder.identity else await store.replace_embedder(parts.embedder.identity)
     finally:

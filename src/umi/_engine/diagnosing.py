@@ -31,7 +31,9 @@ async def diagnose(url: str, *, read_url: str | None = None) -> Diagnosis:
         StoreError: Anything else that PostgreSQL reports.
     """
     for name, one in (("url", url), ("read_url", read_url)):
-        if one is not None and not text(one, name, bytes_max=URL_BYTES_MAX).startswith(POSTGRES_PREFIXES):
+        if (name == "url" or one is not None) and not text(one, name, bytes_max=URL_BYTES_MAX).startswith(
+            POSTGRES_PREFIXES
+        ):
             raise InvalidInput(f"{name} must be an address of PostgreSQL, which begins with postgresql://")
     try:
         from umi.stores.postgres.diagnosis import look  # noqa: PLC0415 - its driver is an extra

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -120,7 +121,8 @@ def _sink(target: FileLike) -> Iterator[BinaryIO]:
     finally:
         if not done:
             # Half an export is of no use, whatever went wrong.
-            part.unlink(missing_ok=True)
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
 
 def _replaceable(target: str | os.PathLike[str]) -> Path:
@@ -157,7 +159,7 @@ def path_of(given: object) -> str:
 
 
 def _require_stream(given: object, method: str) -> None:
-    if not callable(getattr(given, method, None)):
+    if not callable(getattr(given, method, None)) or isinstance(given, io.TextIOBase):
         raise InvalidInput(f"give a path, or a binary stream with {method}(), got {type(given).__name__}")
 
 

@@ -29,7 +29,7 @@ from umi._reading.short_messages.fact import UNREAD, Known, MessageFact, nothing
 from umi._reading.short_messages.named import reader_of
 from umi._reading.short_messages.predict import Parsed
 from umi._reading.short_messages.reader import is_looked_into, parse, read_parsed
-from umi.errors import LLMError
+from umi.errors import InvalidInput, LLMError
 from umi.limits import ENTITIES_PER_MESSAGE_COUNT_MAX, SHORT_MESSAGE_CHARACTERS_MAX
 from umi.ports import LLMProvider, Snapshot
 from umi.ports.text_reader import OpenText, TextReader
@@ -394,8 +394,11 @@ class EntityExtractor:
             at: When it was said, a datetime with a timezone or such a text; without it dates are resolved against 1970.
 
         Raises:
-            InvalidInput: For an `at` without a zone.
+            InvalidInput: For an `at` without a zone, or a text, speaker or role that is no str.
         """
+        for what, given in (("text", text), ("speaker", speaker or ""), ("role", role)):
+            if not isinstance(given, str):
+                raise InvalidInput(f"{what} must be a str, got {type(given).__name__}")
         moment = _EPOCH if at is None else when(at)
         if self._llm is not None:
             try:

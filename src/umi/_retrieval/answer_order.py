@@ -13,11 +13,13 @@ from math import log
 from sys import float_info
 from typing import Final
 
+from umi._core.guard import call_port
 from umi._core.ranking import log_odds
 from umi._core.stages import stage
 from umi._core.text import analyse
 from umi._evolution.trust import USUAL, Trust
 from umi._retrieval.segments import segments
+from umi.errors import EmbeddingError
 from umi.limits import ANSWER_READER_HITS_COUNT, ANSWER_READER_SCORE_RATIO_MIN
 from umi.ports.answer_reader import AnswerReader, Dated, Passage, Reading
 from umi.types import Hit, HitState, Origin
@@ -121,8 +123,15 @@ async def _read(
     by_time = sorted(hits, key=lambda hit: (hit.at, hit.episode.arrival))
     newest = by_time[-1].at
     told = [Dated(passages[hit.id], (newest - hit.at).total_seconds() / _DAY_S) for hit in by_time]
-    readings = dict(zip((hit.id for hit in by_time), await reader.read_answers(question, told), strict=True))
+    answers = await call_port(reader.read_answers(question, told), _failed)
+    if len(answers) != len(told):
+        raise EmbeddingError(f"the answer reader gave {len(answers)} readings of {len(told)} statements")
+    readings = dict(zip((hit.id for hit in by_time), answers, strict=True))
     return [_Read(hit, readings[hit.id]) for hit in hits]
+
+
+def _failed(error: Exception) -> EmbeddingError:
+    return EmbeddingError(f"the answer reader failed: {error!r}")
 
 
 def _is_replaced(one: _Read, top: _Read) -> bool:

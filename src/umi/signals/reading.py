@@ -170,12 +170,13 @@ class SourceProvider:
     def _files(self) -> Iterator[tuple[Path, bool]]:
         """The files to read, and whether each was found in a folder."""
         for path in self._paths:
-            if path.is_dir():
+            try:
                 # In order of name, so that the same folder always gives the same order of signals.
-                for file in sorted(each for each in path.iterdir() if each.suffix in self.suffixes and each.is_file()):
-                    yield file, True
-            elif path.is_file():
-                yield path, False
+                found = sorted(path.iterdir()) if path.is_dir() else []
+                files = [(each, True) for each in found if each.suffix in self.suffixes and each.is_file()]
+                yield from files or ([(path, False)] if path.is_file() else [])
+            except OSError as error:  # a name that is too long, a folder that may not be read
+                raise SignalError(f"{path!s:.200} cannot be read: {error.strerror or error}") from error
 
     def _source(self, file: Path) -> Source:
         content = _bounded(file)

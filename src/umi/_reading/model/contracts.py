@@ -8,7 +8,6 @@ of being guessed. The caller (`calls.Asker`) then asks once more; if that fails 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -368,7 +367,7 @@ def _reason(value: object) -> str:
 
 def _confidence(value: object) -> float:
     """A number in 0..1."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise LLMError.InvalidResponse(f"confidence {value!r:.40} is not in 0..1")
     return float(value)
 

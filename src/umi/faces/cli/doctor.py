@@ -76,7 +76,7 @@ def doctor(
         findings = [
             *_surroundings(),
             *await _model(target.llm),
-            await _embedder(target.embedder),
+            await _embedder(embedder),
             *await _kept(target, read_url),
             *([await _erasure(target, verify_erasure)] if verify_erasure is not None else ()),
         ]

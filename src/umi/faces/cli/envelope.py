@@ -7,8 +7,8 @@ import json
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, fields, is_dataclass
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -21,7 +21,16 @@ from rich.console import Console
 import umi
 from umi import IntelligenceLoader
 from umi.config import Config
-from umi.errors import Closed, EmbeddingError, InvalidInput, NotFound, StoreError, StoreUnavailable, UmiError
+from umi.errors import (
+    Closed,
+    EmbedderMismatch,
+    EmbeddingError,
+    InvalidInput,
+    NotFound,
+    StoreError,
+    StoreUnavailable,
+    UmiError,
+)
 from umi.faces.cli.options import EMBEDDER_DEFAULT
 from umi.faces.cli.render import error_line, terminal
 from umi.memory import Memory
@@ -70,25 +79,43 @@ class Answer:
 class Target:
     """Which memory a command works on, with which model and embedder, and how it answers.
 
-    Commands that have no option for these take what the environment names.
+    Commands that have no option for these take what the environment names. `embedder` is None for one that has no such option; where
+    the environment names none either, it works on a file of any embedder.
     """
 
     db: str
     namespace: str
     as_json: bool
     llm: str | None = field(default_factory=lambda: os.environ.get("UMI_LLM") or None)
-    embedder: str = field(default_factory=lambda: os.environ.get("UMI_EMBEDDER") or EMBEDDER_DEFAULT)
+    embedder: str | None = None
     learn: bool = False
     intelligence: Callable[[], IntelligenceLoader] | None = None  # made when the memory is opened
 
     def open(self) -> Memory:
         """The memory, to be entered."""
-        embedder = None if self.embedder == "none" else self.embedder
+        return self._opened_with(self.embedder or os.environ.get("UMI_EMBEDDER") or EMBEDDER_DEFAULT)
+
+    @asynccontextmanager
+    async def opened(self) -> AsyncIterator[Memory]:
+        """As `open`, entered; without an embedder where nobody has named one and the file has another than the usual one."""
+        memory = self.open()
+        try:
+            await memory
+        except EmbedderMismatch:
+            if self.embedder is not None or os.environ.get("UMI_EMBEDDER"):
+                raise
+            memory = await self._opened_with("none")
+        try:
+            yield memory
+        finally:
+            await memory.close()
+
+    def _opened_with(self, embedder: str) -> Memory:
         return Memory.open(
             self.db,
             namespace=self.namespace,
             llm=self.llm or None,
-            embedder=embedder,
+            embedder=None if embedder == "none" else embedder,
             config=Config(learn=self.learn),
             intelligence=self.intelligence() if self.intelligence else None,
         )
@@ -136,7 +163,7 @@ def on_memory(
         before()
         if not create:
             target.require()
-        async with target.open() as memory:
+        async with target.opened() as memory:
             return await work(memory)
 
     answered(opened, as_json=target.as_json)

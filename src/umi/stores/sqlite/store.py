@@ -123,6 +123,8 @@ class SqliteStore(SqlStore):
         copying = asyncio.ensure_future(self._copying(job))
         try:
             return await asyncio.shield(copying)
+        except OSError as error:  # a name that is too long, for one
+            raise StoreUnavailable(f"{path:.200} cannot be written: {error.strerror or error}") from error
         except asyncio.CancelledError:
             stopped.set()
             # Some milliseconds; or its end would take away what the next backup writes.
