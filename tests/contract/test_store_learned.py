@@ -284,3 +284,30 @@ async def test_a_task_that_is_named_so_is_taken_away_from_its_trajectories(alice
     assert found == {"rec_0": replace(made[0], task_id=None), "rec_1": made[1], "rec_2": made[2]}
     assert await alice.read(lambda s: s.learned.of_tasks(["call Nora", "T"], 2)) == {"T": ("rec_1",)}
     assert await alice.write(lambda tx: tx.learned.forget_tasks(lambda task: "Nora" in task)) == []
+
+
+async def test_a_signal_gets_another_id_and_keeps_all_else(alice: StorageBackend) -> None:
+    await _seed(alice)
+
+    def learn(tx: Transaction) -> None:
+        tx.learned.add_trajectories([trajectory("rec_1"), trajectory("rec_2")])
+        tx.learned.add_signals(
+            [signal(1, "rec_1", "rec_2"), signal(2, "rec_1"), replace(signal(3), id="s1", provider="qa")]
+        )
+
+    await alice.write(learn)
+    renamed = {"s1": "gone"}.get
+    assert await alice.write(lambda tx: tx.learned.rename_signals(renamed)) == ["s1"]
+    found = await alice.read(lambda s: s.learned.signals_after(0, 9))
+    assert found == [
+        replace(signal(1, "rec_1", "rec_2"), id="gone"),
+        signal(2, "rec_1"),
+        replace(signal(3), id="gone", provider="qa"),
+    ]
+    assert await alice.read(lambda s: s.learned.known("ci", ["s1", "s2", "gone"])) == {
+        "s2": "digest 2",
+        "gone": "digest 1",
+    }
+    assert await alice.write(lambda tx: tx.learned.rename_signals(renamed)) == []
+    await alice.write(lambda tx: tx.learned.forget([0, 1]))
+    assert (await alice.read(lambda s: s.learned.counts())) == LearnedCounts()

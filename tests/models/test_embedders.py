@@ -191,6 +191,8 @@ async def test_reembedding_online(server: ModelServer, tmp_path: Path) -> None:
         assert Degradation.NO_EMBEDDER in found.degraded
         with pytest.raises(EmbedderMismatch, match="reembed"):
             await old.remember("Dave works at Data.")
+        with pytest.raises(EmbedderMismatch, match="reembed"):
+            await old.set_fact("Dave", "employer", "Data")
 
         server.service.always = None
         assert await reembed(path, named(server)) == (3, 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -106,3 +107,31 @@ async def test_a_name_that_a_message_before_says_stays() -> None:
         await memory.forget(middle.episode_ids[0])
         left = [(step.entity.content, step.entity.name) for step in await memory.history(NAME)]
         assert sorted(left) == [("Make it 5.", NAME), ("The ledger-api has 3 replicas.", NAME)]
+
+
+async def test_no_id_of_a_signal_and_no_kind_of_a_decision_names_who_was_erased(tmp_path: Path) -> None:
+    file, said = tmp_path / "umi.db", tmp_path / "signals.jsonl"
+    one = {"id": "review by Zacharina", "task_description": "restart", "outcome": "failure", "quality_score": 0.0}
+    said.write_text(json.dumps({**one, "task_id": "t", "completed_at": datetime.now(UTC).isoformat()}) + "\n")
+    loader = umi.IntelligenceLoader([umi.FileSignalProvider(said, name="ci")])
+    async with umi.Memory.open(str(file), embedder=None, intelligence=loader) as memory:
+        await memory.remember("Zacharina uses the green printer.", speaker="Cleo")
+        await memory.remember("The blue printer is old.", speaker="Cleo")
+        await memory.recall("Which printer is old?", task_id="t")
+        assert (await memory.learning.run()).new == 1
+        async with umi.Router.open({"fast": "x", "strong": "y"}, str(file), embedder=None) as router:
+            route = await router.choose("Write a letter", kind="letters to Zacharina")
+        receipt = await memory.erase("Zacharina")
+        assert (await memory.verify_erasure(receipt)).ok
+        ids = [
+            row.id
+            for step in (await memory.list()).items
+            for row in (await memory.learning.explain(step.entity.id)).signals
+        ]
+        assert [id_.startswith("gone:") for id_ in ids] == [True]
+        run = await memory.learning.run()  # the provider still has it: it counts once
+        assert (run.new, run.known) == (0, 1)
+        async with umi.Router.open({"fast": "x", "strong": "y"}, str(file), embedder=None) as router:
+            assert (await router.status()).decisions == 1
+            await router.feedback(route.id, "success")
+    assert b"zacharina" not in b"".join(path.read_bytes().lower() for path in tmp_path.glob("umi.db*"))

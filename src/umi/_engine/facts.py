@@ -115,6 +115,8 @@ async def set_fact(engine: Engine, told: _Told, at: datetime | None) -> Remember
     parts, now = engine.parts, engine.parts.clock.now()
 
     def work(tx: Transaction) -> tuple[Episode | None, WrittenReading]:
+        if parts.embedder is not None:
+            tx.claim_embedder(parts.embedder.identity)
         place = (subject_named(tx, told.subject), set_facts.slot_of(told.attribute))
         others = tx.statements_in([place], limit=limits.LIST_LIMIT_MAX, open_from=at or now).get(place, [])
         same = set_facts.repeated(told.value, at or now, others)

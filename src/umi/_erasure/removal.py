@@ -19,6 +19,7 @@ from typing import Final
 import numpy as np
 
 from umi._core.text import analyse, indexed_line, query_terms
+from umi._core.tombstones import tombstone
 from umi._erasure.beside import texts_in
 from umi._erasure.cutting import Cut
 from umi._erasure.naming import phrases
@@ -30,7 +31,6 @@ from umi._reading.extract import extract_rules
 from umi._reading.model.extraction import messages_before
 from umi._reading.short_messages.known import OpenStatements
 from umi._remember.admission import embedding_text
-from umi._remember.keys import tombstone
 from umi.limits import CANDIDATES_PER_SLOT_COUNT_MAX
 from umi.ports import Entropy, ReplayRow, Snapshot, Transaction
 from umi.ports.text_reader import TextReader
@@ -136,11 +136,19 @@ class Removal:
         self.tally["aliases"] += len(aliases)
 
     def bury_names(self, named: Callable[[str], bool]) -> None:
-        """Take away what callers named like what goes, whatever messages it is about: keys become tombstones, recalls lose their task."""
+        """Take away what callers named like what goes, whatever it is about.
+
+        Keys and ids of signals become tombstones, recalls lose their task, and decisions of routing their kind.
+        """
         for row in [row for row in self.tx.scan_replays() if named(row.key)]:
             self.texts[row.key] = None
             self._bury(row, row.episode_ids)
-        self.texts.update(dict.fromkeys(self.tx.learned.forget_tasks(named)))
+        signals = self.tx.learned.rename_signals(lambda id_: tombstone(id_) if named(id_) else None)
+        routed = [one for one in self.tx.routed.since(-1) if named(one.kind)]
+        for one in routed:
+            self.tx.routed.put(replace(one, kind=""))
+        gone = (*self.tx.learned.forget_tasks(named), *signals, *(one.kind for one in routed))
+        self.texts.update(dict.fromkeys(gone))
 
     # Rows.
 
@@ -326,7 +334,7 @@ class Removal:
     # Keys and waiting work.
 
     def _bury_keys(self, episode_ids: Sequence[str]) -> None:
-        """Replace the idempotency keys of deleted and cut episodes by tombstones; see `umi._remember.keys.tombstone`."""
+        """Replace the idempotency keys of deleted and cut episodes by tombstones; see `umi._core.tombstones`."""
         gone = frozenset(self.deleted)
         for row in self.tx.replays_of(episode_ids):
             left = tuple(id_ for id_ in row.episode_ids if id_ not in gone)

@@ -15,6 +15,7 @@ from typing import Final
 import numpy as np
 
 from umi._core.guard import GuardedEmbedder
+from umi._core.tombstones import tombstone
 from umi._learning.credit import TEXT_MATCH_WEIGHT
 from umi._learning.crediting import BeliefKey, added_totals, credit, move_beliefs
 from umi._learning.loader import ProviderSignals
@@ -183,7 +184,7 @@ def _fresh(
     snapshot: Snapshot, group: str, batch: Sequence[QualitySignal], now: datetime, found: Ingested
 ) -> list[_Given]:
     """The signals of a batch that are not known yet. Contradictory and future ones are set aside in `found.faults`."""
-    digests = snapshot.learned.known(group, (signal.id for signal in batch))
+    digests = _known(snapshot, group, [signal.id for signal in batch])
     fresh: list[_Given] = []
     for signal in batch:
         moment, hashed = completed(signal), digest(signal)
@@ -201,6 +202,13 @@ def _fresh(
     return fresh
 
 
+def _known(snapshot: Snapshot, provider: str, ids: Sequence[str]) -> dict[str, str]:
+    """Digests of the signals of these ids that are here, found under the id or, where an erasure took that, under its tombstone."""
+    stones = {tombstone(id_): id_ for id_ in ids}
+    found = snapshot.learned.known(provider, (*ids, *stones))
+    return {stones.get(id_, id_): hashed for id_, hashed in found.items()}
+
+
 async def _embedded(embedder: GuardedEmbedder | None, given: Sequence[_Given]) -> list[_Given]:
     """Embed descriptions where no id says what a signal is about. If that fails, these signals stay unmatched for now."""
     wordy = [one for one in given if not _names_something(one.signal) and one.signal.task_description.strip()]
@@ -216,7 +224,7 @@ async def _embedded(embedder: GuardedEmbedder | None, given: Sequence[_Given]) -
 
 def _credit(tx: Transaction, group: ProviderSignals, given: Sequence[_Given], recent: Recent, found: Ingested) -> None:
     """Match signals to trajectories and credit those that matched, in one transaction."""
-    there = tx.learned.known(group.name, (one.signal.id for one in given))  # another process may have come first
+    there = _known(tx, group.name, [one.signal.id for one in given])  # another process may have come first
     fresh = [one for one in given if one.signal.id not in there]
     targets = _targets(tx, fresh, recent)
     trajectories = tx.learned.trajectories(id_ for ids, _ in targets.values() for id_ in ids)

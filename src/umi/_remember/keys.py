@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
-from typing import Final
 
+from umi._core.tombstones import GONE, tombstone
 from umi.ports import ReplayRow, Snapshot
-
-_GONE: Final = "gone:"  # prefix of the key of a forgotten message; the row keeps no digest of its content
 
 
 def message_key(message_id: str) -> str:
@@ -19,15 +16,6 @@ def message_key(message_id: str) -> str:
 def call_key(idempotency_key: str) -> str:
     """The key of a whole call of `remember`."""
     return f"call:{idempotency_key}"
-
-
-def tombstone(key: str) -> str:
-    """The key under which the row of a forgotten message is kept.
-
-    It is a digest of the caller's id, never of the content: a guess at the forgotten text cannot be checked against it,
-    while an import that is run again still finds the key and does not bring the message back.
-    """
-    return key if key.startswith(_GONE) else _GONE + hashlib.blake2b(key.encode(), digest_size=16).hexdigest()
 
 
 def known_rows(snapshot: Snapshot, keys: Sequence[str]) -> dict[str, ReplayRow]:
@@ -47,4 +35,4 @@ def episode_named(snapshot: Snapshot, message_id: str) -> str | None:
 
 def message_of(key: str) -> str | None:
     """The sender's words in a key: the id of a message or of a call; None for a tombstone, which holds none."""
-    return None if key.startswith(_GONE) else key.partition(":")[2]
+    return None if key.startswith(GONE) else key.partition(":")[2]

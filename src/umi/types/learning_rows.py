@@ -222,6 +222,10 @@ class LearnedWrites(LearnedRows, Protocol):
         """Take the task away from every trajectory whose task is named so; these tasks, each once, in order."""
         ...
 
+    def rename_signals(self, renamed: Callable[[str], str | None]) -> list[str]:
+        """Give signals other ids, where one is told for theirs; the ids that are gone, each once, in order."""
+        ...
+
     def forget(self, arrivals: Iterable[int]) -> None:
         """Take away every share and belief of these episodes, and trajectories and signals that are then about nothing."""
         ...

@@ -199,6 +199,15 @@ class MemoryLearned:
             self._log.put(rows.trajectories, one.id, replace(one, task_id=None))
         return sorted({one.task_id for one in told if one.task_id is not None})
 
+    def rename_signals(self, renamed: Callable[[str], str | None]) -> list[str]:
+        rows = self._rows()
+        again = [(one, new) for one in rows.signals.values() if (new := renamed(one.id)) is not None]
+        for one, new in again:
+            self._log.drop(rows.sequences, (one.provider, one.id))
+            self._log.put(rows.sequences, (one.provider, new), one.sequence)
+            self._log.put(rows.signals, one.sequence, replace(one, id=new))
+        return sorted({one.id for one, _ in again})
+
     def forget(self, arrivals: Iterable[int]) -> None:
         rows, gone = self._rows(), frozenset(arrivals)
         for key in [key for key in rows.beliefs if key[0] in gone]:

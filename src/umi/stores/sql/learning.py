@@ -208,6 +208,15 @@ class SqlLearned:
                 self._execute("UPDATE trajectories SET task = NULL, crc = ? WHERE ns = ? AND id = ?", (crc, ns, id_))
         return sorted(found)
 
+    def rename_signals(self, renamed: Callable[[str], str | None]) -> list[str]:
+        rows = self._with_matches(self._execute(f"{_SIGNALS} ORDER BY s.sequence", (self._ns,)).fetchall())
+        again = [(one, new) for one in rows if (new := renamed(one.id)) is not None]
+        for one, new in again:
+            for table in ("matches", "signals"):
+                self._execute(f"DELETE FROM {table} WHERE ns = ? AND sequence = ?", (self._ns, one.sequence))
+            self.add_signals([replace(one, id=new)])
+        return sorted({one.id for one, _ in again})
+
     def forget(self, arrivals: Iterable[int]) -> None:
         keys = self._keys(arrivals)
         touched = [
