@@ -216,8 +216,8 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
             raise InvalidInput(f"derived_from must be a list of ids, got {derived_from!r:.80}")
         validate.count(len(derived_from), "number of derived_from", low=0, high=limits.DERIVED_FROM_COUNT_MAX)
         options = RememberOptions(
-            extract_entities=extract_entities,
-            track_evolution=track_evolution,
+            extract_entities=validate.flag(extract_entities, "extract_entities"),
+            track_evolution=validate.flag(track_evolution, "track_evolution"),
             derived_from=tuple(validate.name(id_, "derived_from") for id_ in derived_from),
             idempotency_key=validate.optional_name(idempotency_key, "idempotency_key"),
             later=validate.one_of(read, "read", get_args(Read)) == "later",
@@ -360,7 +360,7 @@ class Memory(Answering, Contexts, Facts, Reviewing, Overview, Erasing, Working):
         """
         validate.progress(progress)
         chosen = read_filter(where, types)
-        names = None if every_namespace else [self._name]
+        names = None if validate.flag(every_namespace, "every_namespace") else [self._name]
         return await files.export(self._open, self._url, target, names, progress, chosen)
 
     async def restore(self, source: FileLike, *, progress: Callable[[int], None] | None = None) -> RestoreReceipt:

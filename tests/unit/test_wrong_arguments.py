@@ -98,6 +98,31 @@ async def test_the_extractor_takes_texts() -> None:
             await extractor.extract(**arguments)
 
 
+@pytest.mark.parametrize("given", ["no", 0, None, []])
+@pytest.mark.parametrize(
+    ("method", "name"),
+    [
+        ("remember", "extract_entities"),
+        ("remember", "track_evolution"),
+        ("recall", "include_superseded"),
+        ("recall", "explain"),
+        ("recall", "deep"),
+        ("context", "profile"),
+        ("context", "changes"),
+        ("export", "every_namespace"),
+    ],
+)
+async def test_what_is_true_or_false_is_no_text(memory: umi.Memory, method: str, name: str, given: Any) -> None:
+    if (name, given) == ("deep", None):
+        return
+    more = {"max_tokens": 100} if method == "context" else {}
+    with pytest.raises(InvalidInput, match=f"{name} must be True or False, got"):
+        await getattr(memory, method)(
+            io.BytesIO() if method == "export" else "I live in Graz.", **{name: given}, **more
+        )
+    assert (await memory.stats()).episodes == 0
+
+
 async def test_what_is_to_be_embedded_anew_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"nowhere\.db is not there"):
         await umi.reembed(str(tmp_path / "nowhere.db"), "local")

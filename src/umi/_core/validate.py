@@ -185,6 +185,17 @@ def count(value: object, what: str, *, low: int, high: int) -> int:
     return value
 
 
+def flag(value: object, what: str) -> bool:
+    """True or False; a text such as "no" would count as True.
+
+    Raises:
+        InvalidInput: For anything else.
+    """
+    if not isinstance(value, bool):
+        raise InvalidInput(f"{what} must be True or False, got {brief(value)}")
+    return value
+
+
 def progress(value: object) -> None:
     """Require what is told how far something is: a function, or None.
 

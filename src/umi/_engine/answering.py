@@ -88,18 +88,18 @@ class Answering(ABC):
         asked = Query(
             text=validate.text(query, "query", bytes_max=limits.QUERY_BYTES_MAX),
             limit=validate.count(limit, "limit", low=1, high=limits.RECALL_LIMIT_MAX),
-            deep=deep,
+            deep=None if deep is None else validate.flag(deep, "deep"),
             view=View(
                 as_of=validate.optional_when(as_of, "as_of"),
                 known_at=validate.optional_when(known_at, "known_at"),
                 time_range=validate.time_range(time_range),
-                include_superseded=include_superseded,
+                include_superseded=validate.flag(include_superseded, "include_superseded"),
                 where=read_filter(where, types),
                 trust=self._open.parts.trust,
             ),
             min_score=validate.optional_fraction(min_score, "min_score"),
             max_tokens=validate.optional_count(max_tokens, "max_tokens", low=1, high=limits.CONTEXT_TOKENS_MAX),
-            explain=explain,
+            explain=validate.flag(explain, "explain"),
         )
         task = validate.optional_name(task_id, "task_id")
         if namespaces is not None:

@@ -79,8 +79,8 @@ class Contexts(ABC):
             _checked(counter),
             validate.optional_name(about, "about"),
             read_filter(where, None),
-            profile=profile,
-            changes=changes,
+            profile=validate.flag(profile, "profile"),
+            changes=validate.flag(changes, "changes"),
         )
         return await _context(self._open, asked, wanted)
 
