@@ -204,3 +204,14 @@ def test_a_preview_names_what_would_stay(cli: Umi) -> None:
     shown = cli("erase", "Anneliese Meier", code=BAD_INPUT)
     assert "stays 3 messages with a part of the name" in shown
     assert "Meier was here." in shown
+
+
+def test_what_was_taken_back_stays_so_and_says_why_once_the_other_is_forgotten(cli: Umi) -> None:
+    older = cli.data("set-fact", "api", "database", "Oracle", "--at", "2026-01-01")["entities"][0]["id"]
+    taken = cli.data("set-fact", "api", "database", "Redis", "--at", "2026-02-01")["evolutions"][0]["id"]
+    cli("undo", taken)
+    cli("forget", older, "--yes")
+    shown = cli("history", "api")
+    assert "superseded" in shown
+    assert "contradicts what was forgotten" in shown
+    cli("facts", "api", code=NOTHING)

@@ -53,6 +53,7 @@ _TYPE_PASSIVE = {
     EvolutionType.DERIVE: "led to",
     EvolutionType.CONTRADICT: "contradicted by",
 }
+_FORGOTTEN = "what was forgotten"
 
 
 def terminal(*, stderr: bool = False) -> Console:
@@ -146,7 +147,8 @@ def change(relation: EvolutionRelation, old: Entity | None, new: Entity | None, 
     """One relation as a sentence: the newer statement, what it does to the older one, and why."""
     kind = relation.evolution_type
     first = said(new.content if new else relation.target_id)
-    second = said(old.content if old else relation.source_id, "dim" if relation.acted else "")
+    other = old.content if old else relation.source_id
+    second = said(_FORGOTTEN if _is_alone(relation) else other, "dim" if relation.acted else "")
     arrow = Text.assemble(("\N{RIGHTWARDS ARROW} ", "dim"), (_TYPE_VERB[kind], _TYPE_STYLE[kind]), " ", second)
     return Group(
         first, Padding(arrow, (0, 0, 0, 2)), Padding(Text(_notes(relation, ids=ids), style="dim"), (0, 0, 0, 4))
@@ -202,6 +204,7 @@ def _step_relation(
 ) -> Padding:
     incoming = relation.target_id == entity_id
     other = relation.source_id if incoming else relation.target_id
+    told = _FORGOTTEN if _is_alone(relation) else texts.get(other, other)
     kind = relation.evolution_type
     verb, arrow = (
         (_TYPE_VERB[kind], "\N{LEFTWARDS ARROW}") if incoming else (_TYPE_PASSIVE[kind], "\N{RIGHTWARDS ARROW}")
@@ -210,13 +213,18 @@ def _step_relation(
         verb = f"perhaps {verb}"
     undone = (" (undone)", "yellow") if relation.undone_at else ""
     rows: list[RenderableType] = [
-        Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(texts.get(other, other)), undone)
+        Text.assemble((f"{arrow} ", "dim"), (verb, _TYPE_STYLE[kind]), " ", said(told), undone)
     ]
     if not brief:
         rows.append(indented(Text(f"because {_notes(relation, ids=False)}", style="dim")))
     if ids and not brief:
         rows.append(indented(Text(relation.id, style="dim")))
     return indented(*rows)
+
+
+def _is_alone(relation: EvolutionRelation) -> bool:
+    """Whether a relation stands for one with a statement that was deleted."""
+    return relation.source_id == relation.target_id
 
 
 def _notes(relation: EvolutionRelation, *, ids: bool) -> str:
