@@ -128,7 +128,7 @@ async def open_store(url: str, parts: Components) -> Store:
             vfs=vfs or None,
         )
     except OSError as error:  # a name that is too long, a folder that may not be read
-        raise StoreUnavailable(f"{path:.200} cannot be opened: {error.strerror or error}") from error
+        raise StoreUnavailable(f"{path} cannot be opened: {error.strerror or error}") from error
 
 
 async def _open_postgres(url: str, parts: Components) -> Store:

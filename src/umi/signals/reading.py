@@ -176,7 +176,7 @@ class SourceProvider:
                 files = [(each, True) for each in found if each.suffix in self.suffixes and each.is_file()]
                 yield from files or ([(path, False)] if path.is_file() else [])
             except OSError as error:  # a name that is too long, a folder that may not be read
-                raise SignalError(f"{path!s:.200} cannot be read: {error.strerror or error}") from error
+                raise SignalError(f"{path} cannot be read: {error.strerror or error}") from error
 
     def _source(self, file: Path) -> Source:
         content = _bounded(file)

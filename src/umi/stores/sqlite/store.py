@@ -124,7 +124,7 @@ class SqliteStore(SqlStore):
         try:
             return await asyncio.shield(copying)
         except OSError as error:  # a name that is too long, for one
-            raise StoreUnavailable(f"{path:.200} cannot be written: {error.strerror or error}") from error
+            raise StoreUnavailable(f"{path} cannot be written: {error.strerror or error}") from error
         except asyncio.CancelledError:
             stopped.set()
             # Some milliseconds; or its end would take away what the next backup writes.
