@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import made_dumps
 import made_stores
@@ -15,7 +17,8 @@ from made_dumps import Made
 from test_cli import BAD_INPUT, INCOMPLETE, Umi
 from test_importers import items, messages, rejected
 
-from umi.faces.importers import Format, Record, Skipped
+from umi.errors import InvalidInput
+from umi.faces.importers import Format, Record, Skipped, detect
 from umi.limits import TEXT_BYTES_MAX
 
 FORMATS: dict[str, tuple[Callable[[], Made], str, list[str]]] = {
@@ -326,3 +329,93 @@ def test_nothing_said_of_a_speaker_takes_the_given_one_and_assistants_do_not() -
     assert [(one.speaker, one.session) for one in found] == [("Alice", "S"), (None, "S"), ("Ben", "S")]
     table = b"id,content,role\n1,I moved to Lisbon.,user\n2,Noted.,assistant\n"
     assert [one.speaker for one in messages(items(table, Format.CSV, **defaults))] == ["Alice", None]
+
+
+def test_an_archive_that_cannot_be_unpacked_stores_nothing(umi: Umi) -> None:
+    file = umi.folder / "chats.zip"
+    said = {"uuid": "c", "name": "t", "chat_messages": [{"uuid": "1", "sender": "human", "text": "I live in Berlin."}]}
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr("conversations.json", json.dumps([said]))
+    broken = bytearray(file.read_bytes())
+    broken[broken.index(b"Berlin")] ^= 1
+    file.write_bytes(broken)
+    answer = json.loads(umi("import", str(file), "--embedder", "none", "--json", code=BAD_INPUT))
+    assert answer["data"]["code"] == "invalid_input"
+    assert "conversations.json" in answer["data"]["message"]
+    assert "cannot be unpacked" in answer["data"]["message"]
+    assert not umi.db.exists()
+
+
+def test_one_namespace_that_cannot_be_stops_nothing(umi: Umi) -> None:
+    file = umi.folder / "dump.json"
+    owners = ("ada", "u" * 250, "bob")
+    file.write_text(json.dumps([{"id": name[:9], "memory": "Likes tea.", "user_id": name} for name in owners]))
+    more = ("--split", "--prefix", "mem0/user/", "--embedder", "none")
+    told = umi.data("import", str(file), *more, code=INCOMPLETE, status="incomplete")
+    assert [one["namespace"] for one in told["namespaces"]] == ["mem0/user/ada", "mem0/user/bob"]
+    assert "namespace has 260 bytes" in told["rejected"][0]["reason"]
+
+
+def test_a_chat_that_was_renamed_is_known(umi: Umi) -> None:
+    file = umi.folder / "chats.json"
+    said = [{"uuid": "u0", "sender": "human", "text": "I live in Berlin.", "created_at": "2026-03-01T09:00:00Z"}]
+    for title in ("first", "second"):
+        file.write_text(json.dumps([{"uuid": "c", "name": title, "chat_messages": said}]))
+        told = umi.data("import", str(file), "--embedder", "none")
+    assert (told["rejected_count"], told["namespaces"][0]["known_already"]) == (0, 1)
+    assert any("known already" in reason for reason in told["skipped"])
+    said[0]["text"] = "I live in Rome."
+    file.write_text(json.dumps([{"uuid": "c", "name": "second", "chat_messages": said}]))
+    told = umi.data("import", str(file), "--embedder", "none", code=INCOMPLETE, status="incomplete")
+    assert told["rejected_count"] == 1, "the same id with other words is no known message"
+
+
+@pytest.mark.parametrize(
+    ("form", "one"),
+    [
+        (Format.MEM0, {"id": "1", "memory": "Likes tea.", "user_id": "bob", "created_at": "01/05/2019"}),
+        (
+            Format.LANGGRAPH,
+            {"namespace": ["a"], "key": "k", "value": {"text": "Likes tea."}, "updated_at": "01/05/2019"},
+        ),
+        (
+            Format.ZEP,
+            {"uuid": "1", "fact": "Al likes tea", "valid_at": "01/05/2019", "created_at": "2026-01-01T00:00:00Z"},
+        ),
+    ],
+)
+def test_a_date_that_cannot_be_read_is_not_today(form: Format, one: dict[str, Any]) -> None:
+    assert "01/05/2019" in rejected(items(json.dumps([one]), form))[0].reason
+
+
+def test_namespaces_of_langgraph_that_are_alike_stay_apart() -> None:
+    rows = [
+        {"namespace": space, "key": "k", "value": {"text": "Likes tea."}, "updated_at": "2026-01-01T00:00:00Z"}
+        for space in (["a", "b"], ["a/b"], ["a%2Fb"])
+    ]
+    found = [one.group for one in items(json.dumps(rows), Format.LANGGRAPH) if isinstance(one, Record)]
+    assert found == ["a/b", "a%2Fb", "a%252Fb"]
+
+
+def test_of_two_columns_of_one_name_none_is_lost_in_silence() -> None:
+    with pytest.raises(InvalidInput, match="more than one column is named 'note'"):
+        items(b"content,note,note\nhi,1,2\n", Format.CSV)
+
+
+def test_a_fact_of_zep_that_ends_one_day_still_holds() -> None:
+    fact = {"uuid": "e3", "fact": "Al rents a flat", "valid_at": "2026-01-01T00:00:00Z"}
+    found = items(
+        json.dumps([fact | {"invalid_at": "2999-01-01T00:00:00Z"}, fact | {"invalid_at": "2026-02-01T00:00:00Z"}]),
+        Format.ZEP,
+    )
+    assert [type(one).__name__ for one in found] == ["Record", "Skipped"]
+    thread = {
+        "thread_id": "t",
+        "messages": [{"uuid": "1", "content": "Hi", "role": "user", "created_at": "2026-01-01T00:00:00Z"}],
+    }
+    for shown in (
+        {"user_id": "u", "threads": [thread], "edges": []},
+        {"edges": [fact]},
+        {"episodes": thread["messages"]},
+    ):
+        assert detect(io.BytesIO(json.dumps(shown).encode()), "zep.json") is Format.ZEP

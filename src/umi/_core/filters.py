@@ -108,14 +108,14 @@ def _value(given: object, field: str, what: str) -> Scalar:
             )
         return given
     if not field.startswith(METADATA):
-        raise InvalidInput(f"{what} must be a text, got {given!r}")
+        raise InvalidInput(f"{what} must be a text, got {validate.brief(given)}")
     if isinstance(given, bool):
         return given
     if isinstance(given, int) and -_WHOLE_MAX - 1 <= given <= _WHOLE_MAX:
         return given
     if isinstance(given, float) and math.isfinite(given):
         return given
-    raise InvalidInput(f"{what} must be a text, a finite number of 64 bits, True or False, got {given!r}")
+    raise InvalidInput(f"{what} must be a text, a finite number of 64 bits, True or False, got {validate.brief(given)}")
 
 
 def _types(given: object) -> frozenset[EntityType]:

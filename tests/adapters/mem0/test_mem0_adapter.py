@@ -256,3 +256,12 @@ def test_the_client_refuses_a_host() -> None:
     for kind in (MemoryClient, AsyncMemoryClient):
         with pytest.raises(umi.InvalidInput, match="umi serve --mem0"):
             kind(host="http://localhost:8765")
+
+
+def test_ids_that_are_no_texts_and_an_owner_called_everybody_are_refused(memory: Memory) -> None:
+    wrong: Any = None
+    for call in (memory.get, memory.delete, memory.history):
+        with pytest.raises(umi.InvalidInput, match="an id must be a str, got NoneType"):
+            call(wrong)
+    with pytest.raises(umi.InvalidInput, match="means every user"):
+        memory.add("I live in Berlin.", user_id="*")

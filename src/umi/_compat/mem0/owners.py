@@ -39,10 +39,12 @@ def owner_of(given: Mapping[str, Any]) -> Owner:
     """The owner of what an add stores: the first of user_id, agent_id, app_id and run_id that is given.
 
     Raises:
-        InvalidInput: When none is, or one is no text.
+        InvalidInput: When none is, or one is no text, or "*", which means every one of the kind.
     """
     for kind in KINDS:
         name = given.get(f"{kind}_id")
+        if name == ANY:
+            raise InvalidInput(f'{kind}_id "{ANY}" means every {kind}, and is the id of none: give another')
         if name is not None:
             return Owner(kind, checked_name(name, f"{kind}_id"))
     raise InvalidInput("name whose memory it is: one of user_id, agent_id, app_id or run_id is required")
@@ -77,6 +79,8 @@ class MemoryId:
         Raises:
             NotFound: For a text that no memory has as its id.
         """
+        if not isinstance(text, str):
+            raise InvalidInput(f"an id must be a str, got {type(text).__name__}")
         parts = text.rsplit(".", 1)
         try:
             if len(parts) != _ID_PARTS or not parts[0]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ from umi.faces.importers.sources import Source, sources
 from umi.faces.importers.zones import zone_of
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
+from umi.types import Episode, Message
 
 _REJECTED_KEPT_COUNT = 100
 _REJECTED_SHOWN_COUNT = 20
@@ -168,7 +170,7 @@ def import_(
                 apart = outcome.form is Format.LOCOMO if split is None else split
                 return f"{prefix}{record.group}" if apart and record.group is not None else namespace
 
-            await _store(Target(db, namespace, as_json, llm, embedder), records, place, outcome)
+            await _store(Target(db, namespace, as_json, llm, embedder), _placed(records, place, outcome), outcome)
         return Answer(outcome, lambda console: _show(console, outcome, db), outcome.code)
 
     answered(work, as_json=as_json)
@@ -208,17 +210,29 @@ def _kept(items: Iterator[Item], outcome: Outcome, name: str = "") -> Iterator[R
             yield item
 
 
-async def _store(
-    target: Target,
-    records: Iterator[Record],
-    place: Callable[[Record], str],
-    outcome: Outcome,
-) -> None:
+def _placed(
+    records: Iterator[Record], place: Callable[[Record], str], outcome: Outcome
+) -> Iterator[tuple[str, Record]]:
+    """Each record with its namespace; one whose namespace cannot be is rejected."""
+    known: set[str] = set()
+    for record in records:
+        name = place(record)
+        try:
+            if name not in known:
+                Memory.open("dict:", namespace=name, embedder=None)  # only made, which checks the name
+                known.add(name)
+        except InvalidInput as refused:
+            outcome.reject(Rejected(record.line, record.where, str(refused)))
+        else:
+            yield name, record
+
+
+async def _store(target: Target, placed: Iterator[tuple[str, Record]], outcome: Outcome) -> None:
     """Store the records namespace by namespace, as they come, a batch at a time."""
-    for name, group in groupby(records, key=place):
+    for name, group in groupby(placed, key=itemgetter(0)):
         tally = outcome.tally(name)
         async with replace(target, namespace=name).open() as memory:
-            while batch := list(islice(group, BULK_BATCH_COUNT)):
+            while batch := [record for _, record in islice(group, BULK_BATCH_COUNT)]:
                 await _store_batch(memory, batch, tally, outcome)
 
 
@@ -230,8 +244,22 @@ async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcom
         for record in batch:
             try:
                 await _keep(memory, [record], tally)
-            except (IdempotencyConflict, InvalidInput) as refused:
+            except IdempotencyConflict as refused:
+                if await _is_said(memory, record.message):  # with another title of its chat, for one
+                    tally.messages += 1
+                    tally.known_already += 1
+                    reason = "known already; its particulars, such as a title, have changed since and stay as they were"
+                    outcome.skipped[reason] = outcome.skipped.get(reason, 0) + 1
+                else:
+                    outcome.reject(Rejected(record.line, record.where, str(refused)))
+            except InvalidInput as refused:
                 outcome.reject(Rejected(record.line, record.where, str(refused)))
+
+
+async def _is_said(memory: Memory, message: Message) -> bool:
+    """Whether a message of this id is there and says the same, by whoever said it."""
+    there = await memory.get(message.id) if message.id is not None else None
+    return isinstance(there, Episode) and (there.content, there.role) == (message.content, message.role)
 
 
 async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:

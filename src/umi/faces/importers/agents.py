@@ -6,10 +6,22 @@ Ids are made from what stays the same when the same agent or user is exported ag
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import Any, BinaryIO, Final
 
-from umi.faces.importers.records import Defaults, Item, Rejected, Skipped, digest, moment_or_none, objects, record
+from umi import SystemClock
+from umi.faces.importers.records import (
+    Defaults,
+    Item,
+    Rejected,
+    Skipped,
+    digest,
+    moment_or_none,
+    moment_said,
+    objects,
+    record,
+)
 
 Fields = Mapping[str, Any]
 _PLAIN: Final = ("user", "assistant")
@@ -80,7 +92,7 @@ def _letta_message(message: object, where: str, agent: str, line: int, defaults:
     said = _letta_user(text) if role == "user" else _letta_assistant(message, text)
     if isinstance(said, Skipped):
         return said
-    at = moment_or_none((message.get("created_at"),), defaults.zone)
+    at = moment_said((message.get("created_at"),), defaults.zone)
     given = {
         "content": said,
         "role": role,
@@ -142,7 +154,8 @@ def _zep_object(value: object, above: Fields, line: int, defaults: Defaults, lev
 
 def _zep_fact(value: Fields, above: Fields, line: int, defaults: Defaults) -> Item:
     id_ = str(value.get("uuid") or value.get("uuid_") or "")
-    if value.get("invalid_at") or value.get("expired_at"):
+    ends = [moment_or_none([value.get(name)], defaults.zone) for name in ("invalid_at", "expired_at")]
+    if any(value.get(name) for name in ("invalid_at", "expired_at")) and not _is_to_come(ends):
         return Skipped("a fact that holds no longer (invalid_at); what was said about it is in the messages")
     if not id_:
         return Rejected(line, value["fact"][:60], "a fact without a uuid")
@@ -151,10 +164,16 @@ def _zep_fact(value: Fields, above: Fields, line: int, defaults: Defaults) -> It
         "role": "assistant",
         "id": digest("zep", id_, value["fact"]),
         "session": defaults.session,
-        "at": moment_or_none((value.get("valid_at"), value.get("created_at")), defaults.zone) or defaults.at,
+        "at": moment_said((value.get("valid_at"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": {"zep_uuid": id_} | {name: value[name] for name in _ZEP_KEPT if value.get(name)},
     }
     return record(given, line, f"fact {id_}"[:80], _user(value, above))
+
+
+def _is_to_come(ends: Sequence[datetime | None]) -> bool:
+    """Whether the ends that were named all lie ahead."""
+    now = SystemClock().now()
+    return any(ends) and all(end is None or end > now for end in ends)
 
 
 def _zep_message(value: Fields, above: Fields, line: int, defaults: Defaults) -> Item:
@@ -174,19 +193,21 @@ def _zep_message(value: Fields, above: Fields, line: int, defaults: Defaults) ->
         "id": digest("zep", id_, value["content"]),
         "speaker": named or (defaults.speaker if mine else None),
         "session": thread or value.get("thread_uuid") or defaults.session,
-        "at": moment_or_none((value.get("reference_time"), value.get("created_at")), defaults.zone) or defaults.at,
+        "at": moment_said((value.get("reference_time"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": {"zep_uuid": id_} | {name: value[name] for name in _ZEP_KEPT[4:] if value.get(name)},
     }
     return record(given, line, id_[:80], _user(value, above))
 
 
-def is_zep(value: Fields) -> bool:
+def is_zep(value: Fields, *, is_listed: bool = False) -> bool:
     """Whether an object is of Zep's API, or holds a list of such."""
     listed = next((value[name] for name in _ZEP_LISTS if isinstance(value.get(name), list) and value[name]), None)
     if listed is not None:
-        return isinstance(listed[0], Mapping) and is_zep(listed[0])
-    marks = ("fact", "role_type", "processed", "thread_uuid", "source_description", "reference_time")
-    return "uuid" in value and "created_at" in value and any(name in value for name in marks)
+        return isinstance(listed[0], Mapping) and is_zep(listed[0], is_listed=True)
+    if isinstance(value.get("fact"), str):
+        return "uuid" in value or "uuid_" in value
+    marks = ("role_type", "processed", "thread_uuid", "source_description", "reference_time")
+    return "uuid" in value and "created_at" in value and (is_listed or any(name in value for name in marks))
 
 
 def _user(value: Fields, above: Fields) -> str | None:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from itertools import islice
@@ -143,6 +144,8 @@ def _columns(header: list[str], chosen: Mapping[str, str]) -> dict[int, str]:
     Raises:
         InvalidInput: When a chosen column is not there, or none holds the text.
     """
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
+        raise InvalidInput(f"more than one column is named {twice[0]!r:.80}: rename them, or one would be lost")
     found: dict[int, str] = {}
     for field, name in chosen.items():
         if field not in _FIELDS or name not in header:

@@ -87,7 +87,7 @@ def _reading(path: Path) -> Iterator[apsw.Connection]:
     try:
         database = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
         yield database
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {short(error)}") from None
     finally:
         if database is not None:

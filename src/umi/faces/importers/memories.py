@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from datetime import date, datetime, time, timedelta
 from typing import Any, BinaryIO, Final
 
-from umi.faces.importers.records import Defaults, Item, Rejected, digest, moment_or_none, objects, record
+from umi.faces.importers.records import Defaults, Item, Rejected, digest, moment_said, objects, record
 
 _DAY_CHARS: Final = len("2026-12-31")
 _MEM0_KEPT: Final = ("agent_id", "app_id", "actor_id", "categories", "metadata")
@@ -56,7 +56,7 @@ def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
         "id": digest("mem0", str(id_), text),
         "speaker": defaults.speaker or user,
         "session": value.get("run_id") or defaults.session,
-        "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
+        "at": moment_said((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": kept | {"mem0_id": id_},
     }
     return record(given, line, str(id_)[:80], user if isinstance(user, str) else None)
@@ -88,7 +88,7 @@ def langgraph_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> I
         "id": digest("langgraph", f"{space}\0{key}", text),
         "speaker": defaults.speaker,
         "session": defaults.session,
-        "at": moment_or_none((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
+        "at": moment_said((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": {"namespace": space, "key": key} | ({"value": rest} if rest else {}),
     }
     return record(given, line, f"{space}: {key}"[:80], space)
@@ -98,7 +98,8 @@ def _space(item: Mapping[str, Any]) -> str | None:
     """An item's namespace, joined; a row of the SQL stores says it as `prefix`."""
     said = item.get("namespace", item.get("prefix"))
     if isinstance(said, list) and all(isinstance(part, str) for part in said):
-        return "/".join(said)
+        # A slash within a part would make two namespaces one.
+        return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in said)
     return said if isinstance(said, str) else None
 
 

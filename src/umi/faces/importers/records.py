@@ -161,6 +161,15 @@ def moment_or_none(values: Iterable[object], zone: tzinfo) -> datetime | None:
     return None
 
 
+def moment_said(values: Iterable[object], zone: tzinfo) -> object:
+    """The first of these times that is given; one that cannot be read comes back as it is, for `record` to refuse. None where none is given."""
+    given = next((value for value in values if value not in (None, "")), None)
+    try:
+        return None if given is None else moment(given, zone)
+    except InvalidInput:
+        return given
+
+
 def date_of(year: int, month: int, day: int, hour: int, minute: int, zone: tzinfo) -> datetime:
     """A moment in UTC from what a calendar and a clock in `zone` say.
 

@@ -7,6 +7,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,9 +19,11 @@ from umi.errors import InvalidInput
 from umi.faces.importers import live
 from umi.faces.importers.live import Store
 from umi.faces.importers.notes import MARKDOWN, is_basic_memory
+from umi.faces.importers.records import short
 
 STDIN: Final = Path("-")
 _HEAD_BYTES: Final = 4_096
+_PIECE_BYTES: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +105,20 @@ def _file(path: Path) -> BinaryIO:
 
 
 def _member(path: Path, name: str) -> BinaryIO:
+    """A file of an archive.
+
+    Raises:
+        InvalidInput: When it cannot be unpacked to its end: it is damaged, encrypted, or packed in a way that is not known.
+    """
     with zipfile.ZipFile(path) as archive:
+        try:
+            with archive.open(name) as member:  # to its end, so that nothing is stored of a damaged one
+                while member.read(_PIECE_BYTES):
+                    pass
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+            raise InvalidInput(
+                f"{name} in {path} cannot be unpacked: {short(error)}; fetch it again, or unpack it"
+            ) from error
         return cast("BinaryIO", archive.open(name))
 
 
