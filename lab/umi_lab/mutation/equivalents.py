@@ -13,6 +13,21 @@ from umi_lab.mutation.operators import Key
 
 EQUIVALENT: Final[Mapping[Key, str]] = {
     (
+        "_retrieval/snapshot_search.py",
+        "SnapshotSearch._statements",
+        "standings.read(dict.fromkeys((one.episode.id for one in head)))",
+        "(left out)",
+        0,
+    ): ("what is read ahead is read by the next call otherwise, with the same answer"),
+    ("stores/index/quantised_vectors.py", "_Rows.pad", "missing > 0", "missing >= 0", 0): ("no rows more are none"),
+    ("stores/index/term_counts.py", "largest", "pool <= _GROUPS_COUNT", "pool < _GROUPS_COUNT", 0): (
+        "two ways to the same positions, one of them faster"
+    ),
+    ("stores/sql/read.py", "SqlSnapshot.counts", "0", "1", 2): ("a count always gives a row"),
+    ("errors.py", "InvalidInput.__init__", "super().__init__(*args)", "(left out)", 0): (
+        "an exception keeps its arguments when it is made"
+    ),
+    (
         "_reading/short_messages/decode.py",
         "ValueParts.best",
         "max(fitting)[0] < _ROLE",
