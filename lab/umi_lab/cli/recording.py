@@ -27,7 +27,7 @@ def _record(
     run: Annotated[
         str | None,
         typer.Argument(
-            metavar="RUN", help="A run to show: small:SEED, SEED, talk:AUTHOR, state:NUMBER or vectors:NUMBER."
+            metavar="RUN", help="A run to show: small:SEED, SEED, talk:AUTHOR, or another line of record.txt."
         ),
     ] = None,
     rewrite: Annotated[bool, typer.Option("--rewrite", help="Record what the runs give now.")] = False,
@@ -36,7 +36,7 @@ def _record(
 ) -> None:
     """Compare the answers of worlds and of ordinary talk with what is recorded.
 
-    Every public call of some 270 runs is kept as a checksum. A change of an answer that nobody meant shows here. With a RUN, what its calls
+    Every public call of some 370 runs is kept as a checksum. A change of an answer that nobody meant shows here. With a RUN, what its calls
     give now is shown line by line: save it on two versions, and compare the files.
     """
 
