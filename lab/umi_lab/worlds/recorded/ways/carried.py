@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from datetime import UTC, datetime, timedelta
 from io import BytesIO
 from typing import Any, Final
 
 from umi.errors import UmiError
 from umi.memory import Memory
-from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways.kit import Stage, broken, look, runs, tried
-
-_AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
-_CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")
-
-
-def _said(count: int, *, ids: bool = True) -> list[Message]:
-    names = ("Ada", "Bob", "Eve")
-    return [
-        Message(
-            f"{names[place % 3]} lives in {_CITIES[place % 8]}.",
-            at=_AT + timedelta(days=place),
-            session=f"s{place % 2}",
-            id=f"m{place}" if ids else None,
-        )
-        for place in range(count)
-    ]
+from umi_lab.worlds.recorded.ways.kit import Stage, broken, homes, look, runs, tried
 
 
 class _Torn:
@@ -59,7 +41,7 @@ async def _carried(stage: Stage) -> None:
     """Exports with filters, backups, and restores that are broken off, gone on with, damaged, or refused."""
     with portions.applied({"RESTORE_BATCH_COUNT": 3}):
         async with stage.memory(stage.url("carried"), embedder=stage.embedder()) as memory:
-            await memory.remember_many(_said(10))
+            await memory.remember_many(homes(10))
             await memory.switch("other").remember("Zoe likes tea.", speaker="Zoe", read="later")
             await memory.set_fact("Ada", "city", "Lima")
             whole, all_of_it = BytesIO(), BytesIO()

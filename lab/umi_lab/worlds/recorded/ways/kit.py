@@ -6,6 +6,7 @@ import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -19,9 +20,12 @@ from umi.sim.loop import run as run_virtually
 from umi.sim.rng import DeterministicRng
 from umi.stores.namespace_view import NamespaceView
 from umi.stores.sqlite import store as _sqlite  # noqa: F401 - loaded before `bounded` changes a limit
+from umi.types import Message
 from umi_lab.worlds.recorded.listening import note
 
 T = TypeVar("T")
+AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)  # when the first of `homes` is said
+_CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")
 _SEED: Final = 11
 _YEARS_S: Final = 20 * 366 * 86_400.0  # of virtual time, at most
 
@@ -62,6 +66,20 @@ def staged(story: Story) -> None:
     with tempfile.TemporaryDirectory(prefix="umi-ways-") as folder:
         stage = Stage(Path(folder), clock, rng, SimEntropy(rng.fork("ids")))
         run_virtually(story(stage), seed=_SEED, clock=clock, virtual_s_max=_YEARS_S)
+
+
+def homes(count: int, *, ids: bool = True) -> list[Message]:
+    """So many messages, one a day, of where one of three people lives."""
+    names = ("Ada", "Bob", "Eve")
+    return [
+        Message(
+            f"{names[place % 3]} lives in {_CITIES[place % 8]}.",
+            at=AT + timedelta(days=place),
+            session=f"s{place % 2}",
+            id=f"m{place}" if ids else None,
+        )
+        for place in range(count)
+    ]
 
 
 async def tried(call: Awaitable[T]) -> T | None:

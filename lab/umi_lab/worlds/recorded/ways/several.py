@@ -7,7 +7,7 @@ import sqlite3
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,23 +23,20 @@ from umi.types import Message
 from umi_lab.worlds.ledger import portions
 from umi_lab.worlds.recorded.bounds import bounded
 from umi_lab.worlds.recorded.listening import note
-from umi_lab.worlds.recorded.ways.kit import Runs, Stage, broken, look, noted, noted_now, pause, runs, there, tried
-
-_AT: Final = datetime(2029, 6, 1, 12, tzinfo=UTC)
-_CITIES: Final = ("Oslo", "Rome", "Lima", "Bern", "Cairo", "Quito", "Delhi", "Turin")
-
-
-def _said(count: int, *, ids: bool = True) -> list[Message]:
-    names = ("Ada", "Bob", "Eve")
-    return [
-        Message(
-            f"{names[place % 3]} lives in {_CITIES[place % 8]}.",
-            at=_AT + timedelta(days=place),
-            session=f"s{place % 2}",
-            id=f"m{place}" if ids else None,
-        )
-        for place in range(count)
-    ]
+from umi_lab.worlds.recorded.ways.kit import (
+    AT,
+    Runs,
+    Stage,
+    broken,
+    homes,
+    look,
+    noted,
+    noted_now,
+    pause,
+    runs,
+    there,
+    tried,
+)
 
 
 async def _two(stage: Stage) -> None:
@@ -51,7 +48,7 @@ async def _two(stage: Stage) -> None:
         stage.learning(url, embedder=stage.embedder(), entropy=other_ids) as two,
     ):
         following = asyncio.create_task(_follow(one, 18))
-        for place, message in enumerate(_said(12)):
+        for place, message in enumerate(homes(12)):
             await (one, two)[place % 2].remember(message)
             await (two, one)[place % 2].recall("Where does Ada live?")
             if place % 4 == 3:
@@ -63,7 +60,7 @@ async def _two(stage: Stage) -> None:
         await tried(two.feedback(found.id, outcome="success"))
         await two.forget("m4")
         await one.recall("Where does Bob live?")
-        await tried(one.remember(_said(12)[3]))
+        await tried(one.remember(homes(12)[3]))
         await tried(two.remember("twice", idempotency_key="key"))
         await tried(one.remember("twice", idempotency_key="key"))
         await tried(one.remember("other", idempotency_key="key"))
@@ -90,7 +87,7 @@ async def _views(stage: Stage) -> None:
     """Views that are closed while others go on, and memories that are used when they are closed."""
     memory = await stage.learning(stage.url("views"), embedder=stage.embedder())
     views = [memory.switch(name) for name in ("a", "b", "a")]
-    for place, message in enumerate(_said(9)):
+    for place, message in enumerate(homes(9)):
         await views[place % 3].remember(message)
     found = await views[0].recall("Where does Ada live?")
     await views[0].close()
@@ -121,7 +118,7 @@ async def _locked(stage: Stage) -> None:
     """A lock that another program holds on the file."""
     config = Config(busy_timeout_ms=900, learn=True)
     async with stage.memory(stage.url("locked"), config=config, embedder=stage.embedder()) as memory:
-        await memory.remember_many(_said(6))
+        await memory.remember_many(homes(6))
         with closing(sqlite3.connect(f"{stage.folder}/locked.db", isolation_level=None)) as db:
             db.execute("BEGIN IMMEDIATE")
             found = await memory.recall("Where does Ada live?")
@@ -152,7 +149,7 @@ class _Hand:
     """A clock that stands still, for threads."""
 
     def now(self) -> datetime:
-        return _AT + timedelta(days=400)
+        return AT + timedelta(days=400)
 
     def monotonic_s(self) -> float:
         return 0.0
@@ -175,9 +172,9 @@ def _blocking() -> None:
 
 
 def _all_methods(memory: blocking.Memory, folder: Path) -> None:
-    first = memory.remember("Ada lives in Oslo.", at=_AT)
-    second = memory.remember([Message("Ada moved to Rome.", at=_AT + timedelta(days=1)), "Bob has a dog."])
-    memory.remember_many(_said(4), progress=lambda done: note("progress", done))
+    first = memory.remember("Ada lives in Oslo.", at=AT)
+    second = memory.remember([Message("Ada moved to Rome.", at=AT + timedelta(days=1)), "Bob has a dog."])
+    memory.remember_many(homes(4), progress=lambda done: note("progress", done))
     found = memory.recall("Where does Ada live?", explain=True)
     noted_now("feedback", memory.feedback, found.id, outcome="success")
     noted_now("run", memory.learning.run)
@@ -256,12 +253,12 @@ class _Replica:
 async def _replica(stage: Stage) -> None:
     """A replica that is behind the writer, does not know how far, or does not answer; and addresses that are none."""
     async with stage.memory() as behind:
-        await behind.remember_many(_said(3))
+        await behind.remember_many(homes(3))
         await behind.remember("Eve lives in Cairo.", ttl=30)
         replica = _Replica(behind)
         async with stage.memory() as memory:
             memory._open._replica = replica  # noqa: SLF001 - only an address of PostgreSQL makes one
-            await memory.remember_many(_said(7))
+            await memory.remember_many(homes(7))
             for stale in (1.5, None, 0.0, -1.0, 20.0):
                 replica.stale = stale
                 await memory.recall("Where does Ada live?", limit=4)
@@ -331,7 +328,7 @@ async def _embedders(stage: Stage) -> None:
     failing = _Failing(stage, "one", batches=2)
     with bounded({"EMBED_KEPT_COUNT_MAX": 2}):
         async with stage.memory(url, embedder=failing) as memory:
-            for message in _said(5):
+            for message in homes(5):
                 await memory.remember(message)
             await memory.switch("other").remember("Zoe likes tea.")
             await memory.waiting()
@@ -376,11 +373,11 @@ async def _bulk(stage: Stage) -> None:
     """Imports that end early, are run again, contradict themselves; texts that are read later, by whoever works."""
 
     def ending(count: int) -> Iterator[Message]:
-        yield from _said(count)
+        yield from homes(count)
         raise broken("the list is torn")
 
     async def ending_later(count: int) -> AsyncIterator[Message]:
-        for message in _said(count):
+        for message in homes(count):
             await pause(0.01)
             yield message
         raise broken("the stream is torn")
@@ -394,13 +391,13 @@ async def _bulk(stage: Stage) -> None:
                         memory.remember_many(ending_later(count + 2), progress=lambda done: note("progress", done))
                     )
                     await memory.stats()
-                await tried(memory.remember_many(_said(14)))
-                await tried(memory.remember_many([*_said(5, ids=False), Message("other", id="m3"), "never"]))
-                await tried(memory.remember_many([*_said(2, ids=False), "", "never"]))
+                await tried(memory.remember_many(homes(14)))
+                await tried(memory.remember_many([*homes(5, ids=False), Message("other", id="m3"), "never"]))
+                await tried(memory.remember_many([*homes(2, ids=False), "", "never"]))
                 for odd in ("text", 7, {"content": "x"}, Message("x")):
                     await tried(memory.remember_many(odd))  # type: ignore[arg-type]
                 await tried(memory.remember([Message("one"), Message("")]))
-                for place, message in enumerate(_said(8, ids=False)):
+                for place, message in enumerate(homes(8, ids=False)):
                     await memory.remember(
                         message, read="later", idempotency_key=f"k{place % 6}"
                     ) if place < 6 else await memory.remember(message)
