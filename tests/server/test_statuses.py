@@ -105,8 +105,10 @@ async def test_a_model_that_hangs_makes_a_poorer_answer_and_no_error(tmp_path: P
         assert (found.status_code, [hit["content"] for hit in found.json()["hits"]]) == (200, ["I live in Oslo."])
         assert "rewrite_failed" in found.json()["degraded"]
         model.go.set()
-        mended = await client.post("/v1/namespaces/alice/maintain")
-        assert mended.json()["waiting_count"] == 0
+        # On a busy machine waiting work may have asked the model often enough that it rests now.
+        async with asyncio.timeout(2 * limits.LLM_BREAKER_REST_S):
+            while (await client.post("/v1/namespaces/alice/maintain")).json()["waiting_count"]:
+                await asyncio.sleep(0.2)
 
 
 async def test_a_request_past_its_deadline_ends_and_can_be_sent_again(tmp_path: Path) -> None:
