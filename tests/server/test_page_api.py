@@ -42,6 +42,16 @@ def test_a_file_is_remembered_with_progress_and_the_second_time_stores_nothing(t
         assert len(memory.episodes().items) == 2
 
 
+def test_a_chat_that_has_another_title_now_is_known(tmp_path: Path) -> None:
+    with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
+        for title, known in (("Trips", 0), ("Trips to Rome", 1)):
+            said = [{"uuid": "m", "sender": "human", "text": "I like Rome.", "created_at": "2026-03-01T09:00:00Z"}]
+            chat = json.dumps([{"uuid": "c", "name": title, "chat_messages": said}])
+            sent = client.post("/v1/namespaces/alice/files", params={"name": "chats.json"}, content=chat.encode())
+            last = lines(sent)[-1]
+            assert (last["messages"], last["known_already"], last["rejected_count"]) == (1, known, 0)
+
+
 def test_a_file_that_was_not_read_to_its_end_is_not_done_and_says_where(tmp_path: Path) -> None:
     with live_server.running(tmp_path / "umi.db") as live, live.client() as client:
         broken = '[{"id": "1", "memory": "One."}, {"id": "2"}, {"id": "3", "memory": "5" tall"}, {"id": "4", "memory": "Four."}]'

@@ -107,6 +107,37 @@ def test_mem0s_store_a_namespace_per_user_and_then_its_dump(umi: Umi) -> None:
     assert (alone["form"], alone["namespaces"][0]["messages"]) == ("mem0", 2)
 
 
+@pytest.mark.parametrize("form", ["mem0", "langgraph"])
+def test_a_wording_that_comes_back_holds_again(umi: Umi, form: str) -> None:
+    def told(day: int, city: str) -> dict[str, Any]:
+        text, at = f"I live in {city}.", f"2026-03-{day:02}T09:00:00+00:00"
+        if form == "mem0":
+            item = {"id": "m1", "user_id": "Ada", "memory": text, "updated_at": at}
+        else:
+            item = {"namespace": ["people", "Ada"], "key": "home", "value": {"text": text}, "updated_at": at}
+        (umi.folder / "dump.json").write_text(json.dumps([item]))
+        more = ["--format", form, "--speaker", "Ada", "--embedder", "none"]
+        found: dict[str, Any] = umi.data("import", str(umi.folder / "dump.json"), *more)["namespaces"][0]
+        return found
+
+    days = [(1, "Berlin"), (2, "Rome"), (3, "Berlin"), (4, "Rome"), (5, "Berlin")]
+    assert [told(*one)["known_already"] for one in days] == [0] * 5
+    assert [told(*one)["known_already"] for one in days] == [1] * 5, "each dump is known"
+    assert told(6, "Berlin")["known_already"] == 1, "written again, and no other wording since"
+    assert [one["content"][10:-1] for one in kept(umi)] == [city for _, city in days]
+    shown = umi("recall", "Where does Ada live?", "--embedder", "none")
+    assert "Berlin" in shown
+    assert "Rome" not in shown
+
+
+def test_an_item_with_a_key_too_long_to_look_for_is_known_all_the_same(umi: Umi) -> None:
+    item = {"namespace": ["x"], "key": "k" * 2_000, "value": {"text": "I live in Rome."}}
+    for known, day in ((0, "01"), (1, "02")):
+        (umi.folder / "dump.json").write_text(json.dumps([{**item, "updated_at": f"2026-03-{day}T09:00:00Z"}]))
+        done = umi.data("import", str(umi.folder / "dump.json"), "--format", "langgraph", "--embedder", "none")
+        assert done["namespaces"][0]["known_already"] == known
+
+
 def test_langgraphs_sqlite_store_twice(umi: Umi) -> None:
     twice(umi, str(umi.folder / "store.db"), made_stores.langgraph_file(umi.folder / "store.db"), "langgraph")
 

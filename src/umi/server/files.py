@@ -8,14 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from umi.types import Message
+from umi.server.file_messages import FileMessage
 
 
 @dataclass(frozen=True, slots=True)
 class FileItem:
     """One record of a file: a message, or why there is none. `is_rejected` says that it should have been one, `is_unread` that nothing from there on was read; `done_bytes` is how far the file is read."""
 
-    message: Message | None
+    message: FileMessage | None
     done_bytes: int
     line: int = 0
     where: str = ""

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from umi.errors import IdempotencyConflict, InvalidInput
+from umi.errors import InvalidInput
 from umi.faces.cli import render
 from umi.faces.cli.envelope import Answer, Code, Target, answered, moment
 from umi.faces.cli.options import (
@@ -34,10 +34,11 @@ from umi.faces.importers.sources import Source, sources
 from umi.faces.importers.zones import zone_of
 from umi.limits import BULK_BATCH_COUNT
 from umi.memory import Memory
-from umi.types import Episode, Message
+from umi.server.file_messages import FileMessage, store
 
 _REJECTED_KEPT_COUNT = 100
 _REJECTED_SHOWN_COUNT = 20
+_MOVED = "known already; its particulars, such as a title, have changed since and stay as they were"
 
 
 @dataclass
@@ -237,38 +238,19 @@ async def _store(target: Target, placed: Iterator[tuple[str, Record]], outcome: 
 
 
 async def _store_batch(memory: Memory, batch: list[Record], tally: Tally, outcome: Outcome) -> None:
-    """A batch is atomic; where one of its ids is known with other content, or one has expired, the others are stored one by one."""
-    try:
-        await _keep(memory, batch, tally)
-    except (IdempotencyConflict, InvalidInput):
-        for record in batch:
-            try:
-                await _keep(memory, [record], tally)
-            except IdempotencyConflict as refused:
-                if await _is_said(memory, record.message):  # with another title of its chat, for one
-                    tally.messages += 1
-                    tally.known_already += 1
-                    reason = "known already; its particulars, such as a title, have changed since and stay as they were"
-                    outcome.skipped[reason] = outcome.skipped.get(reason, 0) + 1
-                else:
-                    outcome.reject(Rejected(record.line, record.where, str(refused)))
-            except InvalidInput as refused:
-                outcome.reject(Rejected(record.line, record.where, str(refused)))
-
-
-async def _is_said(memory: Memory, message: Message) -> bool:
-    """Whether a message of this id is there and says the same, by whoever said it."""
-    there = await memory.get(message.id) if message.id is not None else None
-    return isinstance(there, Episode) and (there.content, there.role) == (message.content, message.role)
-
-
-async def _keep(memory: Memory, batch: list[Record], tally: Tally) -> None:
-    receipt = await memory.remember_many([record.message for record in batch])
-    tally.messages += receipt.messages
-    tally.known_already += receipt.replayed
-    tally.statements += receipt.entities
-    tally.changes += receipt.evolutions
-    tally.deferred += receipt.deferred
+    stored = await store(memory, [FileMessage(record.message, record.item) for record in batch])
+    for receipt in stored.receipts:
+        tally.messages += receipt.messages
+        tally.known_already += receipt.replayed
+        tally.statements += receipt.entities
+        tally.changes += receipt.evolutions
+        tally.deferred += receipt.deferred
+    if stored.moved_count:
+        tally.messages += stored.moved_count
+        tally.known_already += stored.moved_count
+        outcome.skipped[_MOVED] = outcome.skipped.get(_MOVED, 0) + stored.moved_count
+    for place, reason in stored.refused.items():
+        outcome.reject(Rejected(batch[place].line, batch[place].where, reason))
 
 
 def _columns(said: Iterable[str]) -> dict[str, str]:

@@ -59,7 +59,7 @@ def mem0_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> Item:
         "at": moment_said((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
         "metadata": kept | {"mem0_id": id_},
     }
-    return record(given, line, str(id_)[:80], user if isinstance(user, str) else None)
+    return record(given, line, str(id_)[:80], user if isinstance(user, str) else None, {"mem0_id": id_})
 
 
 def _expiry(day: object, defaults: Defaults) -> datetime | None:
@@ -83,15 +83,16 @@ def langgraph_item(value: Mapping[str, Any], line: int, defaults: Defaults) -> I
             line, str(key or "")[:80], "is not an item: it needs 'namespace', 'key' and an object in 'value'"
         )
     text, rest = _text_of(stored)
+    item = {"namespace": space, "key": key}
     given = {
         "content": text,
         "id": digest("langgraph", f"{space}\0{key}", text),
         "speaker": defaults.speaker,
         "session": defaults.session,
         "at": moment_said((value.get("updated_at"), value.get("created_at")), defaults.zone) or defaults.at,
-        "metadata": {"namespace": space, "key": key} | ({"value": rest} if rest else {}),
+        "metadata": item | ({"value": rest} if rest else {}),
     }
-    return record(given, line, f"{space}: {key}"[:80], space)
+    return record(given, line, f"{space}: {key}"[:80], space, item)
 
 
 def _space(item: Mapping[str, Any]) -> str | None:

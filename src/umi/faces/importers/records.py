@@ -24,12 +24,16 @@ _UNREAD: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A message to keep and where it stood. `group` is its conversation or question: a namespace of its own, if wanted."""
+    """A message to keep and where it stood. `group` is its conversation or question: a namespace of its own, if wanted.
+
+    `item` are those values of its metadata that name what it words, where the source keeps one wording of a thing.
+    """
 
     message: Message
     line: int
     where: str
     group: str | None = None
+    item: Mapping[str, str | int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +131,18 @@ def parsed(text: bytes) -> Any:
         return None
 
 
-def record(given: Mapping[str, Any], line: int, where: str, group: str | None = None) -> Item:
+def record(
+    given: Mapping[str, Any],
+    line: int,
+    where: str,
+    group: str | None = None,
+    item: Mapping[str, str | int] | None = None,
+) -> Item:
     """A message within Umi's limits, or why not."""
     if given.get("content") is None:
         return Rejected(line, where, "has no 'content'")
     try:
-        return Record(check_message(given), line, where, group)
+        return Record(check_message(given), line, where, group, item)
     except InvalidInput as error:
         return Rejected(line, where, str(error))
 

@@ -14,6 +14,7 @@ from umi.faces.importers.live import is_database
 from umi.faces.importers.sources import Source, sources
 from umi.faces.importers.zones import zone_of
 from umi.limits import SERVER_IMPORT_BYTES_MAX
+from umi.server.file_messages import FileMessage
 from umi.server.files import FileItem
 
 
@@ -35,7 +36,7 @@ def read_upload(path: Path, name: str, *, speaker: str | None, at: datetime | No
             for item in read(stream, detect(stream, own), replace(defaults, name=own)):
                 done = before + min(source.size, stream.tell())
                 if isinstance(item, Record):
-                    yield FileItem(item.message, done, item.line, item.where)
+                    yield FileItem(FileMessage(item.message, item.item), done, item.line, item.where)
                 elif isinstance(item, Unread):
                     yield FileItem(None, done, item.line, item.where, item.reason, is_unread=True)
                 elif isinstance(item, Rejected):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -15,13 +16,13 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response, StreamingResponse
 
 from umi import limits
-from umi.errors import IdempotencyConflict, InvalidInput, UmiError
+from umi.errors import InvalidInput, UmiError
 from umi.server.answers import adapter
 from umi.server.bodies import Moment
+from umi.server.file_messages import store
 from umi.server.files import FileItem
 from umi.server.paths import Space, Writing
 from umi.server.problems import Refused
-from umi.types import Message
 
 router = APIRouter(tags=["upkeep"])
 
@@ -117,9 +118,7 @@ async def _remembered(
         while batch:
             for one in batch:
                 _note(told, one)
-            messages = [one for one in batch if one.message is not None]
-            if messages:
-                await _store(space, messages, told)
+            await _store(space, batch, told)
             told.bytes_done = batch[-1].done_bytes
             yield told
             batch = await asyncio.to_thread(_some, items)
@@ -148,26 +147,16 @@ def _note(told: FileProgress, one: FileItem) -> None:
 
 
 async def _store(space: Space, batch: list[FileItem], told: FileProgress) -> None:
-    """A batch is atomic; where one of its ids is known with other content, or one has expired, the others are stored one by one."""
-    try:
-        await _keep(space, [one.message for one in batch if one.message is not None], told)
-    except (IdempotencyConflict, InvalidInput):
-        for one in batch:
-            try:
-                await _keep(space, [one.message] if one.message is not None else [], told)
-            except (IdempotencyConflict, InvalidInput) as refused:
-                rejected = FileItem(None, one.done_bytes, one.line, one.where, str(refused), is_rejected=True)
-                _note(told, rejected)
-
-
-async def _keep(space: Space, messages: list[Message], told: FileProgress) -> None:
-    receipt = await space.memory.remember_many(messages)
-    told.messages += receipt.messages
-    told.deferred += receipt.deferred
+    kept = [(one, one.message) for one in batch if one.message is not None]
+    stored = await store(space.memory, [message for _, message in kept])
+    told.messages += sum(one.messages for one in stored.receipts) + stored.moved_count
+    told.deferred += sum(one.deferred for one in stored.receipts)
     if space.may_be_read:
-        told.known_already += receipt.replayed
-        told.statements += receipt.entities
-        told.changes += receipt.evolutions
+        told.known_already += sum(one.replayed for one in stored.receipts) + stored.moved_count
+        told.statements += sum(one.entities for one in stored.receipts)
+        told.changes += sum(one.evolutions for one in stored.receipts)
+    for place, reason in stored.refused.items():
+        _note(told, replace(kept[place][0], reason=reason, is_rejected=True))
 
 
 def _moment(text: str | None) -> datetime | None:
