@@ -15,7 +15,7 @@ from typing import Any
 import apsw
 import numpy as np
 import pytest
-from store_files import NOON, opened, sql
+from store_files import NOON, add, opened, sql
 
 from umi._core.text import analyse
 from umi.errors import StoreCorrupt, StoreError
@@ -367,3 +367,13 @@ async def test_a_number_that_has_become_an_illegible_text_is_reported(tmp_path: 
             findings = await store.check_integrity()
         assert any(finding.startswith("a row of entities is damaged: e_ep_") for finding in findings), findings
     assert tried
+
+
+async def test_a_damaged_message_is_deleted_with_its_labels(tmp_path: Path) -> None:
+    async with opened(tmp_path / "umi.db") as store:
+        space = store.namespace("alice")
+        await add(space, "I live in Oslo.", "I like tea.")
+        sql(tmp_path / "umi.db", "UPDATE episodes SET role = 'nurse' WHERE id = 'ep_0'")
+        await space.write(lambda tx: tx.delete_episode("ep_0"))
+        assert await store.check_integrity() == []
+        assert sql(tmp_path / "umi.db", "SELECT field, value FROM labels") == [("origin", "user"), ("role", "user")]

@@ -133,8 +133,11 @@ CREATE TABLE postings (
 # page, it stays in its row. Rows that are there move when their block is sealed again.
 _POSTINGS_IN_ROWS: Final = "ALTER TABLE postings SET (toast_tuple_target = 8160);"
 
+# Labels are deleted by what their message says.
+_LABELS_ONCE: Final = "DROP INDEX labels_by_key;"
+
 STEPS: Final = tuple(
-    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS)
+    step.replace(" TEXT", ' TEXT COLLATE "C"') for step in (_BASE, _BLOCKS, _POSTINGS_IN_ROWS, _LABELS_ONCE)
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: databases that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 

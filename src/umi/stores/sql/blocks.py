@@ -25,8 +25,8 @@ from umi.stores.index.sign_codes import signs_of
 from umi.stores.index.stored import KeyedWindows
 from umi.stores.sql.connection import Connection, Row
 from umi.stores.sql.crc import blobs_checksum, damaged, wrong_row, wrong_vector
-from umi.stores.sql.insert import insert
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sql.many_rows import insert
 from umi.stores.sql.rows import MICROSECONDS_PER_DAY, TERM_COLUMNS, VECTOR_COLUMNS, json_array
 
 Ints = npt.NDArray[np.int64]

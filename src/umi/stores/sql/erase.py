@@ -6,13 +6,14 @@ from abc import abstractmethod
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
-from umi.errors import NotFound
+from umi.errors import NotFound, StoreCorrupt
 from umi.ports import EpisodeRow, ReplayRow
 from umi.stores.namespace_view import repointed
 from umi.stores.sql import rows as codec
 from umi.stores.sql.connection import Row
-from umi.stores.sql.insert import insert
+from umi.stores.sql.keys import arrival_of
 from umi.stores.sql.leaving import drop_namespace
+from umi.stores.sql.many_rows import delete, insert
 from umi.stores.sql.read import SqlSnapshot
 from umi.types import ChangeKind, Entity, EvolutionRelation
 
@@ -40,8 +41,8 @@ class ErasingTransaction(SqlSnapshot):
         if place is None:
             raise NotFound(f"no such episode in namespace {self._namespace!r}: {episode.id}")
         values = codec.episode_values(episode, place.key, self._ns)
+        self._drop_labels(place.key)
         self._execute(f"INSERT OR REPLACE INTO episodes VALUES ({_marks(codec.EPISODE_VALUES_COUNT)})", values)
-        self._execute("DELETE FROM labels WHERE key = ?", (place.key,))
         insert(self._db, "INSERT INTO labels", codec.label_values(episode, place.key, self._ns, self._as_label))
         self._note(ChangeKind.REWORDED, episode.id)
         self._execute(f"INSERT OR REPLACE INTO terms VALUES ({_marks(5)})", codec.term_values(row, place.key))
@@ -98,6 +99,16 @@ class ErasingTransaction(SqlSnapshot):
         drop_namespace(self._db, self._ns, self._head.sequence, self._tables())
         self._cache.drop(self._ns)
         self._erased = self._dropped = True
+
+    def _drop_labels(self, key: int) -> None:
+        """Delete the labels of a message that is here still. They are found by what it says, so that they need no index by message."""
+        try:
+            (episode,) = self.episodes_at([arrival_of(key)]).values()
+        except StoreCorrupt:
+            self._execute("DELETE FROM labels WHERE ns = ? AND key = ?", (self._ns, key))  # looks at all labels
+            return
+        values = codec.label_values(episode, key, self._ns, self._as_label)
+        delete(self._db, "labels", "ns, field, value, key", values)
 
     @abstractmethod
     def _tables(self) -> Mapping[str, Collection[str]]:

@@ -21,8 +21,8 @@ from umi.stores.sql.crc import checksum
 from umi.stores.sql.deletions import count_deletion
 from umi.stores.sql.embedder import embedder_values
 from umi.stores.sql.erase import ErasingTransaction
-from umi.stores.sql.insert import insert
 from umi.stores.sql.keys import ARRIVAL_MASK, arrival_of, key_of
+from umi.stores.sql.many_rows import insert
 from umi.stores.sql.read import Place
 from umi.types import ChangeKind, Entity, Episode, EvolutionRelation, OutboxItem
 
@@ -239,7 +239,8 @@ class SqlTransaction(ErasingTransaction):
         for end in ("source_id", "target_id"):
             self._execute(f"DELETE FROM relations WHERE ns = ? AND {end} IN {_THESE}", (ns, entities))
         self.learned.forget([arrival_of(key)])
-        for table in ("labels", "mentions", "entities", "outbox", "vectors", "terms", "episodes"):
+        self._drop_labels(key)
+        for table in ("mentions", "entities", "outbox", "vectors", "terms", "episodes"):
             self._execute(f"DELETE FROM {table} WHERE key = ?", (key,))
         self._known.pop(episode_id, None)
         self._placed.pop(key, None)

@@ -374,6 +374,9 @@ CREATE TABLE postings (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Labels are deleted by what their message says.
+_LABELS_ONCE: Final = "DROP INDEX labels_by_key;"
+
 STEPS: Final = (
     _BASE,
     _CHANGE_LOG,
@@ -385,6 +388,7 @@ STEPS: Final = (
     _READER_NOTES,
     _SELECTING,
     _BLOCKS,
+    _LABELS_ONCE,
 )  # STEPS[n] migrates version n to n + 1. Never edit a step: files that ran it exist. Append a new one.
 VERSION: Final = len(STEPS)
 
