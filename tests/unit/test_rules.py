@@ -339,6 +339,27 @@ def test_said_again_is_nothing(old: str, new: str) -> None:
     assert verdicts(old, new) == []
 
 
+AT_OTHER_TIMES = [
+    ("Nora works at Acme.", "On weekends Nora works at Globex."),
+    ("Nora lives in Graz.", "Nora now lives in Porto every winter."),
+    ("Nora works at Acme on Mondays.", "Nora works at Globex on Fridays."),
+    ("Nora works at Globex every other Friday.", "Nora works at Acme."),
+]
+
+
+@pytest.mark.parametrize(("old", "new"), AT_OTHER_TIMES, ids=[new for _, new in AT_OTHER_TIMES])
+def test_what_is_so_on_some_days_ends_nothing_that_is_so_on_others(old: str, new: str) -> None:
+    assert verdicts(old, new) == []
+
+
+def test_what_is_so_on_some_days_is_changed_by_the_same_days_and_by_an_event() -> None:
+    for old, new in (
+        ("Nora works at Acme on Mondays.", "Nora works at Globex on Mondays."),
+        ("Nora works at Acme.", "Nora left Acme and joined Globex, where Fridays are short."),
+    ):
+        assert [supersedes(verdict) for verdict in verdicts(old, new)] == [True], new
+
+
 def test_plain_later_value_of_a_single_slot_is_an_update() -> None:
     (verdict,) = verdicts("Alice works at Acme.", "Alice works at StartupX.")
     assert supersedes(verdict)

@@ -13,6 +13,7 @@ from typing import Final
 
 from umi._reading.grammar import value_comparison
 from umi._reading.grammar.complements import preference_slot
+from umi._reading.grammar.dates import recurring
 from umi._reading.grammar.lexicon import KINDS, NAME_STOPS, words
 from umi._reading.grammar.predicates import VERBS
 from umi._reading.grammar.slots import ENDS_ANYWHERE, base_slot, is_single, slot_words
@@ -229,6 +230,13 @@ def _memoir(new: _Claim, old: _Claim) -> bool:
     return told and old.holds_from is not None and new.holds_from is not None and new.holds_from < old.holds_from
 
 
+def _at_other_times(new: _Claim, old: _Claim) -> bool:
+    """Whether one is so on some days only ("on Fridays I work at Acme") and the other on others or always, so that both hold."""
+    if new.ended or new.cues & {"event", "over"}:
+        return False
+    return bool((recurring(new.content) ^ recurring(old.content)) - recurring(f"{new.value} {old.value}"))
+
+
 def _judge(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     """The verdict of the first rule that applies."""
     if new.slot in _MEMBERS:
@@ -360,7 +368,7 @@ def _replaces(new: _Claim, old: _Claim, old_id: str) -> Verdict | None:
     relation = value_comparison.values(new.slot, new.value, old.value)
     if relation is value_comparison.Comparison.DIFFERENT:
         sure = min(_sure(new, old), _UNSURE if NAMED in new.cues else 1.0)  # it ends another value by name
-        if "also" in new.cues:
+        if "also" in new.cues or _at_other_times(new, old):
             return None
         if not new.turns and not new.ended:
             sure *= _PLAIN

@@ -55,6 +55,12 @@ _HINT: Final = re.compile(
     r"\d|today|tonight|yesterday|tomorrow|\bago\b|from now|\b(?:last|this|next|coming|past) |weekend|(?:day|jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)",
     re.IGNORECASE,
 )
+_AT_TIMES: Final = (
+    "monday|tuesday|wednesday|thursday|friday|saturday|sunday|weekday|weekend|spring|summer|autumn|winter"
+)
+_RECURRING: Final = re.compile(
+    rf"\b(?:(?:every|each) (?:other |second )?({_AT_TIMES})|({_AT_TIMES})s)\b", re.IGNORECASE
+)
 # Words before a date that make it the beginning of something.
 _SINCE: Final = frozenset({"since", "as of", "from", "starting", "effective"})
 _SINCE_PAST: Final = frozenset({"since"})  # of these, the one that is only said of the past
@@ -84,6 +90,11 @@ class DateSpan:
     def since(self) -> bool:
         """Whether the date says from when something holds."""
         return self.lead in _SINCE
+
+
+def recurring(text: str) -> frozenset[str]:
+    """Days of the week and seasons at which something is so again and again: "on Fridays", "every other weekend", "every winter"."""
+    return frozenset((one or more).lower() for one, more in _RECURRING.findall(text))
 
 
 def find_dates(
